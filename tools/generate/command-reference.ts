@@ -1,0 +1,26 @@
+// docs/cli.md, from the commands themselves: what --help prints is what the page says.
+import type { Command } from "commander";
+
+import { program } from "../../src/cli/program.ts";
+
+export function commandReference(): string {
+  const pages = [program(), ...allCommands(program())].map((command) => {
+    command.configureHelp({ helpWidth: 110 });
+    return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;
+  });
+  return [
+    "# The command line",
+    "Generated from the commands themselves (`npm run generate`): this is what `--help` prints.",
+    ...pages,
+    "",
+  ].join("\n\n");
+}
+
+function allCommands(parent: Command): Command[] {
+  return parent.commands.flatMap((child) => [child, ...allCommands(child)]);
+}
+
+function pathOf(command: Command): string {
+  const parent = command.parent;
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+}
