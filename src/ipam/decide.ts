@@ -1,0 +1,211 @@
+// The decision: what is known of a pool and a request, to an address or a reasoned refusal. Pure: it changes nothing, and
+// the same pool, request and random numbers give the same answer. Writing the hold (ledger.ts) is what takes the address.
+import { type Address, equal } from "../net/address.ts";
+import { formatInterval } from "../net/interval.ts";
+import { describeOwner, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
+import type { Pool } from "./pool.ts";
+import type { Candidate, Decision, Grant, Refusal, RefusalCode, Request, Strategy, Want } from "./request.ts";
+import { offer, type Random } from "./strategy.ts";
+import { traceListed, tracePassedOver } from "./trace.ts";
+
+const lowest: Strategy = { kind: "lowest" };
+const any: Want = { kind: "any" };
+
+export function decide(pool: Pool, request: Request, random: Random): Decision {
+  const want = request.want ?? any;
+  const key = ownerKey(request.owner);
+  const has = pool.of(key);
+  if (has !== undefined) return alreadyHas(pool, request, want, has.address);
+  if (pool.usable === undefined) return tooSmall(pool);
+  switch (want.kind) {
+    case "given":
+      return decideGiven(pool, want.address, key);
+    case "oneOf":
+      return decideListed(pool, want.addresses, key);
+    case "preferred":
+    case "any":
+      return decideAny(pool, request, want, key, random);
+  }
+}
+
+/** The same owner gets the same address, whatever has been excluded since; asking for another one is refused. */
+function alreadyHas(pool: Pool, { owner }: Request, want: Want, address: Address): Decision {
+  const asked = want.kind === "given" ? [want.address] : want.kind === "oneOf" ? want.addresses : [address];
+  if (asked.some((each) => equal(each, address)))
+    return grant(
+      address,
+      false,
+      "yours",
+      () => [],
+      () => [],
+    );
+  const wished = asked.length === 1 ? `${asked[0]}` : `one of ${asked.length} others`;
+  return refuse(
+    "owner-has-another",
+    `${describeOwner(owner)} has ${address} in ${pool.definition.prefix} and asks for ${wished}: release ${address} first.`,
+    () => traceListed(pool, [address]),
+  );
+}
+
+function decideGiven(pool: Pool, address: Address, key: OwnerKey): Decision {
+  const refusal = whyNot(pool, address, key);
+  return (
+    refusal ??
+    grant(
+      address,
+      false,
+      "given",
+      () => [],
+      () => [],
+    )
+  );
+}
+
+function decideListed(pool: Pool, addresses: readonly Address[], key: OwnerKey): Decision {
+  const index = addresses.findIndex((address) => whyNot(pool, address, key) === undefined);
+  if (index < 0) {
+    const only = addresses.length === 1 ? whyNot(pool, addresses[0]!, key) : undefined;
+    return (
+      only ??
+      refuse(
+        "exhausted",
+        `none of the ${addresses.length} listed addresses is free in ${pool.definition.prefix}: free one of them, or list more.`,
+        (limit) => traceListed(pool, addresses, limit),
+      )
+    );
+  }
+  const address = addresses[index]!;
+  const further = function* () {
+    for (const each of addresses.slice(index + 1)) {
+      if (!equal(each, address) && whyNot(pool, each, key) === undefined) yield { address: each, early: false };
+    }
+  };
+  return grant(address, false, "listed", further, (limit) => traceListed(pool, addresses.slice(0, index), limit));
+}
+
+function decideAny(pool: Pool, request: Request, want: Want, key: OwnerKey, random: Random): Decision {
+  const strategy = request.strategy ?? lowest;
+  const preferred = want.kind === "preferred" ? want.address : undefined;
+  const sequence = candidates(pool, request.owner, strategy, preferred, key, random);
+  const first = sequence.next();
+  if (first.done) return exhausted(pool);
+  const { address, early, why } = first.value;
+  const trace = (limit?: number) => [
+    ...(preferred === undefined || why === "preferred" ? [] : traceListed(pool, [preferred])),
+    ...tracePassedOver(pool, address, choiceOf(why, strategy), limit),
+  ];
+  return grant(address, early, why, () => sequence, trace);
+}
+
+interface Reasoned extends Candidate {
+  readonly why: Grant["why"];
+}
+
+/**
+ * The preferred one, the one this owner had last, the free ones in the strategy's order, those that cool, longest first.
+ * No address twice.
+ */
+function* candidates(
+  pool: Pool,
+  owner: Owner,
+  strategy: Strategy,
+  preferred: Address | undefined,
+  key: OwnerKey,
+  random: Random,
+): IterableIterator<Reasoned> {
+  const offered: Address[] = [];
+  if (preferred !== undefined && whyNot(pool, preferred, key) === undefined) {
+    offered.push(preferred);
+    yield { address: preferred, early: false, why: "preferred" };
+  }
+  const earlier = pool.returningTo(key);
+  if (earlier !== undefined && !offered.some((each) => equal(each, earlier))) {
+    offered.push(earlier);
+    yield { address: earlier, early: false, why: "returning" };
+  }
+  for (const address of offer(pool, strategy, owner, random)) {
+    if (!offered.some((each) => equal(each, address))) yield { address, early: false, why: strategy.kind };
+  }
+  for (const { address } of pool.coolingInOrder()) {
+    if (!offered.some((each) => equal(each, address))) yield { address, early: true, why: strategy.kind };
+  }
+}
+
+function choiceOf(why: Grant["why"], strategy: Strategy): string {
+  if (why === "preferred") return "another was preferred";
+  if (why === "returning") return "this owner gets back what it had last";
+  return strategy.kind === "spread"
+    ? `one of the lowest ${strategy.width} is drawn`
+    : `the strategy is ${strategy.kind}`;
+}
+
+/** Why this owner cannot have this address now; undefined where it can. The last owner of a cooling address may come back. */
+function whyNot(pool: Pool, address: Address, key: OwnerKey): Refusal | undefined {
+  const state = pool.stateOf(address);
+  const trace = (limit?: number) => traceListed(pool, [address], limit);
+  const where = pool.definition.prefix;
+  switch (state.state) {
+    case "free":
+      return undefined;
+    case "excluded":
+      return refuse(
+        "excluded",
+        `${address} is excluded from ${where}: take it out of the excludes, or ask for another.`,
+        trace,
+      );
+    case "reserved":
+      return refuse("reserved", `${address} is reserved in ${where} (${state.reason}): ask for another.`, trace);
+    case "allocated":
+      return refuse(
+        "held-by-another",
+        `${address} is held by ${describeOwner(state.owner)}: release it there, or ask for another.`,
+        trace,
+      );
+    case "quarantined":
+      if (state.lastOwner === key && pool.returningTo(key) !== undefined) return undefined;
+      return refuse(
+        "cooling-down",
+        `${address} was released and cools down until ${new Date(state.untilMs).toISOString()}: try again then, or ask for another.`,
+        trace,
+      );
+    case "outside":
+      return refuse(
+        "not-in-range",
+        `${address} is not among the usable addresses of ${where}, ${formatInterval(pool.usable!)}: ask for one of those.`,
+        trace,
+      );
+  }
+}
+
+function tooSmall(pool: Pool): Refusal {
+  const { prefix } = pool.definition;
+  return refuse(
+    "too-small",
+    `${prefix} is too small: without its first and last address nothing is left. Use a larger prefix, or enable_l3.`,
+    () => [],
+  );
+}
+
+function exhausted(pool: Pool): Refusal {
+  const { usable, allocated, withheld } = pool.counts();
+  return refuse(
+    "exhausted",
+    `${pool.definition.prefix} has no free address: of ${usable} usable, ${allocated} are held and ${withheld} excluded or reserved. ` +
+      "Release some, widen the range, or exclude less.",
+    (limit) => tracePassedOver(pool, undefined, "", limit),
+  );
+}
+
+function grant(
+  address: Address,
+  early: boolean,
+  why: Grant["why"],
+  further: Grant["further"],
+  trace: Grant["trace"],
+): Grant {
+  return { kind: "grant", address, early, why, further, trace };
+}
+
+function refuse(code: RefusalCode, message: string, trace: Refusal["trace"]): Refusal {
+  return { kind: "refusal", code, message, trace };
+}

@@ -1,0 +1,81 @@
+// The port behind which every durable record of addresses stands: one suite (test/conformance/ledger) for all of them.
+//
+// A domain is a set of addresses in which each has at most one owner. The record of an address is its hold; writing the hold
+// is the commit point. Promised: two takes of one address never both succeed for different owners, whatever the number of
+// ledgers, clients and crashes; what was answered is durable. Not promised: that `list` and `find` show what another client
+// wrote in the last moment. Only `take` arbitrates.
+import type { Address } from "../net/address.ts";
+import type { Owner, OwnerKey } from "./owner.ts";
+
+/** The name of a domain: a network name, a pool, a VM network, a slice. */
+export type Domain = string;
+
+export interface Hold {
+  readonly domain: Domain;
+  readonly address: Address;
+  readonly owner: Owner;
+  /** Opaque; changes with every write of the hold. A release that names an older one frees nothing. */
+  readonly version: string;
+}
+
+export interface TakeRequest {
+  readonly domain: Domain;
+  readonly address: Address;
+  readonly owner: Owner;
+  /** Take it although it is still cooling down: nothing else is left. */
+  readonly early?: boolean;
+}
+
+export type TakeOutcome =
+  /** It was free, and is this owner's now. */
+  | { readonly outcome: "taken"; readonly hold: Hold }
+  /** It was this owner's already. The hold now carries this request's container id, and a new version if that differed. */
+  | { readonly outcome: "yours"; readonly hold: Hold }
+  | { readonly outcome: "held"; readonly hold: Hold }
+  | { readonly outcome: "cooling"; readonly untilMs: number; readonly lastOwner: OwnerKey };
+
+export interface ReleaseRequest {
+  readonly domain: Domain;
+  readonly address: Address;
+  /** Freed only where this owner has it. */
+  readonly owner: OwnerKey;
+  /** And, where given, only at this version: a late release of a sandbox that was replaced names an old one. */
+  readonly version?: string;
+  /** How long it rests before another owner gets it; the last owner may have it back at once. */
+  readonly cooldownMs: number;
+}
+
+export type ReleaseOutcome =
+  | { readonly outcome: "released" }
+  /** There is no hold: released before, or never taken. */
+  | { readonly outcome: "gone" }
+  /** The hold is another's, or a newer one of this owner's. It stays. */
+  | { readonly outcome: "superseded"; readonly hold: Hold };
+
+export interface LedgerOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface Ledger {
+  take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome>;
+  release(request: ReleaseRequest, options?: LedgerOptions): Promise<ReleaseOutcome>;
+  /** What the owner holds in the domain; several where it has an address in each of several ranges. */
+  find(domain: Domain, owner: OwnerKey, options?: LedgerOptions): Promise<readonly Hold[]>;
+  list(domain: Domain, options?: LedgerOptions): AsyncIterable<Hold>;
+}
+
+export type LedgerErrorCode =
+  /** The request may or may not have been carried out: read back before anything else. */
+  | "outcome-unknown"
+  /** It was certainly not carried out. */
+  | "unavailable";
+
+export class LedgerError extends Error {
+  readonly code: LedgerErrorCode;
+
+  constructor(code: LedgerErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "LedgerError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,120 @@
+// The ledger of tests and simulations: holds in memory, with faults on request. Several ledgers may share one store, as
+// several processes share one API server.
+import { compare } from "../net/address.ts";
+import { type Domain, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
+import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
+import { type Owner, type OwnerKey, ownerKey } from "./owner.ts";
+
+interface Rest {
+  readonly untilMs: number;
+  readonly lastOwner: OwnerKey;
+}
+
+/** What the ledgers of one simulated cluster share. */
+export class MemoryStore {
+  /** domain, space, address -> the hold */
+  readonly holds = new Map<string, Hold>();
+  /** domain, space, address -> until when it rests; an entry whose time is over counts for nothing */
+  readonly resting = new Map<string, Rest>();
+  versions = 0;
+}
+
+/** Where a fault strikes one call: before the write (nothing happened) or after it (it did, and nobody was told). */
+export type LedgerFault = "lost-before-commit" | "lost-after-commit";
+
+export interface MemoryLedgerOptions {
+  readonly now: () => number;
+  /** Asked once per take and release. */
+  readonly fault?: () => LedgerFault | undefined;
+}
+
+export class MemoryLedger implements Ledger {
+  readonly #store: MemoryStore;
+  readonly #now: () => number;
+  readonly #fault: () => LedgerFault | undefined;
+
+  constructor(store: MemoryStore, { now, fault = () => undefined }: MemoryLedgerOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#fault = fault;
+  }
+
+  async take(request: TakeRequest, options: LedgerOptions = {}): Promise<TakeOutcome> {
+    return this.#withFault(`taking ${request.address}`, options, () => this.#take(request));
+  }
+
+  async release(request: ReleaseRequest, options: LedgerOptions = {}): Promise<ReleaseOutcome> {
+    return this.#withFault(`releasing ${request.address}`, options, () => this.#release(request));
+  }
+
+  async find(domain: Domain, owner: OwnerKey, { signal }: LedgerOptions = {}): Promise<readonly Hold[]> {
+    signal?.throwIfAborted();
+    return this.#inOrder((hold) => hold.domain === domain && ownerKey(hold.owner) === owner);
+  }
+
+  async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
+    for (const hold of this.#inOrder((each) => each.domain === domain)) {
+      signal?.throwIfAborted();
+      yield hold;
+    }
+  }
+
+  async #withFault<T>(what: string, { signal }: LedgerOptions, write: () => T): Promise<T> {
+    signal?.throwIfAborted();
+    // As over a network, the answer comes later and others get their turn in between.
+    await Promise.resolve();
+    const fault = this.#fault();
+    const answer = fault === "lost-before-commit" ? undefined : write();
+    if (fault === undefined) return answer as T;
+    throw new LedgerError(
+      "outcome-unknown",
+      `${what}: the connection broke, and whether it was done is not known. Read it back.`,
+    );
+  }
+
+  #take({ domain, address, owner, early = false }: TakeRequest): TakeOutcome {
+    const key = `${domain} ${address}`;
+    const hold = this.#store.holds.get(key);
+    const mine = ownerKey(owner);
+    if (hold !== undefined) {
+      if (ownerKey(hold.owner) !== mine) return { outcome: "held", hold };
+      return {
+        outcome: "yours",
+        hold: containerOf(hold.owner) === containerOf(owner) ? hold : this.#write(key, { domain, address, owner }),
+      };
+    }
+    const rest = this.#store.resting.get(key);
+    if (rest !== undefined && rest.untilMs > this.#now() && rest.lastOwner !== mine && !early) {
+      return { outcome: "cooling", untilMs: rest.untilMs, lastOwner: rest.lastOwner };
+    }
+    this.#store.resting.delete(key);
+    return { outcome: "taken", hold: this.#write(key, { domain, address, owner }) };
+  }
+
+  #release({ domain, address, owner, version, cooldownMs }: ReleaseRequest): ReleaseOutcome {
+    const key = `${domain} ${address}`;
+    const hold = this.#store.holds.get(key);
+    if (hold === undefined) return { outcome: "gone" };
+    if (ownerKey(hold.owner) !== owner || (version !== undefined && hold.version !== version)) {
+      return { outcome: "superseded", hold };
+    }
+    this.#store.holds.delete(key);
+    if (cooldownMs > 0) this.#store.resting.set(key, { untilMs: this.#now() + cooldownMs, lastOwner: owner });
+    return { outcome: "released" };
+  }
+
+  #write(key: string, hold: Omit<Hold, "version">): Hold {
+    this.#store.versions += 1;
+    const written = { ...hold, version: String(this.#store.versions) };
+    this.#store.holds.set(key, written);
+    return written;
+  }
+
+  #inOrder(wanted: (hold: Hold) => boolean): Hold[] {
+    return [...this.#store.holds.values()].filter(wanted).sort((a, b) => compare(a.address, b.address));
+  }
+}
+
+function containerOf(owner: Owner): string | undefined {
+  return owner.kind === "pod" ? owner.containerId : undefined;
+}

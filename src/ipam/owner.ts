@@ -1,0 +1,66 @@
+// Who an address belongs to. One address has one owner at any instant, and the owner's UID tells it from its namesakes.
+
+/** One interface of one pod. */
+export interface PodOwner {
+  readonly kind: "pod";
+  /** Empty only where an older system recorded none: then namespace and name stand in for it. */
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly interface: string;
+  /** The sandbox that uses it now. A later sandbox of the same pod is the same owner. */
+  readonly containerId?: string;
+}
+
+/** A persistent claim (IPAMClaim): the address outlives the pods that use it. */
+export interface ClaimOwner {
+  readonly kind: "claim";
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One NIC of one virtual machine, on a network with managed DHCP. */
+export interface NicOwner {
+  readonly kind: "nic";
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nic: string;
+}
+
+export type Owner = PodOwner | ClaimOwner | NicOwner;
+
+/** Identifies an owner: equal for the same owner, different for any two others. */
+export type OwnerKey = string & { readonly brand: "OwnerKey" };
+
+/**
+ * Injective because none of the parts can contain its separator: a UID has neither `:` nor `/`, a namespace and a name
+ * have neither, an interface name has neither (the kernel refuses both).
+ */
+export function ownerKey(owner: Owner): OwnerKey {
+  const identity = owner.uid === "" ? `${owner.namespace}/${owner.name}` : owner.uid;
+  return `${owner.kind}:${identity}:${portOf(owner)}` as OwnerKey;
+}
+
+/** The same for a later object of the same name: what sticky allocation goes by. */
+export function stableName(owner: Owner): string {
+  return `${owner.namespace}/${owner.name}/${portOf(owner)}`;
+}
+
+/** For people: `pod default/web-0 (eth0)`. */
+export function describeOwner(owner: Owner): string {
+  const port = portOf(owner);
+  return `${owner.kind === "nic" ? "VM" : owner.kind} ${owner.namespace}/${owner.name}${port === "" ? "" : ` (${port})`}`;
+}
+
+function portOf(owner: Owner): string {
+  switch (owner.kind) {
+    case "pod":
+      return owner.interface;
+    case "nic":
+      return owner.nic;
+    case "claim":
+      return "";
+  }
+}

@@ -1,0 +1,41 @@
+// MAC addresses (EUI-48), as text in any of the three usual forms, kept as the canonical one.
+import { NetError } from "./error.ts";
+
+/** Six lower-case hexadecimal pairs with colons: `02:00:0a:00:00:07`. */
+export type Mac = string & { readonly brand: "Mac" };
+
+const forms = [/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/, /^([0-9a-f]{2}-){5}[0-9a-f]{2}$/, /^([0-9a-f]{4}\.){2}[0-9a-f]{4}$/];
+
+export function parseMac(text: string): Mac {
+  const lower = text.toLowerCase();
+  if (!forms.some((form) => form.test(lower))) {
+    throw new NetError(
+      "bad-mac",
+      `${JSON.stringify(text)} is not a MAC address: write six pairs of hexadecimal digits, like 02:00:0a:00:00:07.`,
+    );
+  }
+  return withColons(lower.replaceAll(/[^0-9a-f]/g, ""));
+}
+
+export function macFromBytes(bytes: Uint8Array): Mac {
+  if (bytes.length !== 6) throw new NetError("bad-mac", `a MAC address has 6 bytes, not ${bytes.length}.`);
+  return withColons(Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""));
+}
+
+export function macToBytes(mac: Mac): Uint8Array {
+  return Uint8Array.from(mac.split(":"), (pair) => Number.parseInt(pair, 16));
+}
+
+/** A group address (broadcast among them): never an interface's own (IEEE 802, the I/G bit). */
+export function isMulticast(mac: Mac): boolean {
+  return (Number.parseInt(mac.slice(0, 2), 16) & 1) === 1;
+}
+
+/** Made up locally rather than bought from a vendor (the U/L bit); what we generate is such. */
+export function isLocallyAdministered(mac: Mac): boolean {
+  return (Number.parseInt(mac.slice(0, 2), 16) & 2) === 2;
+}
+
+function withColons(digits: string): Mac {
+  return digits.replaceAll(/(..)(?!$)/g, "$1:") as Mac;
+}
