@@ -7,7 +7,7 @@ import { equal } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
-import { describeOwner, ownerKey } from "./owner.ts";
+import { describeOwner, ownerKey, sameOwner } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Candidate, Refusal, Request } from "./request.ts";
 import type { Random } from "./strategy.ts";
@@ -68,18 +68,15 @@ export async function acquire(acquisition: Acquisition): Promise<Acquired | Refu
 
 /** False where another request of this process has taken the candidate since, or got an address for this very owner. */
 function stillOpen({ pool, request }: Acquisition, { address }: Candidate): boolean {
-  const key = ownerKey(request.owner);
-  const holder = pool.at(address);
-  const mine = pool.of(key);
-  return (
-    (holder === undefined || ownerKey(holder.owner) === key) && (mine === undefined || equal(mine.address, address))
-  );
+  const holder = pool.ownerAt(address);
+  const mine = pool.addressOf(request.owner);
+  return (holder === undefined || sameOwner(holder, request.owner)) && (mine === undefined || equal(mine, address));
 }
 
 /** Writes the hold of one candidate, and lets the picture follow what the ledger says. */
 async function commit(acquisition: Acquisition, { address, early }: Candidate): Promise<TakeOutcome> {
   const { domain, pool, request } = acquisition;
-  const before = pool.at(address);
+  const before = pool.ownerAt(address);
   pool.take(address, request.owner);
   try {
     const result = await takeSurely(acquisition, { address, early });
@@ -93,7 +90,7 @@ async function commit(acquisition: Acquisition, { address, early }: Candidate): 
   } catch (error) {
     // Not written, as far as anyone knows. If it was, the owner's next request finds it in the ledger.
     if (before === undefined) pool.forget(address);
-    else pool.learn(address, before.owner);
+    else pool.learn(address, before);
     throw error instanceof LedgerError
       ? new LedgerError(error.code, `${describeOwner(request.owner)} got no address in ${domain}: ${error.message}`, {
           cause: error,

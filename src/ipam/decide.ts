@@ -2,10 +2,10 @@
 // the same pool, request and random numbers give the same answer. Writing the hold (ledger.ts) is what takes the address.
 import { type Address, equal } from "../net/address.ts";
 import { formatInterval } from "../net/interval.ts";
-import { describeOwner, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
+import { describeOwner, type Owner } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Candidate, Decision, Grant, Refusal, RefusalCode, Request, Strategy, Want } from "./request.ts";
-import { offer, type Random } from "./strategy.ts";
+import { firstOffer, offerAfter, type Random } from "./strategy.ts";
 import { traceListed, tracePassedOver } from "./trace.ts";
 
 const lowest: Strategy = { kind: "lowest" };
@@ -13,18 +13,17 @@ const any: Want = { kind: "any" };
 
 export function decide(pool: Pool, request: Request, random: Random): Decision {
   const want = request.want ?? any;
-  const key = ownerKey(request.owner);
-  const has = pool.of(key);
-  if (has !== undefined) return alreadyHas(pool, request, want, has.address);
+  const has = pool.addressOf(request.owner);
+  if (has !== undefined) return alreadyHas(pool, request, want, has);
   if (pool.usable === undefined) return tooSmall(pool);
   switch (want.kind) {
     case "given":
-      return decideGiven(pool, want.address, key);
+      return decideGiven(pool, want.address, request.owner);
     case "oneOf":
-      return decideListed(pool, want.addresses, key);
+      return decideListed(pool, want.addresses, request.owner);
     case "preferred":
     case "any":
-      return decideAny(pool, request, want, key, random);
+      return decideAny(pool, request, want, random);
   }
 }
 
@@ -47,8 +46,8 @@ function alreadyHas(pool: Pool, { owner }: Request, want: Want, address: Address
   );
 }
 
-function decideGiven(pool: Pool, address: Address, key: OwnerKey): Decision {
-  const refusal = whyNot(pool, address, key);
+function decideGiven(pool: Pool, address: Address, owner: Owner): Decision {
+  const refusal = whyNot(pool, address, owner);
   return (
     refusal ??
     grant(
@@ -61,10 +60,10 @@ function decideGiven(pool: Pool, address: Address, key: OwnerKey): Decision {
   );
 }
 
-function decideListed(pool: Pool, addresses: readonly Address[], key: OwnerKey): Decision {
-  const index = addresses.findIndex((address) => whyNot(pool, address, key) === undefined);
+function decideListed(pool: Pool, addresses: readonly Address[], owner: Owner): Decision {
+  const index = addresses.findIndex((address) => whyNot(pool, address, owner) === undefined);
   if (index < 0) {
-    const only = addresses.length === 1 ? whyNot(pool, addresses[0]!, key) : undefined;
+    const only = addresses.length === 1 ? whyNot(pool, addresses[0]!, owner) : undefined;
     return (
       only ??
       refuse(
@@ -76,58 +75,66 @@ function decideListed(pool: Pool, addresses: readonly Address[], key: OwnerKey):
   }
   const address = addresses[index]!;
   const further = function* () {
+    const offered = new Set([String(address)]);
     for (const each of addresses.slice(index + 1)) {
-      if (!equal(each, address) && whyNot(pool, each, key) === undefined) yield { address: each, early: false };
+      if (offered.has(String(each)) || whyNot(pool, each, owner) !== undefined) continue;
+      offered.add(String(each));
+      yield { address: each, early: false };
     }
   };
   return grant(address, false, "listed", further, (limit) => traceListed(pool, addresses.slice(0, index), limit));
 }
 
-function decideAny(pool: Pool, request: Request, want: Want, key: OwnerKey, random: Random): Decision {
-  const strategy = request.strategy ?? lowest;
+function decideAny(pool: Pool, request: Request, want: Want, random: Random): Decision {
+  const { owner, strategy = lowest } = request;
   const preferred = want.kind === "preferred" ? want.address : undefined;
-  const sequence = candidates(pool, request.owner, strategy, preferred, key, random);
-  const first = sequence.next();
-  if (first.done) return exhausted(pool);
-  const { address, early, why } = first.value;
+  const first = firstCandidate(pool, owner, strategy, preferred, random);
+  if (first === undefined) return exhausted(pool);
+  const { address, early, why } = first;
   const trace = (limit?: number) => [
     ...(preferred === undefined || why === "preferred" ? [] : traceListed(pool, [preferred])),
     ...tracePassedOver(pool, address, choiceOf(why, strategy), limit),
   ];
-  return grant(address, early, why, () => sequence, trace);
+  return grant(address, early, why, () => furtherCandidates(pool, owner, strategy, address, random), trace);
 }
 
 interface Reasoned extends Candidate {
   readonly why: Grant["why"];
 }
 
-/**
- * The preferred one, the one this owner had last, the free ones in the strategy's order, those that cool, longest first.
- * No address twice.
- */
-function* candidates(
+/** The preferred one, else the one this owner had last, else a free one by the strategy, else the one that has cooled longest. */
+function firstCandidate(
   pool: Pool,
   owner: Owner,
   strategy: Strategy,
   preferred: Address | undefined,
-  key: OwnerKey,
   random: Random,
-): IterableIterator<Reasoned> {
-  const offered: Address[] = [];
-  if (preferred !== undefined && whyNot(pool, preferred, key) === undefined) {
-    offered.push(preferred);
-    yield { address: preferred, early: false, why: "preferred" };
+): Reasoned | undefined {
+  if (preferred !== undefined && whyNot(pool, preferred, owner) === undefined) {
+    return { address: preferred, early: false, why: "preferred" };
   }
-  const earlier = pool.returningTo(key);
-  if (earlier !== undefined && !offered.some((each) => equal(each, earlier))) {
-    offered.push(earlier);
-    yield { address: earlier, early: false, why: "returning" };
-  }
-  for (const address of offer(pool, strategy, owner, random)) {
-    if (!offered.some((each) => equal(each, address))) yield { address, early: false, why: strategy.kind };
-  }
+  const earlier = pool.returningTo(owner);
+  if (earlier !== undefined) return { address: earlier, early: false, why: "returning" };
+  const free = firstOffer(pool, strategy, owner, random);
+  if (free !== undefined) return { address: free, early: false, why: strategy.kind };
+  for (const { address } of pool.coolingInOrder()) return { address, early: true, why: strategy.kind };
+  return undefined;
+}
+
+/** The same order again without what was offered; a preferred one that was not to be had stays out. */
+function* furtherCandidates(
+  pool: Pool,
+  owner: Owner,
+  strategy: Strategy,
+  first: Address,
+  random: Random,
+): IterableIterator<Candidate> {
+  const earlier = pool.returningTo(owner);
+  const returns = earlier !== undefined && !equal(earlier, first);
+  if (returns) yield { address: earlier, early: false };
+  for (const address of offerAfter(first, pool, strategy, owner, random)) yield { address, early: false };
   for (const { address } of pool.coolingInOrder()) {
-    if (!offered.some((each) => equal(each, address))) yield { address, early: true, why: strategy.kind };
+    if (!equal(address, first) && !(returns && equal(address, earlier))) yield { address, early: true };
   }
 }
 
@@ -140,7 +147,7 @@ function choiceOf(why: Grant["why"], strategy: Strategy): string {
 }
 
 /** Why this owner cannot have this address now; undefined where it can. The last owner of a cooling address may come back. */
-function whyNot(pool: Pool, address: Address, key: OwnerKey): Refusal | undefined {
+function whyNot(pool: Pool, address: Address, owner: Owner): Refusal | undefined {
   const state = pool.stateOf(address);
   const trace = (limit?: number) => traceListed(pool, [address], limit);
   const where = pool.definition.prefix;
@@ -162,7 +169,7 @@ function whyNot(pool: Pool, address: Address, key: OwnerKey): Refusal | undefine
         trace,
       );
     case "quarantined":
-      if (state.lastOwner === key && pool.returningTo(key) !== undefined) return undefined;
+      if (pool.returnsTo(address, owner)) return undefined;
       return refuse(
         "cooling-down",
         `${address} was released and cools down until ${new Date(state.untilMs).toISOString()}: try again then, or ask for another.`,
@@ -190,7 +197,7 @@ function exhausted(pool: Pool): Refusal {
   const { usable, allocated, withheld } = pool.counts();
   return refuse(
     "exhausted",
-    `${pool.definition.prefix} has no free address: of ${usable} usable, ${allocated} are held and ${withheld} excluded or reserved. ` +
+    `${pool.definition.prefix} has no free address: of ${usable} usable, ${allocated} held, ${withheld} excluded or reserved. ` +
       "Release some, widen the range, or exclude less.",
     (limit) => tracePassedOver(pool, undefined, "", limit),
   );

@@ -1,6 +1,6 @@
 // Which addresses of a run are taken, and which is the next free one. Two implementations behind one interface: a paged
 // bitmap where the run has at most 2^32 addresses, intervals where it is wider. Neither costs what it spans.
-import { type Address, compare, next, offsetBetween, plus } from "../net/address.ts";
+import { type Address, compare, offsetBetween, plus } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { includes, intersection, type Interval, sizeOf } from "../net/interval.ts";
 import { Bits } from "./bits.ts";
@@ -173,16 +173,4 @@ export class IntervalOccupancy implements Occupancy {
   free(): bigint {
     return sizeOf(this.#run) - this.#taken.size;
   }
-}
-
-/** The free address that has `skip` free ones below it, counted from `from`; the last one before that where there are fewer. */
-export function nthFree(occupancy: Occupancy, from: Address, skip: number): Address | undefined {
-  let at = occupancy.nextFree(from);
-  for (let i = 0; i < skip && at !== undefined; i++) {
-    const above = next(at);
-    const then = above === undefined ? undefined : occupancy.nextFree(above);
-    if (then === undefined) return at;
-    at = then;
-  }
-  return at;
 }

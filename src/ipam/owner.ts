@@ -43,6 +43,12 @@ export function ownerKey(owner: Owner): OwnerKey {
   return `${owner.kind}:${identity}:${portOf(owner)}` as OwnerKey;
 }
 
+/** `ownerKey(a) === ownerKey(b)`, without making the keys. */
+export function sameOwner(a: Owner, b: Owner): boolean {
+  if (a.kind !== b.kind || a.uid !== b.uid || portOf(a) !== portOf(b)) return false;
+  return a.uid !== "" || (a.namespace === b.namespace && a.name === b.name);
+}
+
 /** The same for a later object of the same name: what sticky allocation goes by. */
 export function stableName(owner: Owner): string {
   return `${owner.namespace}/${owner.name}/${portOf(owner)}`;

@@ -2,18 +2,14 @@
 //
 // A pool records; it does not choose (decide.ts does) and it is not durable (a ledger is). Time comes in through `now`.
 // Not promised: that an address taken here is still free in the ledger. The ledger is the arbiter, the pool its picture.
-import { type Address, compare, offsetBetween } from "../net/address.ts";
+import { type Address, equal, offsetBetween } from "../net/address.ts";
 import { common, IntervalSet, union } from "../net/interval-set.ts";
 import { includes, type Interval, sizeOf } from "../net/interval.ts";
+import { type Allocation, AllocationTable } from "./allocation-table.ts";
 import { type AddressKey, type Cooling, CoolingQueue } from "./cooling.ts";
 import { cooldownOf, type PoolDefinition, type Reservation, reservationsOf, usableOf } from "./definition.ts";
 import { occupancyOf, type Occupancy } from "./occupancy.ts";
-import { describeOwner, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
-
-export interface Allocation {
-  readonly address: Address;
-  readonly owner: Owner;
-}
+import { describeOwner, type Owner, type OwnerKey, ownerKey, sameOwner } from "./owner.ts";
 
 export type AddressState =
   | { readonly state: "free" }
@@ -57,12 +53,9 @@ export class Pool {
   readonly #cooldownMs: number;
   /** Every usable address that is not free. Undefined together with `usable`. */
   readonly #taken: Occupancy | undefined;
-  /** address key -> who has it */
-  readonly #byAddress = new Map<AddressKey, Allocation>();
-  /** owner key -> what it has: one address per owner and pool */
-  readonly #byOwner = new Map<OwnerKey, Allocation>();
-  /** container id, NUL, interface -> what it uses; built when first asked for, kept up to date from then on */
-  #byContainer: Map<string, Allocation> | undefined;
+  readonly #held = new AllocationTable();
+  /** container id, NUL, interface -> the address; built when first asked for, kept up to date from then on */
+  #byContainer: Map<string, Address> | undefined;
   readonly #cooling = new CoolingQueue();
   #lastTaken: Address | undefined;
   #withheldCount: bigint | undefined;
@@ -88,26 +81,25 @@ export class Pool {
 
   stateOf(address: Address): AddressState {
     this.#settle();
-    const key = this.#keyOf(address);
-    const allocation = this.#byAddress.get(key);
-    if (allocation !== undefined) return { state: "allocated", owner: allocation.owner };
-    const cooling = this.#cooling.get(key);
+    const owner = this.#held.ownerAt(address);
+    if (owner !== undefined) return { state: "allocated", owner };
+    const cooling = this.#cooling.get(this.#keyOf(address));
     if (cooling !== undefined) return { state: "quarantined", untilMs: cooling.untilMs, lastOwner: cooling.lastOwner };
     if (this.usable === undefined || !includes(this.usable, address)) return { state: "outside" };
     if (this.#reserved.has(address)) return { state: "reserved", reason: this.#reasonFor(address) };
     return this.excluded.has(address) ? { state: "excluded" } : { state: "free" };
   }
 
-  at(address: Address): Allocation | undefined {
-    return this.#byAddress.get(this.#keyOf(address));
+  ownerAt(address: Address): Owner | undefined {
+    return this.#held.ownerAt(address);
   }
 
-  of(owner: OwnerKey): Allocation | undefined {
-    return this.#byOwner.get(owner);
+  addressOf(owner: Owner): Address | undefined {
+    return this.#held.addressOf(owner);
   }
 
   allocations(): IterableIterator<Allocation> {
-    return this.#byAddress.values();
+    return this.#held.values();
   }
 
   /** The lowest free address at or above `from`. */
@@ -117,10 +109,17 @@ export class Pool {
   }
 
   /** What this owner released last and may have back at once, before it has cooled for others. */
-  returningTo(owner: OwnerKey): Address | undefined {
+  returningTo(owner: Owner): Address | undefined {
     this.#settle();
-    const cooling = this.#cooling.of(owner);
+    if (this.#cooling.count === 0) return undefined;
+    const cooling = this.#cooling.of(ownerKey(owner));
     return cooling !== undefined && this.#mayBeGiven(cooling.address) ? cooling.address : undefined;
+  }
+
+  /** The address rests, this owner had it last, and it may have it back. */
+  returnsTo(address: Address, owner: Owner): boolean {
+    this.#settle();
+    return this.#cooling.get(this.#keyOf(address))?.lastOwner === ownerKey(owner) && this.#mayBeGiven(address);
   }
 
   /** Addresses that could be given early, the one that has cooled longest first. */
@@ -136,7 +135,7 @@ export class Pool {
     return {
       usable: this.usable === undefined ? 0n : sizeOf(this.usable),
       free: this.#taken?.free() ?? 0n,
-      allocated: this.#byAddress.size,
+      allocated: this.#held.size,
       quarantined: this.#cooling.count,
       withheld: this.#withheldCount,
     };
@@ -146,53 +145,37 @@ export class Pool {
    * Records that the owner has the address, from whatever state it was in: what the ledger says is true even of an address
    * that is excluded, cooling or outside. The same owner again is a renewal (a new container id). Throws where another has it.
    */
-  take(address: Address, owner: Owner): Allocation {
-    const key = this.#keyOf(address);
-    const mine = ownerKey(owner);
-    const holder = this.#byAddress.get(key);
-    if (holder !== undefined && ownerKey(holder.owner) !== mine) {
-      throw new PoolError(
-        "held-by-another",
-        `${address} is held by ${describeOwner(holder.owner)}, so ${describeOwner(owner)} cannot have it.`,
-      );
-    }
-    const before = this.#byOwner.get(mine);
-    if (before !== undefined && compare(before.address, address) !== 0) {
-      throw new PoolError(
-        "owner-has-another",
-        `${describeOwner(owner)} has ${before.address} in this pool already: release it before it takes ${address}.`,
-      );
-    }
+  take(address: Address, owner: Owner): void {
+    const before = this.#byContainer === undefined ? undefined : this.#held.ownerAt(address);
+    const conflict = this.#held.put(address, owner);
+    if (conflict !== undefined) throw contradiction(address, owner, conflict);
     this.#forgetContainer(before);
-    const allocation = { address, owner };
-    this.#byAddress.set(key, allocation);
-    this.#byOwner.set(mine, allocation);
-    this.#rememberContainer(allocation);
-    this.#cooling.delete(key);
+    this.#rememberContainer(address, owner);
+    if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
     this.#taken?.add(address);
     this.#lastTaken = address;
-    return allocation;
   }
 
   /** Records what a ledger says of an address, against whatever the pool thought: it was another's, or that owner had another. */
   learn(address: Address, owner: Owner): void {
     this.forget(address);
-    const before = this.#byOwner.get(ownerKey(owner));
-    if (before !== undefined) this.forget(before.address);
+    const before = this.#held.addressOf(owner);
+    if (before !== undefined) this.forget(before);
     this.take(address, owner);
   }
 
   /** Takes back a record that proved wrong: the address is free again at once, without a rest. */
   forget(address: Address): void {
-    const allocation = this.at(address);
-    if (allocation === undefined) return;
-    this.#drop(allocation);
+    const owner = this.#held.ownerAt(address);
+    if (owner === undefined) return;
+    this.#forgetContainer(owner);
+    this.#held.delete(address);
     this.#freeAgain(address);
   }
 
   /** Releases what the owner has. Undefined where it has nothing. */
-  releaseOwner(owner: OwnerKey): Allocation | undefined {
-    return this.#release(this.#byOwner.get(owner));
+  releaseOwner(owner: Owner): Allocation | undefined {
+    return this.#release(this.#held.addressOf(owner));
   }
 
   /** Releases what one sandbox uses. A sandbox that a later one of the same owner has replaced uses nothing any more. */
@@ -201,36 +184,32 @@ export class Pool {
   }
 
   /** Releases the address, whoever has it; with `onlyIf`, only from that owner. */
-  releaseAddress(address: Address, onlyIf?: OwnerKey): Allocation | undefined {
-    const allocation = this.at(address);
-    if (allocation === undefined || (onlyIf !== undefined && ownerKey(allocation.owner) !== onlyIf)) return undefined;
-    return this.#release(allocation);
+  releaseAddress(address: Address, onlyIf?: Owner): Allocation | undefined {
+    const owner = this.#held.ownerAt(address);
+    if (owner === undefined || (onlyIf !== undefined && !sameOwner(owner, onlyIf))) return undefined;
+    return this.#release(address);
   }
 
   /** Records a rest that a ledger remembers, after a restart. Ignored for an address that is held. */
   cool(cooling: Cooling): void {
     const key = this.#keyOf(cooling.address);
-    if (this.#byAddress.has(key) || cooling.untilMs <= this.#now()) return;
+    if (this.#held.ownerAt(cooling.address) !== undefined || cooling.untilMs <= this.#now()) return;
     this.#cooling.add(key, cooling);
     this.#taken?.add(cooling.address);
   }
 
-  #release(allocation: Allocation | undefined): Allocation | undefined {
-    if (allocation === undefined) return undefined;
-    const { address } = allocation;
-    const lastOwner = this.#drop(allocation);
-    if (this.#cooldownMs > 0)
-      this.#cooling.add(this.#keyOf(address), { address, untilMs: this.#now() + this.#cooldownMs, lastOwner });
-    else this.#freeAgain(address);
-    return allocation;
-  }
-
-  #drop(allocation: Allocation): OwnerKey {
-    const key = ownerKey(allocation.owner);
-    this.#byAddress.delete(this.#keyOf(allocation.address));
-    this.#byOwner.delete(key);
-    this.#forgetContainer(allocation);
-    return key;
+  #release(address: Address | undefined): Allocation | undefined {
+    const owner = address === undefined ? undefined : this.#held.ownerAt(address);
+    if (address === undefined || owner === undefined) return undefined;
+    this.#forgetContainer(owner);
+    this.#held.delete(address);
+    if (this.#cooldownMs > 0) {
+      const untilMs = this.#now() + this.#cooldownMs;
+      this.#cooling.add(this.#keyOf(address), { address, untilMs, lastOwner: ownerKey(owner) });
+    } else {
+      this.#freeAgain(address);
+    }
+    return { address, owner };
   }
 
   /** Frees what has cooled. Called before every look at what is free. */
@@ -261,22 +240,20 @@ export class Pool {
     return offsetBetween(this.definition.prefix.network, address) ?? address.toString();
   }
 
-  #containers(): Map<string, Allocation> {
+  #containers(): Map<string, Address> {
     if (this.#byContainer === undefined) {
       this.#byContainer = new Map();
-      for (const allocation of this.#byAddress.values()) this.#rememberContainer(allocation);
+      for (const { address, owner } of this.#held.values()) this.#rememberContainer(address, owner);
     }
     return this.#byContainer;
   }
 
-  #rememberContainer(allocation: Allocation): void {
-    const { owner } = allocation;
-    if (this.#byContainer === undefined || owner.kind !== "pod" || owner.containerId === undefined) return;
-    this.#byContainer.set(containerKey(owner.containerId, owner.interface), allocation);
+  #rememberContainer(address: Address, owner: Owner): void {
+    if (owner.kind !== "pod" || owner.containerId === undefined) return;
+    this.#byContainer?.set(containerKey(owner.containerId, owner.interface), address);
   }
 
-  #forgetContainer(allocation: Allocation | undefined): void {
-    const owner = allocation?.owner;
+  #forgetContainer(owner: Owner | undefined): void {
     if (owner?.kind !== "pod" || owner.containerId === undefined) return;
     this.#byContainer?.delete(containerKey(owner.containerId, owner.interface));
   }
@@ -284,4 +261,18 @@ export class Pool {
 
 function containerKey(containerId: string, interfaceName: string): string {
   return `${containerId}\0${interfaceName}`;
+}
+
+function contradiction(address: Address, owner: Owner, conflict: Allocation): PoolError {
+  if (equal(conflict.address, address)) {
+    const holder = describeOwner(conflict.owner);
+    return new PoolError(
+      "held-by-another",
+      `${address} is held by ${holder}, so ${describeOwner(owner)} cannot have it.`,
+    );
+  }
+  return new PoolError(
+    "owner-has-another",
+    `${describeOwner(owner)} has ${conflict.address} in this pool already: release it before it takes ${address}.`,
+  );
 }

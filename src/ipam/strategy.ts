@@ -1,6 +1,6 @@
 // The order in which free addresses are offered. Each strategy is a lazy sequence over the pool as it is at that moment;
 // every free address comes up once at most, and all of them come up if the caller keeps asking.
-import { type Address, compare, next, plus } from "../net/address.ts";
+import { type Address, compare, equal, next, plus } from "../net/address.ts";
 import { type Interval, sizeOf } from "../net/interval.ts";
 import { type Owner, stableName } from "./owner.ts";
 import type { Pool } from "./pool.ts";
@@ -9,24 +9,49 @@ import type { Strategy } from "./request.ts";
 /** A number in [0, 1), as Math.random gives it. */
 export type Random = () => number;
 
-export function* offer(pool: Pool, strategy: Strategy, owner: Owner, random: Random): IterableIterator<Address> {
+/** The first of `offer`, without the cost of a sequence: most requests need no second. */
+export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random: Random): Address | undefined {
+  const { usable } = pool;
+  if (usable === undefined) return undefined;
+  switch (strategy.kind) {
+    case "lowest":
+      return pool.nextFree(usable.first);
+    case "next":
+      return pool.nextFree(after(pool.lastTaken, usable)) ?? pool.nextFree(usable.first);
+    case "sticky":
+      return pool.nextFree(stickyStart(usable, owner)) ?? pool.nextFree(usable.first);
+    case "random":
+      return pool.nextFree(addressAt(usable, random, random)) ?? pool.nextFree(usable.first);
+    case "spread":
+      return pickAmong(pool, usable, Math.max(1, strategy.width), new Offered(), random);
+  }
+}
+
+/** Further addresses after `first`, which was offered already. */
+export function* offerAfter(
+  first: Address,
+  pool: Pool,
+  strategy: Strategy,
+  owner: Owner,
+  random: Random,
+): IterableIterator<Address> {
   const { usable } = pool;
   if (usable === undefined) return;
   switch (strategy.kind) {
     case "lowest":
-      yield* upwards(pool, usable.first);
+      yield* without(first, upwards(pool, first));
       return;
     case "next":
-      yield* roundFrom(pool, usable, after(pool.lastTaken, usable));
+      yield* without(first, roundFrom(pool, usable, first));
       return;
     case "sticky":
-      yield* roundFrom(pool, usable, addressAt(usable, fraction(stableName(owner))));
+      yield* without(first, roundFrom(pool, usable, stickyStart(usable, owner)));
       return;
     case "random":
-      yield* randomly(pool, usable, random);
+      yield* randomly(first, pool, usable, random);
       return;
     case "spread":
-      yield* spread(pool, usable, strategy.width, random);
+      yield* spread(first, pool, usable, strategy.width, random);
       return;
   }
 }
@@ -54,8 +79,8 @@ function* roundFrom(pool: Pool, usable: Interval, from: Address): IterableIterat
  */
 const draws = 64;
 
-function* randomly(pool: Pool, usable: Interval, random: Random): IterableIterator<Address> {
-  const offered = new Offered();
+function* randomly(first: Address, pool: Pool, usable: Interval, random: Random): IterableIterator<Address> {
+  const offered = new Offered(first);
   for (let i = 0; i < draws; i++) {
     const from = addressAt(usable, random, random);
     const at = pool.nextFree(from) ?? pool.nextFree(usable.first);
@@ -68,9 +93,15 @@ function* randomly(pool: Pool, usable: Interval, random: Random): IterableIterat
 /** Doubling stops here: choosing among 4,096 costs up to 4,096 steps, and 4,096 writers at once are more than a cluster has. */
 const widthMax = 4096;
 
-function* spread(pool: Pool, usable: Interval, width: number, random: Random): IterableIterator<Address> {
-  const offered = new Offered();
-  for (let among = Math.max(1, width); ; among = Math.min(2 * among, widthMax)) {
+function* spread(
+  first: Address,
+  pool: Pool,
+  usable: Interval,
+  width: number,
+  random: Random,
+): IterableIterator<Address> {
+  const offered = new Offered(first);
+  for (let among = 2 * Math.max(1, width); ; among = Math.min(2 * among, widthMax)) {
     const at = pickAmong(pool, usable, among, offered, random);
     if (at === undefined) return;
     offered.add(at);
@@ -98,6 +129,10 @@ function pickAmong(pool: Pool, usable: Interval, among: number, offered: Offered
 class Offered {
   readonly #texts = new Set<string>();
 
+  constructor(...addresses: Address[]) {
+    for (const each of addresses) this.add(each);
+  }
+
   has(address: Address): boolean {
     return this.#texts.size > 0 && this.#texts.has(address.toString());
   }
@@ -108,6 +143,14 @@ class Offered {
     this.#texts.add(address.toString());
     return true;
   }
+}
+
+function* without(first: Address, sequence: Iterable<Address>): IterableIterator<Address> {
+  for (const each of sequence) if (!equal(each, first)) yield each;
+}
+
+function stickyStart(usable: Interval, owner: Owner): Address {
+  return addressAt(usable, fraction(stableName(owner)));
 }
 
 function after(address: Address | undefined, usable: Interval): Address {

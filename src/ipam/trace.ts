@@ -1,5 +1,5 @@
 // Why an address was passed over: the lines that `holdfast explain` prints. Made only when asked for, and bounded.
-import { type Address, compare, next } from "../net/address.ts";
+import { type Address, compare, equal, next } from "../net/address.ts";
 import { formatInterval, includes, type Interval } from "../net/interval.ts";
 import { describeOwner } from "./owner.ts";
 import type { AddressState, Pool } from "./pool.ts";
@@ -27,7 +27,8 @@ export function tracePassedOver(
   const lines: TraceLine[] = [];
   const { usable } = pool;
   let at: Address | undefined = usable?.first;
-  while (at !== undefined && includes(usable!, at) && (granted === undefined || compare(at, granted) !== 0)) {
+  while (at !== undefined && includes(usable!, at)) {
+    if (granted !== undefined && equal(at, granted)) break;
     if (lines.length === limit) return [...lines, { state: "more", text: `and so on from ${at}` }];
     const line = lineFor(pool, at);
     if (line.state === "free") return [...lines, { ...line, text: `free, passed over: ${choice}` }];

@@ -111,9 +111,7 @@ export function previous(address: Address): Address | undefined {
 
 /** `address + count`, or undefined past the end of the space. `count` is a whole number, not negative. */
 export function plus(address: Address, count: number | bigint): Address | undefined {
-  if (typeof count === "bigint" && count > BigInt(Number.MAX_SAFE_INTEGER)) {
-    return fromBigIntOrNothing(address.family, toBigInt(address) + count);
-  }
+  if (count > Number.MAX_SAFE_INTEGER) return fromBigIntOrNothing(address.family, toBigInt(address) + BigInt(count));
   const n = Number(count);
   if (address.family === 4) {
     const sum = address.value + n;
@@ -130,9 +128,7 @@ export function plus(address: Address, count: number | bigint): Address | undefi
 
 /** `address - count`, or undefined before the start of the space. */
 export function minus(address: Address, count: number | bigint): Address | undefined {
-  if (typeof count === "bigint" && count > BigInt(Number.MAX_SAFE_INTEGER)) {
-    return fromBigIntOrNothing(address.family, toBigInt(address) - count);
-  }
+  if (count > Number.MAX_SAFE_INTEGER) return fromBigIntOrNothing(address.family, toBigInt(address) - BigInt(count));
   const n = Number(count);
   if (address.family === 4) return address.value >= n ? new V4Address(address.value - n) : undefined;
   const low = n % two32;

@@ -228,9 +228,10 @@ export function common(a: Iterable<Interval>, b: IntervalSet): IntervalSet {
     for (let from: Address | undefined = each.first; from !== undefined;) {
       const other: Interval | undefined = b.nextInterval(from);
       const both: Interval | undefined = other === undefined ? undefined : intersection(each, other);
-      if (both === undefined) break;
+      if (other === undefined || both === undefined) break;
       result.add(both);
-      from = next(both.last);
+      // Beyond `other`, not beyond `both`: where `other` is the longer one, that would find it again and never end.
+      from = next(other.last);
     }
   }
   return result;

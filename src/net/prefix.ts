@@ -7,6 +7,7 @@ import {
   type Family,
   parseAddress,
   type ParseOptions,
+  unmapped,
   V4Address,
   V6Address,
 } from "./address.ts";
@@ -80,8 +81,16 @@ export function parseCidr(text: string, options: ParseOptions = {}): Cidr {
       `${JSON.stringify(text)} has no valid prefix length: ${JSON.stringify(digits)} is not a plain decimal number.`,
     );
   }
-  const address = parseAddress(text.slice(0, slash), options);
-  return { address, prefix: Prefix.around(address, Number(digits)) };
+  const address = parseAddress(text.slice(0, slash), { ...options, unmap: false });
+  const cidr = { address, prefix: Prefix.around(address, Number(digits)) };
+  return options.unmap ? unmappedCidr(cidr) : cidr;
+}
+
+/** `::ffff:10.0.0.7/120` is 10.0.0.7/24, as Go prints it. Below /96 there is more in it than IPv4, and it stays IPv6. */
+function unmappedCidr(cidr: Cidr): Cidr {
+  const address = unmapped(cidr.address);
+  if (address.family === cidr.address.family || cidr.prefix.length < 96) return cidr;
+  return { address, prefix: Prefix.around(address, cidr.prefix.length - 96) };
 }
 
 /** Reads a prefix and refuses host bits, naming the prefix that was probably meant. */

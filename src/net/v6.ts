@@ -15,7 +15,7 @@ export function scanV6(text: string, sloppy: boolean): Words | string {
     if (typeof groups === "string") return groups;
     return groups.length === 8 ? toWords(groups) : `it has ${groups.length} groups instead of eight, and no "::"`;
   }
-  if (text.includes("::", elision + 1)) return 'it has "::" twice';
+  if (text.includes("::", elision + 1)) return 'it has "::" twice, or three colons in a row';
   const head = elision === 0 ? [] : scanGroups(text.slice(0, elision), sloppy, false);
   if (typeof head === "string") return head;
   const tail = elision + 2 === text.length ? [] : scanGroups(text.slice(elision + 2), sloppy);
@@ -46,7 +46,7 @@ function scanGroups(text: string, sloppy: boolean, dottedTail = true): number[] 
 }
 
 function scanGroup(text: string, sloppy: boolean): number | string {
-  if (text === "") return "a group is empty (a single colon at an end, or three in a row)";
+  if (text === "") return "a group is empty: a single colon stands at an end";
   if (!/^[0-9a-fA-F]+$/.test(text)) return `the group ${JSON.stringify(text)} is not hexadecimal`;
   if (text.length > 4 && !sloppy) return `the group ${JSON.stringify(text)} has more than four digits`;
   const value = Number.parseInt(text, 16);
@@ -63,8 +63,11 @@ export function formatV6(w0: number, w1: number, w2: number, w3: number): string
   if (w0 === 0 && w1 === 0 && w2 === 0xffff) return `::ffff:${formatV4(w3)}`;
   const groups = [w0 >>> 16, w0 & 0xffff, w1 >>> 16, w1 & 0xffff, w2 >>> 16, w2 & 0xffff, w3 >>> 16, w3 & 0xffff];
   const { from, length } = longestZeroRun(groups);
-  const hex = (part: readonly number[]) => part.map((group) => group.toString(16)).join(":");
   return length < 2 ? hex(groups) : `${hex(groups.slice(0, from))}::${hex(groups.slice(from + length))}`;
+}
+
+function hex(groups: readonly number[]): string {
+  return groups.map((group) => group.toString(16)).join(":");
 }
 
 function longestZeroRun(groups: readonly number[]): { from: number; length: number } {
