@@ -1,0 +1,20 @@
+import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../src/ipam/memory-ledger.ts";
+import { ledgerConformance } from "./suite.ts";
+
+ledgerConformance("memory", async () => {
+  const store = new MemoryStore();
+  let nowMs = 1_000_000;
+  let fault: LedgerFault | undefined;
+  const strike = () => {
+    const struck = fault;
+    fault = undefined;
+    return struck;
+  };
+  return {
+    open: async () => new MemoryLedger(store, { now: () => nowMs, fault: strike }),
+    loseNextReply: (when) => (fault = `lost-${when}`),
+    now: () => nowMs,
+    advance: async (ms) => void (nowMs += ms),
+    close: async () => {},
+  };
+});

@@ -1,0 +1,328 @@
+// What every ledger must do, whatever it is made of. A new ledger brings a harness and runs this; see memory.test.ts.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { acquire, type Acquired } from "../../../src/ipam/acquire.ts";
+import { type Hold, type Ledger, LedgerError } from "../../../src/ipam/ledger.ts";
+import { type Owner, ownerKey } from "../../../src/ipam/owner.ts";
+import { Pool } from "../../../src/ipam/pool.ts";
+import type { Refusal, Strategy } from "../../../src/ipam/request.ts";
+import { parseAddress } from "../../../src/net/address.ts";
+import { parseCidr } from "../../../src/net/prefix.ts";
+
+export interface LedgerHarness {
+  /** A client of one store. Called again, it is another client of the same store, as another process would be. */
+  open(): Promise<Ledger>;
+  /** The next write of any client is struck: before it is carried out, or after, and the caller learns neither. */
+  loseNextReply(when: "before-commit" | "after-commit"): void;
+  now(): number;
+  /** Lets time pass, as far as cooling down is concerned. */
+  advance(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const domain = "net-a";
+const ip = parseAddress;
+const address = ip("10.0.0.7");
+const pod = (name: string, containerId = `c-${name}`): Owner => ({
+  kind: "pod",
+  uid: `uid-${name}`,
+  namespace: "default",
+  name,
+  interface: "eth0",
+  containerId,
+});
+const claim: Owner = { kind: "claim", uid: "uid-claim", namespace: "default", name: "vm.net" };
+const nic: Owner = { kind: "nic", uid: "uid-vm", namespace: "default", name: "vm", nic: "net0" };
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    return error instanceof LedgerError ? error.code : String(error);
+  }
+  return "none";
+}
+
+async function all(ledger: Ledger, where = domain): Promise<string[]> {
+  const list: string[] = [];
+  for await (const hold of ledger.list(where)) list.push(`${hold.address} ${ownerKey(hold.owner)}`);
+  return list.sort();
+}
+
+export function ledgerConformance(name: string, start: () => Promise<LedgerHarness>): void {
+  describe(`ledger: ${name}`, () => {
+    let harness: LedgerHarness;
+    let ledger: Ledger;
+    beforeEach(async () => {
+      harness = await start();
+      ledger = await harness.open();
+    });
+    afterEach(async () => {
+      await harness.close();
+    });
+
+    const take = (owner: Owner, more: { early?: boolean; address?: typeof address; domain?: string } = {}) =>
+      ledger.take({ domain, address, owner, ...more });
+    const release = (owner: Owner, more: { version?: string; cooldownMs?: number } = {}) =>
+      ledger.release({ domain, address, owner: ownerKey(owner), cooldownMs: 0, ...more });
+    async function taken(owner: Owner): Promise<Hold> {
+      const result = await take(owner);
+      if (result.outcome !== "taken") throw new Error(`expected to take ${address}, got ${result.outcome}`);
+      return result.hold;
+    }
+
+    describe("take", () => {
+      it.each([
+        ["a pod's interface", pod("a")],
+        ["a claim", claim],
+        ["a VM's NIC", nic],
+      ])("records %s and reads it back whole", async (_what, owner) => {
+        const hold = await taken(owner);
+        expect(hold).toMatchObject({ domain, owner });
+        expect(String(hold.address)).toBe("10.0.0.7");
+        const [found] = await ledger.find(domain, ownerKey(owner));
+        expect(found).toEqual(hold);
+      });
+
+      it("says who holds an address that is another's", async () => {
+        await taken(pod("a"));
+        const result = await take(pod("b"));
+        expect(result).toMatchObject({ outcome: "held", hold: { owner: pod("a") } });
+        expect(await all(ledger)).toEqual([`10.0.0.7 ${ownerKey(pod("a"))}`]);
+      });
+
+      it("gives the same owner the same hold again", async () => {
+        const hold = await taken(pod("a"));
+        expect(await take(pod("a"))).toEqual({ outcome: "yours", hold });
+      });
+
+      it("lets a new sandbox of the same owner take the hold over, with a new version", async () => {
+        const before = await taken(pod("a", "old"));
+        const result = await take(pod("a", "new"));
+        expect(result).toMatchObject({ outcome: "yours", hold: { owner: { containerId: "new" } } });
+        expect(result.outcome === "yours" && result.hold.version).not.toBe(before.version);
+      });
+
+      it("keeps domains apart", async () => {
+        await taken(pod("a"));
+        expect(await take(pod("b"), { domain: "net-b" })).toMatchObject({ outcome: "taken" });
+        expect(await all(ledger, "net-b")).toEqual([`10.0.0.7 ${ownerKey(pod("b"))}`]);
+      });
+
+      it("holds IPv6 addresses, and one owner several addresses", async () => {
+        for (const text of ["10.0.0.7", "fd00::7", "::1", "fd00:1::"]) {
+          expect(await take(pod("a"), { address: ip(text) })).toMatchObject({ outcome: "taken" });
+        }
+        const found = await ledger.find(domain, ownerKey(pod("a")));
+        expect(found.map((hold) => String(hold.address)).sort()).toEqual(["10.0.0.7", "::1", "fd00:1::", "fd00::7"]);
+        expect(await ledger.find(domain, ownerKey(pod("b")))).toEqual([]);
+      });
+
+      it("is seen by every client", async () => {
+        await taken(pod("a"));
+        const other = await harness.open();
+        expect(await other.take({ domain, address, owner: pod("b") })).toMatchObject({ outcome: "held" });
+        expect(await other.find(domain, ownerKey(pod("a")))).toHaveLength(1);
+      });
+
+      it("does nothing when it was called off before it began", async () => {
+        const signal = AbortSignal.abort();
+        await expect(ledger.take({ domain, address, owner: pod("a") }, { signal })).rejects.toThrow();
+        expect(await all(ledger)).toEqual([]);
+      });
+    });
+
+    describe("release", () => {
+      it("frees what the owner holds, and says so when there is nothing", async () => {
+        await taken(pod("a"));
+        expect(await release(pod("a"))).toEqual({ outcome: "released" });
+        expect(await release(pod("a"))).toEqual({ outcome: "gone" });
+        expect(await take(pod("b"))).toMatchObject({ outcome: "taken" });
+      });
+
+      it("is guarded by the owner", async () => {
+        await taken(pod("a"));
+        expect(await release(pod("b"))).toMatchObject({ outcome: "superseded", hold: { owner: pod("a") } });
+        expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it("is guarded by the version: a late release of a replaced sandbox frees nothing", async () => {
+        const old = await taken(pod("a", "old"));
+        const result = await take(pod("a", "new"));
+        expect(await release(pod("a"), { version: old.version })).toMatchObject({ outcome: "superseded" });
+        expect(await all(ledger)).toHaveLength(1);
+        const current = result.outcome === "yours" ? result.hold.version : "";
+        expect(await release(pod("a"), { version: current })).toEqual({ outcome: "released" });
+      });
+
+      it("of an older hold does not touch a newer one of the same owner", async () => {
+        const first = await taken(pod("a"));
+        await release(pod("a"));
+        await taken(pod("a"));
+        expect(await release(pod("a"), { version: first.version })).toMatchObject({ outcome: "superseded" });
+        expect(await all(ledger)).toHaveLength(1);
+      });
+    });
+
+    describe("cooling down", () => {
+      it("keeps the address from others, not from its last owner, and ends", async () => {
+        await taken(pod("a"));
+        await release(pod("a"), { cooldownMs: 30_000 });
+        expect(await all(ledger)).toEqual([]);
+        expect(await take(pod("b"))).toMatchObject({ outcome: "cooling", lastOwner: ownerKey(pod("a")) });
+        expect(await take(pod("a"))).toMatchObject({ outcome: "taken" });
+        await release(pod("a"), { cooldownMs: 30_000 });
+        await harness.advance(30_001);
+        expect(await take(pod("b"))).toMatchObject({ outcome: "taken" });
+      });
+
+      it("says until when", async () => {
+        await taken(pod("a"));
+        const before = harness.now();
+        await release(pod("a"), { cooldownMs: 30_000 });
+        const result = await take(pod("b"));
+        const untilMs = result.outcome === "cooling" ? result.untilMs : 0;
+        expect(untilMs).toBeGreaterThanOrEqual(before + 30_000);
+        expect(untilMs).toBeLessThanOrEqual(harness.now() + 30_000);
+      });
+
+      it("gives way where nothing else is left", async () => {
+        await taken(pod("a"));
+        await release(pod("a"), { cooldownMs: 30_000 });
+        expect(await take(pod("b"), { early: true })).toMatchObject({ outcome: "taken" });
+        expect(await take(pod("a"))).toMatchObject({ outcome: "held" });
+      });
+    });
+
+    describe("a lost reply", () => {
+      it.each(["before-commit", "after-commit"] as const)(
+        "%s is reported as unknown, never as failed or done",
+        async (when) => {
+          harness.loseNextReply(when);
+          expect(await codeOf(take(pod("a")))).toBe("outcome-unknown");
+          expect(await all(ledger)).toHaveLength(when === "after-commit" ? 1 : 0);
+        },
+      );
+
+      it.each(["before-commit", "after-commit"] as const)("%s of a take can be repeated", async (when) => {
+        harness.loseNextReply(when);
+        await codeOf(take(pod("a")));
+        expect(await take(pod("a"))).toMatchObject({ outcome: when === "after-commit" ? "yours" : "taken" });
+        expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it.each(["before-commit", "after-commit"] as const)("%s of a release can be repeated", async (when) => {
+        const { version } = await taken(pod("a"));
+        harness.loseNextReply(when);
+        expect(await codeOf(release(pod("a"), { version }))).toBe("outcome-unknown");
+        expect(await release(pod("a"), { version })).toEqual({
+          outcome: when === "after-commit" ? "gone" : "released",
+        });
+        expect(await all(ledger)).toEqual([]);
+      });
+    });
+
+    describe("acquire", () => {
+      const newPool = (prefix = "10.0.0.0/29", cooldownMs = 0) =>
+        new Pool({ prefix: parseCidr(prefix).prefix, cooldownMs }, () => harness.now());
+      const get = (
+        owner: Owner,
+        pool: Pool,
+        more: { client?: Ledger; lookFirst?: boolean; strategy?: Strategy } = {},
+      ): Promise<Acquired | Refusal> => {
+        const { client = ledger, lookFirst = false, strategy = { kind: "lowest" } } = more;
+        return acquire({ ledger: client, domain, pool, request: { owner, strategy }, random: Math.random, lookFirst });
+      };
+      const shown = (result: Acquired | Refusal) =>
+        result.kind === "acquired" ? String(result.hold.address) : result.code;
+
+      it("takes the decided address, and the next where the ledger says it is another's", async () => {
+        await take(pod("x"), { address: ip("10.0.0.1") });
+        await take(pod("y"), { address: ip("10.0.0.2") });
+        const result = await get(pod("a"), newPool());
+        expect(shown(result)).toBe("10.0.0.3");
+        expect(result).toMatchObject({ conflicts: 2, early: false });
+      });
+
+      it("finds what the owner holds already, with an empty picture", async () => {
+        await taken(pod("a", "old"));
+        const result = await get(pod("a", "new"), newPool(), { lookFirst: true });
+        expect(result).toMatchObject({ hold: { owner: { containerId: "new" } } });
+        expect(shown(result)).toBe("10.0.0.7");
+        expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it.each(["before-commit", "after-commit"] as const)(
+        "survives a reply lost %s with one hold and one answer",
+        async (when) => {
+          harness.loseNextReply(when);
+          expect(shown(await get(pod("a"), newPool()))).toBe("10.0.0.1");
+          expect(await all(ledger)).toEqual([`10.0.0.1 ${ownerKey(pod("a"))}`]);
+        },
+      );
+
+      it("learns that what it thought its own is another's, and takes another", async () => {
+        await take(pod("x"), { address: ip("10.0.0.1") });
+        const pool = newPool();
+        pool.take(ip("10.0.0.1"), pod("a"));
+        expect(shown(await get(pod("a"), pool))).toBe("10.0.0.2");
+        expect(pool.ownerAt(ip("10.0.0.1"))).toEqual(pod("x"));
+      });
+
+      it("refuses when every address turns out to be held, and says by whom", async () => {
+        for (let i = 1; i <= 6; i++) await take(pod(`x${i}`), { address: ip(`10.0.0.${i}`) });
+        const result = await get(pod("a"), newPool());
+        expect(shown(result)).toBe("exhausted");
+        expect(result.kind === "refusal" && result.trace().map(({ state }) => state)).toEqual(
+          Array(6).fill("allocated"),
+        );
+      });
+
+      it("takes one early where all else is held, and says so", async () => {
+        for (let i = 1; i <= 5; i++) await take(pod(`x${i}`), { address: ip(`10.0.0.${i}`) });
+        await take(pod("gone"), { address: ip("10.0.0.6") });
+        await ledger.release({ domain, address: ip("10.0.0.6"), owner: ownerKey(pod("gone")), cooldownMs: 30_000 });
+        const result = await get(pod("a"), newPool("10.0.0.0/29", 30_000));
+        expect(shown(result)).toBe("10.0.0.6");
+        expect(result).toMatchObject({ early: true });
+      });
+
+      it("gives many owners racing for the last address to one of them", async () => {
+        for (let i = 1; i <= 5; i++) await take(pod(`x${i}`), { address: ip(`10.0.0.${i}`) });
+        const racers = Array.from({ length: 24 }, (_, i) => pod(`racer-${i}`));
+        const results = await Promise.all(
+          racers.map(async (owner) => get(owner, newPool(), { client: await harness.open() })),
+        );
+        expect(results.filter(({ kind }) => kind === "acquired")).toHaveLength(1);
+        expect(new Set(results.filter(({ kind }) => kind === "refusal").map(shown))).toEqual(new Set(["exhausted"]));
+        expect(await all(ledger)).toHaveLength(6);
+      });
+
+      it.each<Strategy>([{ kind: "lowest" }, { kind: "spread", width: 8 }])(
+        "gives %o racers with old pictures an address each, all different",
+        async (strategy) => {
+          const racers = Array.from({ length: 24 }, (_, i) => pod(`racer-${i}`));
+          const results = await Promise.all(
+            racers.map(async (owner) => get(owner, newPool("10.0.0.0/24"), { client: await harness.open(), strategy })),
+          );
+          expect(new Set(results.map(shown)).size).toBe(24);
+          expect(await all(ledger)).toHaveLength(24);
+        },
+      );
+
+      it("lets requests of one process share a picture without a conflict", async () => {
+        const pool = newPool("10.0.0.0/24");
+        const results = await Promise.all(Array.from({ length: 24 }, (_, i) => get(pod(`p${i}`), pool)));
+        expect(new Set(results.map(shown)).size).toBe(24);
+        expect(results.every((result) => result.kind === "acquired" && result.conflicts === 0)).toBe(true);
+      });
+
+      it("gives one owner that asks twice at once one address", async () => {
+        const pool = newPool("10.0.0.0/24");
+        const results = await Promise.all([get(pod("a"), pool), get(pod("a"), pool), get(pod("a"), pool)]);
+        expect(new Set(results.map(shown))).toEqual(new Set(["10.0.0.1"]));
+        expect(await all(ledger)).toHaveLength(1);
+      });
+    });
+  });
+}
