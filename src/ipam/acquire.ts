@@ -4,13 +4,13 @@
 // hold is being written, so that requests of one process do not compete with each other. Nothing past the commit rolls it
 // back: a caller that fails later asks again and gets the same address.
 import { equal } from "../net/address.ts";
+import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
 import { describeOwner, ownerKey, sameOwner } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Candidate, Refusal, Request } from "./request.ts";
-import type { Random } from "./strategy.ts";
 
 export interface Acquisition {
   readonly ledger: Ledger;

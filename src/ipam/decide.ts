@@ -1,11 +1,12 @@
 // The decision: what is known of a pool and a request, to an address or a reasoned refusal. Pure: it changes nothing, and
 // the same pool, request and random numbers give the same answer. Writing the hold (ledger.ts) is what takes the address.
 import { type Address, equal } from "../net/address.ts";
+import type { Random } from "../net/draw.ts";
 import { formatInterval } from "../net/interval.ts";
 import { describeOwner, type Owner } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Candidate, Decision, Grant, Refusal, RefusalCode, Request, Strategy, Want } from "./request.ts";
-import { firstOffer, offerAfter, type Random } from "./strategy.ts";
+import { firstOffer, offerAfter } from "./strategy.ts";
 import { traceListed, tracePassedOver } from "./trace.ts";
 
 const lowest: Strategy = { kind: "lowest" };

@@ -1,13 +1,12 @@
 // The order in which free addresses are offered. Each strategy is a lazy sequence over the pool as it is at that moment;
 // every free address comes up once at most, and all of them come up if the caller keeps asking.
-import { type Address, compare, equal, next, plus } from "../net/address.ts";
-import { type Interval, sizeOf } from "../net/interval.ts";
+import { type Address, compare, equal, next } from "../net/address.ts";
+import { drawFrom, type Random } from "../net/draw.ts";
+import type { Interval } from "../net/interval.ts";
 import { type Owner, stableName } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Strategy } from "./request.ts";
-
-/** A number in [0, 1), as Math.random gives it. */
-export type Random = () => number;
+import { hashText, hashWord } from "./slot-index.ts";
 
 /** The first of `offer`, without the cost of a sequence: most requests need no second. */
 export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random: Random): Address | undefined {
@@ -21,7 +20,7 @@ export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random:
     case "sticky":
       return pool.nextFree(stickyStart(usable, owner)) ?? pool.nextFree(usable.first);
     case "random":
-      return pool.nextFree(addressAt(usable, random, random)) ?? pool.nextFree(usable.first);
+      return pool.nextFree(drawFrom(usable, random)) ?? pool.nextFree(usable.first);
     case "spread":
       return pickAmong(pool, usable, Math.max(1, strategy.width), new Offered(), random);
   }
@@ -82,8 +81,7 @@ const draws = 64;
 function* randomly(first: Address, pool: Pool, usable: Interval, random: Random): IterableIterator<Address> {
   const offered = new Offered(first);
   for (let i = 0; i < draws; i++) {
-    const from = addressAt(usable, random, random);
-    const at = pool.nextFree(from) ?? pool.nextFree(usable.first);
+    const at = pool.nextFree(drawFrom(usable, random)) ?? pool.nextFree(usable.first);
     if (at === undefined) return;
     if (offered.add(at)) yield at;
   }
@@ -112,17 +110,19 @@ function* spread(
 /** A random one of the lowest `among` free addresses that were not offered yet. */
 function pickAmong(pool: Pool, usable: Interval, among: number, offered: Offered, random: Random): Address | undefined {
   const skip = Math.floor(random() * among);
-  let picked: Address | undefined;
   let seen = 0;
-  for (const at of upwards(pool, usable.first)) {
-    if (offered.has(at)) continue;
-    picked = at;
-    if (seen === skip) return picked;
-    seen += 1;
+  let picked: Address | undefined;
+  for (let at = pool.nextFree(usable.first); at !== undefined;) {
+    if (!offered.has(at)) {
+      picked = at;
+      if (seen === skip) return picked;
+      seen += 1;
+    }
+    const above = next(at);
+    at = above === undefined ? undefined : pool.nextFree(above);
   }
-  // Fewer than `skip` are left: draw again among those there are.
-  if (seen === 0) return picked;
-  return seen === 1 ? picked : pickAmong(pool, usable, seen, offered, random);
+  // There are no more than `seen`: draw again among those.
+  return seen < 2 ? picked : pickAmong(pool, usable, seen, offered, random);
 }
 
 /** Addresses offered by one sequence. */
@@ -150,7 +150,7 @@ function* without(first: Address, sequence: Iterable<Address>): IterableIterator
 }
 
 function stickyStart(usable: Interval, owner: Owner): Address {
-  return addressAt(usable, fraction(stableName(owner)));
+  return drawFrom(usable, randomFrom(stableName(owner)));
 }
 
 function after(address: Address | undefined, usable: Interval): Address {
@@ -160,23 +160,11 @@ function after(address: Address | undefined, usable: Interval): Address {
     : above;
 }
 
-/** The address that lies at a fraction of the way; two fractions make a fine one, since a wide pool has more than 2^53 addresses. */
-function addressAt({ first, last }: Interval, coarse: Random, fine: Random = () => 0): Address {
-  const size = sizeOf({ first, last });
-  if (size <= BigInt(Number.MAX_SAFE_INTEGER)) return plus(first, Math.floor(coarse() * Number(size)))!;
-  const draw = (BigInt(Math.floor(coarse() * 2 ** 53)) << 53n) | BigInt(Math.floor(fine() * 2 ** 53));
-  return plus(first, (draw * size) >> 106n)!;
-}
-
-/** A number in [0, 1) that depends on the text alone (FNV-1a, 64 bits in two halves, then mixed). */
-function fraction(text: string): Random {
-  let high = 0x811c9dc5;
-  let low = 0x01000193;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    high = Math.imul(high ^ code, 0x01000193);
-    low = Math.imul(low ^ code, 0x85ebca6b) ^ (high >>> 13);
-  }
-  const value = ((high ^ (high >>> 16)) >>> 0) / 2 ** 32 + (low >>> 11) / 2 ** 53;
-  return () => value;
+/** Random numbers that depend on the text alone: the same name draws the same address. */
+function randomFrom(text: string): Random {
+  let state = hashText(text);
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    return (hashWord(state) >>> 0) / 0x1_0000_0000;
+  };
 }
