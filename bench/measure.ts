@@ -25,7 +25,7 @@ export function nanosPerSlowCall(call: () => unknown, budgetMs: number): number 
   return median(results);
 }
 
-export function median(numbers: readonly number[]): number {
+function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[sorted.length >> 1]!;
 }

@@ -1,4 +1,6 @@
 // The command-line tool: wiring only. The commands are in src/cli.
-import { program } from "../src/cli/program.ts";
+import { run } from "../src/cli/program.ts";
 
-await program().parseAsync(process.argv);
+process.exitCode = await run(process.argv.slice(2), { line: (text) => process.stdout.write(`${text}\n`) }, (text) =>
+  process.stderr.write(`${text}\n`),
+);

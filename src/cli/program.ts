@@ -1,11 +1,48 @@
 // The command tree of ./holdfast.
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 
-export const version = "0.1.0";
+import { explainCommand } from "./explain.ts";
+import { upCommand } from "./up.ts";
+import { UsageError } from "./usage-error.ts";
 
-export function program(): Command {
+const version = "0.1.0";
+
+/** Where commands print: the terminal, or a list in tests. */
+export interface Output {
+  line(text: string): void;
+}
+
+export function program(output: Output): Command {
   return new Command("holdfast")
     .description("IP addresses for Kubernetes pods and KubeVirt virtual machines that stay with their owner.")
     .version(version, "-V, --version", "print the version")
-    .showHelpAfterError("(`holdfast --help` lists the commands)");
+    .helpOption("-h, --help", "say what a command does and what it takes")
+    .helpCommand(false)
+    .showHelpAfterError("(holdfast --help lists the commands)")
+    .addCommand(explainCommand(output))
+    .addCommand(upCommand(output));
+}
+
+/** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
+export async function run(argv: readonly string[], output: Output, complain: (text: string) => void): Promise<number> {
+  try {
+    const top = program(output);
+    for (const command of [top, ...top.commands]) {
+      command.exitOverride().configureOutput({
+        writeOut: (text) => output.line(text.trimEnd()),
+        writeErr: (text) => complain(text.trimEnd()),
+      });
+    }
+    if (argv.length === 0) {
+      output.line(top.helpInformation().trimEnd());
+      return 2;
+    }
+    await top.parseAsync([...argv], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!(error instanceof UsageError)) throw error;
+    complain(`holdfast: ${error.message}`);
+    return error.exitCode;
+  }
 }

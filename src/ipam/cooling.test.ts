@@ -29,7 +29,7 @@ describe("CoolingQueue", () => {
           if (step.kind === "wait") {
             nowMs += step.ms;
             const expired = [...queue.expire(nowMs)]
-              .map(({ address }) => Number((address as V4Address).value))
+              .map(({ address }) => (address as V4Address).value)
               .sort((a, b) => a - b);
             expect(expired).toEqual(
               oracle

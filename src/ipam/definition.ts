@@ -32,7 +32,7 @@ export interface PoolDefinition {
   readonly cooldownMs?: number;
 }
 
-export const defaultCooldownMs = 30_000;
+const defaultCooldownMs = 30_000;
 
 export type DefinitionErrorCode = "start-outside" | "end-outside" | "backwards" | "gateway-outside" | "bad-cooldown";
 

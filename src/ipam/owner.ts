@@ -13,7 +13,7 @@ export interface PodOwner {
 }
 
 /** A persistent claim (IPAMClaim): the address outlives the pods that use it. */
-export interface ClaimOwner {
+interface ClaimOwner {
   readonly kind: "claim";
   readonly uid: string;
   readonly namespace: string;
@@ -21,7 +21,7 @@ export interface ClaimOwner {
 }
 
 /** One NIC of one virtual machine, on a network with managed DHCP. */
-export interface NicOwner {
+interface NicOwner {
   readonly kind: "nic";
   readonly uid: string;
   readonly namespace: string;

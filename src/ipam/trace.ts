@@ -12,7 +12,7 @@ export interface TraceLine {
   readonly text: string;
 }
 
-export const traceLimit = 16;
+const traceLimit = 16;
 
 /**
  * What the walk from the lowest usable address upwards meets before `granted`, run by run. It ends at the first free address

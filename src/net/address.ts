@@ -126,7 +126,7 @@ export function plus(address: Address, count: number | bigint): Address | undefi
   return s0 < two32 ? new V6Address(s0, s1 % two32, s2 % two32, s3 % two32) : undefined;
 }
 
-/** `address - count`, or undefined before the start of the space. */
+/** `address - count`, or undefined before the start of the space. `count` is a whole number, not negative. */
 export function minus(address: Address, count: number | bigint): Address | undefined {
   if (count > Number.MAX_SAFE_INTEGER) return fromBigIntOrNothing(address.family, toBigInt(address) - BigInt(count));
   const n = Number(count);

@@ -51,32 +51,50 @@ export interface Range {
 }
 
 /**
- * Reads `range`: a CIDR with any host bits (which are dropped), or `A-B/len`, where the network is that of B and both
- * A and B must be inside it.
+ * Reads `range`: a CIDR with any host bits (which are dropped), or `A-B/len`, where the network is that of B and A must be
+ * inside it. That A may lie above B is for the pool's definition to judge: whereabouts ignores such an end.
  */
 export function parseRange(text: string, options: ParseOptions = {}): Range {
   const [left, right, ...more] = text.split("-");
   if (right === undefined) return { prefix: parseCidr(text, options).prefix };
-  if (more.length > 0)
+  if (more.length > 0) {
     throw new NetError("bad-range", `${JSON.stringify(text)} has more than one "-": write A-B/length.`);
-  const start = parseAddress(left!, options);
-  const { address: end, prefix } = parseCidr(right, options);
+  }
+  const { start, end, prefix } = partsOf(text, () => {
+    const from = parseAddress(left!, options);
+    const to = parseCidr(right, options);
+    return { start: from, end: to.address, prefix: to.prefix };
+  });
   if (!contains(prefix, start)) {
     throw new NetError(
       "bad-range",
       `${JSON.stringify(text)} starts at ${start}, which is outside ${prefix}, the network of its end.`,
     );
   }
-  interval(start, end);
   return { prefix, start, end };
 }
 
 /** Reads one block of addresses: a plain address, a CIDR (host bits dropped), or `A-B`. What `exclude` lists are made of. */
 export function parseBlock(text: string, options: ParseOptions = {}): Interval {
   const dash = text.indexOf("-");
-  if (dash >= 0)
-    return interval(parseAddress(text.slice(0, dash), options), parseAddress(text.slice(dash + 1), options));
+  if (dash >= 0) {
+    const ends = partsOf(text, () => ({
+      first: parseAddress(text.slice(0, dash), options),
+      last: parseAddress(text.slice(dash + 1), options),
+    }));
+    return interval(ends.first, ends.last);
+  }
   if (text.includes("/")) return intervalOf(parseCidr(text, options).prefix);
   const address = parseAddress(text, options);
   return { first: address, last: address };
+}
+
+/** What is wrong with one end of a range names the whole of it too: `""` alone would tell nobody where to look. */
+function partsOf<T>(text: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof NetError)) throw error;
+    throw new NetError(error.code, `in the range ${JSON.stringify(text)}, ${error.message}`, { cause: error });
+  }
 }

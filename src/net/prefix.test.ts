@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { describe, expect, it } from "vitest";
 
@@ -23,6 +23,10 @@ function span(address: Address, length: number): readonly [bigint, bigint] {
   const size = spaceOf(address.family) / 2n ** BigInt(length);
   const first = (valueOf(address) / size) * size;
   return [first, first + size - 1n];
+}
+
+function bytes(address: Address): number[] {
+  return ipaddr.parse(`${address}`).toByteArray();
 }
 
 describe("Prefix", () => {
@@ -77,7 +81,6 @@ describe("Prefix", () => {
         const prefix = Prefix.around(address, length);
         const witness = address.family === 4 ? ipaddr.IPv4 : ipaddr.IPv6;
         const text = `${address}/${length}`;
-        const bytes = (each: Address) => ipaddr.parse(`${each}`).toByteArray();
         expect(bytes(prefix.first)).toEqual(witness.networkAddressFromCIDR(text).toByteArray());
         expect(bytes(prefix.last)).toEqual(witness.broadcastAddressFromCIDR(text).toByteArray());
       }),
@@ -116,6 +119,7 @@ describe("parseCidr and parsePrefix", () => {
     ["::ffff:10.0.0.7/24", "::ffff:10.0.0.7", "::/24"],
   ])("%s is %s in %s", (text, address, prefix) => {
     const read = parseCidr(text);
+    expect(parseCidr(text, { sloppy: true })).toEqual(read);
     expect(`${read.address} ${read.prefix}`).toBe(`${address} ${prefix}`);
     const whole = address === prefix.split("/")[0];
     if (whole) {

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 
-import fc from "fast-check";
+import * as fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { describe, expect, it } from "vitest";
 

@@ -8,7 +8,7 @@ export interface DebianOutcome {
   readonly reason?: string;
 }
 
-export function missingDebianPackages(names: readonly string[]): string[] {
+function missingDebianPackages(names: readonly string[]): string[] {
   return names.filter((name) => {
     const query = spawnSync("dpkg-query", ["-W", "-f=${db:Status-Status}", name], { encoding: "utf8" });
     return query.stdout !== "installed";

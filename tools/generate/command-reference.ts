@@ -4,7 +4,8 @@ import type { Command } from "commander";
 import { program } from "../../src/cli/program.ts";
 
 export function commandReference(): string {
-  const pages = [program(), ...allCommands(program())].map((command) => {
+  const top = program({ line() {} });
+  const pages = [top, ...allCommands(top)].map((command) => {
     command.configureHelp({ helpWidth: 110 });
     return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;
   });
