@@ -82,7 +82,10 @@ async function buildAll(
   const startedMs = Date.now();
   for (const [index, program] of missing.entries()) {
     const oneStartedMs = Date.now();
-    const timer = setInterval(() => log(`  still building ${program.name}, ${secondsSince(oneStartedMs)} s`), heartbeatMs);
+    const timer = setInterval(
+      () => log(`  still building ${program.name}, ${secondsSince(oneStartedMs)} s`),
+      heartbeatMs,
+    );
     try {
       await buildOne(go, module, folder, program, kubernetes, options.signal);
     } finally {
