@@ -7,6 +7,7 @@ import type { ControlPlanePlan, Identities } from "./control-plane.ts";
 import { writeKubeconfig } from "./credentials.ts";
 import { ensureImages, type LabImages } from "./images.ts";
 import { bridgeAddress, type LabNetwork, nodeAddress, podNetwork } from "./network.ts";
+import { installNetworks, launcher, type NetworksOptions, pluginName, withNetworks } from "./networks/install.ts";
 import {
   type CniOptions,
   containerdConfig,
@@ -29,34 +30,48 @@ export interface NodesGround {
 }
 
 export interface NodesOptions {
+  /** What gives pods their network; bridge and host-local otherwise. */
   readonly cni?: CniOptions;
+  /** Secondary networks by the delegating plugin; false leaves the conflist as it was given. */
+  readonly networks?: NetworksOptions | false;
   readonly signal?: AbortSignal;
+}
+
+/** What every node shares. */
+interface Common extends NodesGround {
+  readonly options: NodesOptions;
+  readonly images: LabImages;
+  /** How nodes reach the API server. */
+  readonly server: Omit<Access, "token">;
+  /** The delegating plugin's; undefined when it is not wanted. */
+  readonly networksKubeconfig: string | undefined;
 }
 
 /** Resolves when every node is Ready and the default service account is there: pods can be created. */
 export async function startNodes(ground: NodesGround, options: NodesOptions): Promise<LabNode[]> {
-  const images = await ensureImages();
-  const nodes = await Promise.all(
-    ground.plan.nodeNames.map((name, at) => prepareNode(ground, options, images, name, at + 1)),
-  );
-  await Promise.all(nodes.map((node) => node.start(options.signal)));
+  const { plan, rest, access } = ground;
+  const server = { url: `https://${bridgeAddress}:${plan.port}`, ca: access.ca };
+  const [images, networksKubeconfig] = await Promise.all([
+    ensureImages(),
+    options.networks === false ? undefined : installNetworks(rest, server, plan.state.folder),
+  ]);
+  const common = { ...ground, options, images, server, networksKubeconfig };
   const { signal } = options;
-  await Promise.all(nodes.map((node) => node.waitReady(signal ? { signal } : {})));
-  await until(() => ground.rest.get("/api/v1/namespaces/default/serviceaccounts/default"), {
-    what: "the default service account",
-    signal,
-  });
+  const nodes = await Promise.all(
+    plan.nodeNames.map(async (name, at) => {
+      const node = await prepareNode(common, name, at + 1);
+      await node.start(signal);
+      await node.waitReady(signal ? { signal } : {});
+      return node;
+    }),
+  );
+  const account = "/api/v1/namespaces/default/serviceaccounts/default";
+  await until(() => rest.get(account), { what: "the default service account", signal });
   return nodes;
 }
 
-async function prepareNode(
-  ground: NodesGround,
-  options: NodesOptions,
-  images: LabImages,
-  name: string,
-  index: number,
-): Promise<LabNode> {
-  const { plan, identities, network, rest, access } = ground;
+async function prepareNode(common: Common, name: string, index: number): Promise<LabNode> {
+  const { plan, identities, images, network, rest, server } = common;
   const { state, binaries } = plan;
   const facts: NodeFacts = { name, index, address: nodeAddress(index), podNetwork: podNetwork(index) };
   const folder = join(state.folder, name);
@@ -72,19 +87,24 @@ async function prepareNode(
     organization: "system:nodes",
     names: [`DNS:${name}`, `IP:${facts.address}`],
   });
-  writeFileSync(
-    join(folder, "kubelet.yaml"),
-    kubeletConfig(facts, cgroup, serving, identities.authority.own.certificate),
-  );
+  const clientCa = identities.authority.own.certificate;
+  writeFileSync(join(folder, "kubelet.yaml"), kubeletConfig(facts, cgroup, serving, clientCa));
   writeFileSync(join(folder, "containerd.toml"), containerdConfig());
-  const { conflist = defaultConflist, pluginFolder } = options.cni ?? {};
-  const list = typeof conflist === "function" ? conflist(facts) : conflist;
-  writeFileSync(join(folder, "cni-net", "10-lab.conflist"), JSON.stringify(list, undefined, 1));
-  writePluginFolder(join(folder, "cni-bin"), pluginFolder, new Map());
-  const kubeconfig = writeKubeconfig(join(folder, "kubelet.kubeconfig"), {
-    url: `https://${bridgeAddress}:${plan.port}`,
-    ca: access.ca,
-    token: identities.nodes.get(name)!.token,
-  });
+  writeCni(common, facts, folder);
+  const { token } = identities.nodes.get(name)!;
+  const kubeconfig = writeKubeconfig(join(folder, "kubelet.kubeconfig"), { ...server, token });
   return new LabNode({ ...facts, folder, binaries, images, network, state, rest, kubeconfig });
+}
+
+function writeCni({ options, networksKubeconfig }: Common, facts: NodeFacts, folder: string): void {
+  const { conflist = defaultConflist, pluginFolder } = options.cni ?? {};
+  const given = typeof conflist === "function" ? conflist(facts) : conflist;
+  const launchers = new Map<string, string>();
+  let list = given;
+  if (networksKubeconfig !== undefined) {
+    launchers.set(pluginName, launcher());
+    list = withNetworks(given, networksKubeconfig, options.networks || {});
+  }
+  writeFileSync(join(folder, "cni-net", "10-lab.conflist"), JSON.stringify(list, undefined, 1));
+  writePluginFolder(join(folder, "cni-bin"), pluginFolder, launchers);
 }

@@ -16,8 +16,7 @@ import {
   makeScheduler,
 } from "./control-plane.ts";
 import { bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
-import type { CniOptions } from "./node-files.ts";
-import { startNodes } from "./nodes.ts";
+import { type NodesOptions, startNodes } from "./nodes.ts";
 import { onTheMachine } from "./place.ts";
 import { freePort } from "./port.ts";
 import { reap, removeCluster } from "./reaper.ts";
@@ -25,13 +24,10 @@ import { relayInto } from "./relay.ts";
 import { type Access, Rest } from "./rest.ts";
 import { StateFile } from "./state.ts";
 
-export interface ClusterOptions {
+export interface ClusterOptions extends NodesOptions {
   /** Real nodes, 0 to 5; they need root. */
   readonly nodes?: number;
-  /** What gives pods their network; bridge and host-local otherwise. */
-  readonly cni?: CniOptions;
   readonly log?: (line: string) => void;
-  readonly signal?: AbortSignal;
   /** etcd waits for the disk at every write; slower, and only a power cut shows the difference. */
   readonly fsync?: boolean;
   /** Pods need a service account, as in production. Default: with nodes yes, without no. */
