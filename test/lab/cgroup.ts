@@ -1,28 +1,37 @@
-// The control groups of a node: one folder in every hierarchy (version 1), or one folder (version 2).
-import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+// The control groups of a node: one folder in every hierarchy that is mounted, be it version 1, version 2 or both.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const mountPoint = "/sys/fs/cgroup";
-const controllersV1 = ["cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "systemd"];
-/** What kubelet wants to set; a kernel without one of them still gets the others. */
+/** What kubelet wants to set under version 2; a kernel without one of them still gets the others. */
 const controllersV2 = ["cpuset", "cpu", "io", "memory", "pids"];
+
+interface Hierarchy {
+  readonly mountPoint: string;
+  readonly version: 1 | 2;
+}
 
 /** The folders that the group `name` stands for on this machine. */
 export function cgroupFolders(name: string): string[] {
-  if (existsSync(join(mountPoint, "cgroup.controllers"))) return [join(mountPoint, name)];
-  return controllersV1
-    .map((controller) => join(mountPoint, controller))
-    .filter((folder) => existsSync(folder))
-    .map((folder) => join(folder, name));
+  return hierarchies().map(({ mountPoint }) => join(mountPoint, name));
+}
+
+function hierarchies(): Hierarchy[] {
+  return readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" "))
+    .flatMap(([, mountPoint = "", type]): Hierarchy[] => {
+      if (type === "cgroup") return [{ mountPoint, version: 1 }];
+      return type === "cgroup2" ? [{ mountPoint, version: 2 }] : [];
+    });
 }
 
 export function makeCgroups(folders: readonly string[]): void {
-  for (const folder of folders) {
-    mkdirSync(folder, { recursive: true });
-    if (!existsSync(join(folder, "cgroup.controllers"))) continue;
-    for (const controller of controllersV2) {
-      for (const parent of [mountPoint, folder]) enable(parent, controller);
-    }
+  for (const folder of folders) mkdirSync(folder, { recursive: true });
+  const all = hierarchies();
+  // Beside version 1, the second one carries no controllers: runc only sorts processes there.
+  if (all.some(({ version }) => version === 1)) return;
+  for (const folder of [...all.map(({ mountPoint }) => mountPoint), ...folders]) {
+    for (const controller of controllersV2) enable(folder, controller);
   }
 }
 
