@@ -90,7 +90,10 @@ export class Cluster {
     return run([this.#parts.binaries.path("kubectl"), `--kubeconfig=${kubeconfig}`, ...args], rest);
   }
 
-  /** Makes etcd forget all history up to now: continue tokens and watches from before are answered 410. */
+  /**
+   * Makes etcd forget all history up to now. The API server answers what it can from its own memory: only after a restart
+   * of it are continue tokens and watches from before surely answered 410.
+   */
   async compact(): Promise<void> {
     const client = new Client("http://etcd", { socketPath: etcdSocket(this.folder) });
     const post = async (path: string, body: unknown) => {

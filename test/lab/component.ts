@@ -74,7 +74,7 @@ export class Component {
       await this.#ended;
       throw new ComponentError("EndedEarly", `${plan.name} could not be started`, failure);
     }
-    const wrapper = this.#state.recordProcess(plan.name, child.pid);
+    const wrapper = this.#state.recordProcess(plan.name, child.pid, plan.place.forks);
     this.#identity = plan.place.forks ? await this.#findProgram(child.pid, signal) : wrapper;
     await this.#waitUntilReady(signal);
   }

@@ -101,6 +101,7 @@ export function kubeletConfig(node: NodeFacts, cgroup: string, serving: KeyPair,
     resolvConf: "",
     syncFrequency: "10s",
     nodeStatusUpdateFrequency: "4s",
+    nodeLeaseDurationSeconds: 20, // renewed every quarter of it
     kubeAPIQPS: 500,
     kubeAPIBurst: 500,
     registryPullQPS: 0,

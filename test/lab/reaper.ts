@@ -15,20 +15,26 @@ import { until } from "./wait.ts";
 
 /** Removes everything that the state names, its own record last. */
 export async function removeCluster(state: ClusterState): Promise<void> {
-  const current = state.bootId === readBootId();
-  // Last started first: pods' processes before the init that would start them again, components before their namespace.
-  const processes = current ? state.processes.toReversed() : [];
-  for (const process of processes) sendSignal(process, "SIGKILL");
-  await until(async () => processes.every((process) => !isAlive(process)), {
-    what: `the processes of ${state.name} to end`,
-    everyMs: 10,
-  });
+  if (state.bootId === readBootId()) await endProcesses(state);
   for (const folder of state.cgroups) {
     await until(async () => (removeCgroup(folder), true), { what: `cgroup ${folder} to be empty`, everyMs: 20 });
   }
   for (const mount of mountsBelow(state.folder)) await run(["umount", "--lazy", mount]);
   rmSync(state.folder, { recursive: true, force: true, maxRetries: 5 });
   forgetState(state);
+}
+
+/** How long a wrapper may take to collect its program and end by itself: it takes 10 ms. */
+const wrapperPatienceMs = 1000;
+
+async function endProcesses({ name, processes }: ClusterState): Promise<void> {
+  const ended = async () => processes.every((process) => !isAlive(process));
+  // A wrapper that is killed leaves its program to be collected by the machine's init, and a node's namespace cannot end
+  // before that; so the programs go first, and their wrappers follow by themselves.
+  for (const process of processes) if (!process.wrapper) sendSignal(process, "SIGKILL");
+  await until(ended, { what: "wrappers", everyMs: 5, timeoutMs: wrapperPatienceMs }).catch(() => {});
+  for (const process of processes) sendSignal(process, "SIGKILL");
+  await until(ended, { what: `the processes of ${name} to end`, everyMs: 10 });
 }
 
 /** Removes every cluster whose owner is dead; returns their names. Clusters of living owners are left alone. */

@@ -36,6 +36,9 @@ export interface ClusterOptions extends NodesOptions {
   readonly apiserverArgs?: readonly string[];
 }
 
+/** For the hook that starts a cluster: seconds as a rule, but the first on a machine builds the binaries, 6 minutes on 2 cores. */
+export const coldStartTimeoutMs = 20 * 60_000;
+
 /** About 150 MB each and 14 MB per pod: five of them leave room on an 8 GB machine. */
 const mostNodes = 5;
 const controlPlanePrograms: readonly ProgramName[] = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"];

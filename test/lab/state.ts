@@ -10,6 +10,8 @@ import { identify, type ProcessIdentity } from "./process.ts";
 
 export interface RecordedProcess extends ProcessIdentity {
   readonly role: string;
+  /** It only waits for the program it started in a pid namespace. */
+  readonly wrapper: boolean;
 }
 
 export interface ClusterState {
@@ -56,10 +58,10 @@ export class StateFile {
     return this.#state;
   }
 
-  recordProcess(role: string, pid: number): ProcessIdentity {
+  recordProcess(role: string, pid: number, wrapper = false): ProcessIdentity {
     const identity = identify(pid);
     if (identity === undefined) throw new Error(`${role} ended before it could be recorded (pid ${pid})`);
-    this.#state = { ...this.#state, processes: [...this.#state.processes, { role, ...identity }] };
+    this.#state = { ...this.#state, processes: [...this.#state.processes, { role, wrapper, ...identity }] };
     this.#write();
     return identity;
   }
