@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 
 import type { KubeBinaries } from "../../tools/kube/build.ts";
+import { makeCgroups, removeCgroup } from "./cgroup.ts";
 import { type CommandOptions, run, script } from "./command.ts";
 import { Component } from "./component.ts";
 import type { LabImages } from "./images.ts";
@@ -26,6 +27,8 @@ export interface NodePlan extends NodeFacts {
   readonly state: StateFile;
   readonly rest: Rest;
   readonly kubeconfig: string;
+  /** Its control groups in every hierarchy. */
+  readonly cgroups: readonly string[];
 }
 
 interface NodeObject {
@@ -72,6 +75,7 @@ export class LabNode {
   /** Resolves when kubelet runs; ready() says when the API server takes it for Ready. */
   async start(signal?: AbortSignal): Promise<void> {
     const { plan, place } = { plan: this.#plan, place: () => insideOf(this.pid) };
+    await this.#clearCgroups(signal);
     await this.#init.start(signal);
     await joinNode(plan.network, this.index, this.pid);
     await run(place().wrap(script([...mountCommands(this.folder), ...this.#networkCommands()])));
@@ -84,8 +88,18 @@ export class LabNode {
     await this.#containerd.start(signal);
     if (!this.#imagesLoaded) await this.exec(["ctr", "-n", "k8s.io", "images", "import", plan.images.archive]);
     this.#imagesLoaded = true;
-    this.#kubelet = this.#component("kubelet", this.#kubeletCommand(), place(), async () => true);
+    this.#kubelet = this.#component("kubelet", this.#kubeletCommand(), place(), () =>
+      answers(join(this.folder, kubeletSocket)),
+    );
     await this.#kubelet.start(signal);
+  }
+
+  /** After a power cut there are none; kubelet would wait 3 s for each that it takes for a container. */
+  async #clearCgroups(signal: AbortSignal | undefined): Promise<void> {
+    for (const folder of this.#plan.cgroups) {
+      await until(async () => (removeCgroup(folder), true), { what: `${folder} to be empty`, everyMs: 10, signal });
+    }
+    makeCgroups(this.#plan.cgroups);
   }
 
   /** Before it becomes `pause`, the init still mounts its own /proc, and what is mounted below it would be hidden. */
@@ -182,6 +196,8 @@ export class LabNode {
 }
 
 const containerdSocket = "run/containerd/containerd.sock";
+/** The last thing that kubelet opens when it starts, below what the node sees as /var/lib/kubelet. */
+const kubeletSocket = "kubelet/pod-resources/kubelet.sock";
 
 function answers(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {

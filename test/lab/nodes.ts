@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { cgroupFolders, makeCgroups } from "./cgroup.ts";
+import { cgroupFolders } from "./cgroup.ts";
 import type { ControlPlanePlan, Identities } from "./control-plane.ts";
 import { writeKubeconfig } from "./credentials.ts";
 import { ensureImages, type LabImages } from "./images.ts";
@@ -78,7 +78,6 @@ async function prepareNode(common: Common, name: string, index: number): Promise
   const cgroup = `${state.state.name}-${name}`;
   const cgroups = cgroupFolders(cgroup);
   state.recordCgroups(cgroups);
-  makeCgroups(cgroups);
   mkdirSync(folder);
   prepareMounts(folder);
 
@@ -93,7 +92,7 @@ async function prepareNode(common: Common, name: string, index: number): Promise
   writeCni(common, facts, folder);
   const { token } = identities.nodes.get(name)!;
   const kubeconfig = writeKubeconfig(join(folder, "kubelet.kubeconfig"), { ...server, token });
-  return new LabNode({ ...facts, folder, binaries, images, network, state, rest, kubeconfig });
+  return new LabNode({ ...facts, folder, binaries, images, network, state, rest, kubeconfig, cgroups });
 }
 
 function writeCni({ options, networksKubeconfig }: Common, facts: NodeFacts, folder: string): void {
