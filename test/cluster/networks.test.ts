@@ -21,13 +21,17 @@ afterAll(() => lab?.stop());
 
 async function define(name: string, subnet: string, namespace = "default", type = "bridge"): Promise<void> {
   const plugin = {
-    ...{ type, bridge: `br-${name}`, capabilities: { ips: true, mac: true } },
+    type,
+    bridge: `br-${name}`,
+    capabilities: { ips: true, mac: true },
     ipam: { type: "host-local", ranges: [[{ subnet }]] },
   };
   const config = JSON.stringify({ cniVersion: "1.0.0", name, plugins: [plugin, { type: "tuning" }] });
   await lab.rest.create(`/apis/k8s.cni.cncf.io/v1/namespaces/${namespace}/network-attachment-definitions`, {
-    ...{ apiVersion: "k8s.cni.cncf.io/v1", kind: "NetworkAttachmentDefinition" },
-    ...{ metadata: { name, namespace }, spec: { config } },
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name, namespace },
+    spec: { config },
   });
 }
 

@@ -59,7 +59,11 @@ test("a pod finds the API server where every pod does", async () => {
     what: "the pod",
   });
   const words = await lab.kubectl([
-    ...["exec", "inside", "--", "sh", "-c"],
+    "exec",
+    "inside",
+    "--",
+    "sh",
+    "-c",
     'ls /var/run/secrets/kubernetes.io/serviceaccount; echo | nc -w 2 "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" && echo reached',
   ]);
   expect(words).toMatch(/ca\.crt\nnamespace\ntoken\n[^]*reached/);

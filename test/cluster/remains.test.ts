@@ -1,7 +1,7 @@
 // Nothing is left behind: no process, namespace, mount, control group or file, after a stop and after a crash.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { beforeAll, expect, test } from "vitest";
 
@@ -72,7 +72,7 @@ test("after stop()", async () => {
 });
 
 test("after the owner was killed: processes and namespaces at once, the rest with the next start", async () => {
-  const owner = spawn(process.execPath, [join(import.meta.dirname, "owner.ts"), "1"], {
+  const owner = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./owner.ts")), "1"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const line = await new Promise<string>((resolve, reject) => {
@@ -96,10 +96,10 @@ test("after the owner was killed: processes and namespaces at once, the rest wit
 });
 
 test("after a start that failed half-way", async () => {
-  const before = readStates().map(({ name }) => name);
+  const before = new Set(readStates().map(({ name }) => name));
   const abort = new AbortController();
   setTimeout(() => abort.abort(new Error("enough")), 2500);
   await expect(cluster({ nodes: 1, signal: abort.signal })).rejects.toThrow();
-  const mine = readStates().filter(({ name, owner }) => owner.pid === process.pid && !before.includes(name));
+  const mine = readStates().filter(({ name, owner }) => owner.pid === process.pid && !before.has(name));
   expect(mine).toEqual([]);
 });

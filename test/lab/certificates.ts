@@ -42,8 +42,14 @@ export class CertificateAuthority {
     const usage = subject.names ? "serverAuth,clientAuth" : "clientAuth";
     await openssl(
       [
-        ...["-x509", "-CA", this.own.certificate, "-CAkey", this.own.key, ...newKey],
-        ...["-subj", `${subject.organization ? `/O=${subject.organization}` : ""}/CN=${subject.commonName}`],
+        "-x509",
+        "-CA",
+        this.own.certificate,
+        "-CAkey",
+        this.own.key,
+        ...newKey,
+        "-subj",
+        `${subject.organization ? `/O=${subject.organization}` : ""}/CN=${subject.commonName}`,
         ...extensions([
           "basicConstraints=critical,CA:FALSE",
           `extendedKeyUsage=${usage}`,

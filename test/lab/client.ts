@@ -2,10 +2,10 @@
 import { join } from "node:path";
 
 import { writeKubeconfig } from "./credentials.ts";
-import { type Access, Rest, RestError } from "./rest.ts";
+import { type Access, type Rest, RestError } from "./rest.ts";
 
 /** A rule of RBAC, as in a ClusterRole. */
-export interface PolicyRule {
+interface PolicyRule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
   readonly resourceNames?: readonly string[];
@@ -56,7 +56,7 @@ export async function makeClient(
   return { ...access, kubeconfig: writeKubeconfig(join(folder, `client-${name}.kubeconfig`), access, namespace) };
 }
 
-export function ensureNamespace(admin: Rest, name: string): Promise<void> {
+function ensureNamespace(admin: Rest, name: string): Promise<void> {
   return createOnce(admin, "/api/v1/namespaces", { metadata: { name } });
 }
 

@@ -58,8 +58,9 @@ export async function run(command: readonly string[], options: CommandOptions = 
   return result.stdout;
 }
 
+const quote = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
 /** Several commands as one shell script that stops at the first failure: one process instead of twenty. */
 export function script(commands: readonly (readonly string[])[]): string[] {
-  const quote = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
   return ["sh", "-ec", commands.map((words) => words.map(quote).join(" ")).join("\n")];
 }

@@ -100,6 +100,7 @@ export class Component {
       },
       { what: `${this.plan.name} to be ready`, everyMs: 20, signal },
     ).catch((cause: unknown) => {
+      signal?.throwIfAborted();
       throw new ComponentError(
         "NotReady",
         `${this.plan.name} did not become ready; its last words:\n${this.logTail()}`,

@@ -12,7 +12,7 @@ export interface TokenHolder {
   readonly token: string;
 }
 
-export const newToken = () => randomBytes(16).toString("hex");
+const newToken = () => randomBytes(16).toString("hex");
 
 export function nodeUser(nodeName: string): TokenHolder {
   return { user: `system:node:${nodeName}`, groups: ["system:nodes"], token: newToken() };

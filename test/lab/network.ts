@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 
 import { attempt, run, script } from "./command.ts";
-import { apiServiceAddress } from "./control-plane.ts";
+import { apiServiceAddress } from "./identities.ts";
 import { dyingWithParent, inNetworkOf, type Place } from "./place.ts";
 import type { StateFile } from "./state.ts";
 

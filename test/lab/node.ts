@@ -72,26 +72,30 @@ export class LabNode {
     return this.#containerd;
   }
 
-  /** Resolves when kubelet runs; ready() says when the API server takes it for Ready. */
+  /** Resolves when kubelet runs; waitReady() says when the API server takes it for Ready. */
   async start(signal?: AbortSignal): Promise<void> {
-    const { plan, place } = { plan: this.#plan, place: () => insideOf(this.pid) };
     await this.#clearCgroups(signal);
     await this.#init.start(signal);
-    await joinNode(plan.network, this.index, this.pid);
-    await run(place().wrap(script([...mountCommands(this.folder), ...this.#networkCommands()])));
-    this.#containerd = this.#component(
-      "containerd",
-      ["containerd", "-c", join(this.folder, "containerd.toml")],
-      place(),
-      () => answers(join(`/proc/${this.pid}/root`, containerdSocket)),
-    );
+    const place = insideOf(this.pid);
+    await joinNode(this.#plan.network, this.index, this.pid);
+    await run(place.wrap(script([...mountCommands(this.folder), ...this.#networkCommands()])), { signal });
+
+    const containerd = ["containerd", `--config=${join(this.folder, "containerd.toml")}`];
+    const runSocket = join(`/proc/${this.pid}/root`, containerdSocket);
+    this.#containerd = this.#component("containerd", containerd, place, () => answers(runSocket));
     await this.#containerd.start(signal);
-    if (!this.#imagesLoaded) await this.exec(["ctr", "-n", "k8s.io", "images", "import", plan.images.archive]);
-    this.#imagesLoaded = true;
-    this.#kubelet = this.#component("kubelet", this.#kubeletCommand(), place(), () =>
-      answers(join(this.folder, kubeletSocket)),
-    );
+    await this.#loadImages(signal);
+
+    const podSocket = join(this.folder, kubeletSocket);
+    this.#kubelet = this.#component("kubelet", this.#kubeletCommand(), place, () => answers(podSocket));
     await this.#kubelet.start(signal);
+  }
+
+  /** Once: they are on the node's disk. */
+  async #loadImages(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#imagesLoaded) return;
+    await this.exec(["ctr", "--namespace=k8s.io", "images", "import", this.#plan.images.archive], { signal });
+    this.#imagesLoaded = true;
   }
 
   /** After a power cut there are none; kubelet would wait 3 s for each that it takes for a container. */
@@ -127,8 +131,11 @@ export class LabNode {
   #kubeletCommand(): string[] {
     const { binaries, kubeconfig } = this.#plan;
     return [
-      ...[binaries.path("kubelet"), "--config", join(this.folder, "kubelet.yaml"), "--kubeconfig", kubeconfig],
-      ...["--hostname-override", this.name, "--node-ip", this.address],
+      binaries.path("kubelet"),
+      `--config=${join(this.folder, "kubelet.yaml")}`,
+      `--kubeconfig=${kubeconfig}`,
+      `--hostname-override=${this.name}`,
+      `--node-ip=${this.address}`,
     ];
   }
 

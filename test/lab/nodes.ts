@@ -3,8 +3,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { cgroupFolders } from "./cgroup.ts";
-import type { ControlPlanePlan, Identities } from "./control-plane.ts";
+import type { ControlPlanePlan } from "./control-plane.ts";
 import { writeKubeconfig } from "./credentials.ts";
+import type { Identities } from "./identities.ts";
 import { ensureImages, type LabImages } from "./images.ts";
 import { bridgeAddress, type LabNetwork, nodeAddress, podNetwork } from "./network.ts";
 import { installNetworks, launcher, type NetworksOptions, pluginName, withNetworks } from "./networks/install.ts";
@@ -19,7 +20,7 @@ import {
 import { prepareMounts } from "./node-mounts.ts";
 import { LabNode } from "./node.ts";
 import type { Access, Rest } from "./rest.ts";
-import { until } from "./wait.ts";
+import { together, until } from "./wait.ts";
 
 export interface NodesGround {
   readonly plan: ControlPlanePlan;
@@ -56,17 +57,17 @@ export async function startNodes(ground: NodesGround, options: NodesOptions): Pr
     options.networks === false ? undefined : installNetworks(rest, server, plan.state.folder),
   ]);
   const common = { ...ground, options, images, server, networksKubeconfig };
-  const { signal } = options;
-  const nodes = await Promise.all(
-    plan.nodeNames.map(async (name, at) => {
+  const nodes = await together(
+    plan.nodeNames.map((name, at) => async (signal: AbortSignal) => {
       const node = await prepareNode(common, name, at + 1);
       await node.start(signal);
-      await node.waitReady(signal ? { signal } : {});
+      await node.waitReady({ signal });
       return node;
     }),
+    options.signal,
   );
   const account = "/api/v1/namespaces/default/serviceaccounts/default";
-  await until(() => rest.get(account), { what: "the default service account", signal });
+  await until(() => rest.get(account), { what: "the default service account", signal: options.signal });
   return nodes;
 }
 

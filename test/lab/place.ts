@@ -15,21 +15,14 @@ export function inNetworkOf(pid: number): Place {
 
 /** All namespaces of a node, by its init. */
 export function insideOf(pid: number): Place {
-  const wrap = (command: readonly string[]) => [
-    ...["nsenter", `--target=${pid}`, "--mount", "--pid", "--net", "--uts", "--"],
-    ...command,
-  ];
-  return { wrap, forks: true };
+  const enter = ["nsenter", `--target=${pid}`, "--mount", "--pid", "--net", "--uts", "--"];
+  return { wrap: (command) => [...enter, ...command], forks: true };
 }
 
+const unshare = ["unshare", "--net", "--mount", "--mount-proc", "--uts", "--pid", "--fork", "--kill-child=KILL", "--"];
+
 /** A node that is about to begin: the command becomes the init of new namespaces, and everything in them dies with it. */
-export const asNewNode: Place = {
-  wrap: (command) => [
-    ...["unshare", "--net", "--mount", "--mount-proc", "--uts", "--pid", "--fork", "--kill-child=KILL", "--"],
-    ...command,
-  ],
-  forks: true,
-};
+export const asNewNode: Place = { wrap: (command) => [...unshare, ...command], forks: true };
 
 /** The program is killed when whoever started it dies, however that happens. */
 export function dyingWithParent(command: readonly string[]): string[] {

@@ -56,7 +56,7 @@ function dead(root: string): ClusterState[] {
 }
 
 /** Mount points at or below the folder as this process sees them, innermost first. */
-export function mountsBelow(folder: string): string[] {
+function mountsBelow(folder: string): string[] {
   return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
     .map((line) => (line.split(" ")[4] ?? "").replaceAll(String.raw`\040`, " "))

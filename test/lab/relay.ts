@@ -5,7 +5,7 @@
 // machine is touched. relay-process.ts is the process in the namespace.
 import { type ChildProcess, spawn } from "node:child_process";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { dyingWithParent, type Place } from "./place.ts";
 import { joinTo } from "./relay-join.ts";
@@ -44,7 +44,7 @@ export async function relayOutOf(place: Place, host: string, target: Endpoint, s
 }
 
 function startProcess(place: Place, args: readonly string[], state: StateFile): ChildProcess {
-  const program = [process.execPath, join(import.meta.dirname, "relay-process.ts"), ...args];
+  const program = [process.execPath, fileURLToPath(import.meta.resolve("./relay-process.ts")), ...args];
   const [command = "", ...rest] = dyingWithParent(place.wrap(program));
   // A test runner's own settings for Node (loaders, inspectors) are not for this process: it gets a bare environment.
   const env = { PATH: process.env["PATH"] };

@@ -1,11 +1,7 @@
 // What the lab needs of a Debian machine, as data: tools/bootstrap/debian.ts installs it.
 
-/** For a control plane without nodes. */
-export const controlPlaneDebianPackages: readonly string[] = ["openssl", "util-linux"];
-
-/** For everything: nodes, images, the default network. */
+/** A control plane without nodes needs openssl and util-linux only. */
 export const labDebianPackages: readonly string[] = [
-  ...controlPlaneDebianPackages,
   "busybox-static", // the image that pods run
   "containerd",
   "containernetworking-plugins", // bridge, macvlan, host-local
@@ -13,6 +9,8 @@ export const labDebianPackages: readonly string[] = [
   "iproute2",
   "iptables", // kubelet and the bridge plugin's masquerading look for it
   "libc6-dev",
+  "openssl",
   "procps", // sysctl
   "runc",
+  "util-linux", // nsenter, unshare, setpriv, flock
 ];

@@ -8,13 +8,12 @@ import { Cluster } from "./cluster.ts";
 import { ComponentError } from "./component.ts";
 import {
   type ControlPlanePlan,
-  type Identities,
   makeApiServer,
   makeControllerManager,
   makeEtcd,
-  makeIdentities,
   makeScheduler,
 } from "./control-plane.ts";
+import { type Identities, makeIdentities } from "./identities.ts";
 import { bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
 import { type NodesOptions, startNodes } from "./nodes.ts";
 import { onTheMachine } from "./place.ts";
@@ -71,17 +70,24 @@ async function start(binaries: KubeBinaries, state: StateFile, options: ClusterO
   const address = network === undefined ? "127.0.0.1" : bridgeAddress;
   const nodeNames = Array.from({ length: count }, (_, index) => `node${index + 1}`);
   const base = {
-    ...{ binaries, state, nodeNames, apiserverArgs, fsync, serviceAccounts },
+    binaries,
+    state,
+    nodeNames,
+    apiserverArgs,
+    fsync,
+    serviceAccounts,
     place: network?.place ?? onTheMachine,
     bindAddress: network === undefined ? "127.0.0.1" : "0.0.0.0",
     advertiseAddress: address,
   };
   const etcd = makeEtcd(base);
-  const [identities] = await Promise.all([makeIdentities(state.folder, address, nodeNames), etcd.start(signal)]);
+  const identities = await makeIdentities(state.folder, address, nodeNames);
+  await etcd.start(signal);
   const { apiserver, access, rest, plan } = await startApiServer(base, identities, network, signal);
   const controllerManager = makeControllerManager(plan, identities);
   const scheduler = makeScheduler(plan, identities);
-  await Promise.all([controllerManager.start(signal), network && scheduler.start(signal)]);
+  await controllerManager.start(signal);
+  if (network !== undefined) await scheduler.start(signal);
   const parts = { state, binaries, access, rest, etcd, apiserver, controllerManager };
   if (network === undefined) return new Cluster({ ...parts, nodes: [] });
   const nodes = await startNodes({ plan, identities, network, rest, access }, options);

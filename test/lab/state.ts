@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 import { identify, type ProcessIdentity } from "./process.ts";
 
-export interface RecordedProcess extends ProcessIdentity {
+interface RecordedProcess extends ProcessIdentity {
   readonly role: string;
   /** It only waits for the program it started in a pid namespace. */
   readonly wrapper: boolean;

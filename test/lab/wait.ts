@@ -1,4 +1,4 @@
-// Waiting for the world: a condition is asked again until it holds, with a limit that says what was waited for.
+// Waiting for the world: a condition that is asked again until it holds, and several tasks that succeed or fail as one.
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface WaitOptions {
@@ -33,4 +33,27 @@ export async function until<T>(ask: () => Promise<T | undefined | false>, option
     }
     await sleep(everyMs, undefined, signal ? { signal } : {});
   }
+}
+
+/**
+ * Runs all of them side by side. When one fails, the others are told to stop, and its failure is thrown only after all of
+ * them have: whoever cleans up next does not race with one that is still starting something.
+ */
+export async function together<T>(
+  tasks: readonly ((signal: AbortSignal) => Promise<T>)[],
+  signal?: AbortSignal,
+): Promise<T[]> {
+  const failed = new AbortController();
+  const either = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
+  const results = await Promise.allSettled(
+    tasks.map((task) =>
+      task(either).catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    ),
+  );
+  signal?.throwIfAborted();
+  if (failed.signal.aborted) throw failed.signal.reason;
+  return results.map((result) => (result as PromiseFulfilledResult<T>).value);
 }

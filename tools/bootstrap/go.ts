@@ -7,7 +7,7 @@ export interface Go {
   readonly version: string;
 }
 
-export class GoError extends Error {
+class GoError extends Error {
   override readonly name = "GoError";
   readonly code: "GoMissing" | "GoTooOld";
 

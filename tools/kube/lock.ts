@@ -18,7 +18,8 @@ const waitNoticeMs = 500;
 export async function acquireLock(file: string, options: LockOptions = {}): Promise<() => Promise<void>> {
   options.signal?.throwIfAborted();
   mkdirSync(dirname(file), { recursive: true });
-  const child = spawn("flock", [file, "sh", "-c", "echo held; exec cat"], { stdio: ["pipe", "pipe", "inherit"] });
+  const [program, ...args] = ["flock", file, "sh", "-c", "echo held; exec cat"] as const;
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ended = new Promise<void>((resolve) => {
     child.once("close", () => resolve());
   });

@@ -26,10 +26,11 @@ export const programs: readonly Program[] = [
   { name: "cnitool", package: "github.com/containernetworking/cni/cnitool" },
 ];
 
+const stamp = (key: string, value: string) => `-X k8s.io/component-base/version.${key}=${value}`;
+
 /** The arguments of `go build` before the output and the package. Without the version flags kubectl and discovery report v0.0.0. */
 export function buildFlags(kubernetesVersion: string): string[] {
   const [major = "", minor = ""] = kubernetesVersion.replace(/^v/, "").split(".");
-  const stamp = (key: string, value: string) => `-X k8s.io/component-base/version.${key}=${value}`;
   const linker = [
     "-s",
     "-w",

@@ -1,11 +1,18 @@
 // From a NetworkAttachmentDefinition and a selection to what each plugin of the network reads on its standard input.
 import type { Selection } from "./selection.ts";
 
-export interface PluginConfiguration {
+interface PluginConfiguration {
   readonly type: string;
   readonly capabilities?: Readonly<Record<string, boolean>>;
   readonly args?: Readonly<Record<string, unknown>>;
   readonly [key: string]: unknown;
+}
+
+/** One plugin, or a list of them. */
+interface NetworkConfiguration {
+  readonly name?: string;
+  readonly cniVersion?: string;
+  readonly plugins?: readonly PluginConfiguration[];
 }
 
 /** A network to attach: kept in the cache, so that DEL needs neither the pod nor the definition. */
@@ -29,21 +36,21 @@ export function toAttachment(definition: Definition, selection: Selection, defau
   const { name, namespace } = definition.metadata;
   const where = `the NetworkAttachmentDefinition ${namespace}/${name}`;
   if (!definition.spec?.config) throw new Error(`${where} has no spec.config, and the lab keeps none on disk`);
-  let config: Record<string, unknown>;
+  let config: NetworkConfiguration;
   try {
-    config = JSON.parse(definition.spec.config) as Record<string, unknown>;
+    config = JSON.parse(definition.spec.config) as NetworkConfiguration;
   } catch (cause) {
     throw new Error(`${where} has a spec.config that is no JSON: ${(cause as Error).message}`, { cause });
   }
-  const plugins = (config["plugins"] ?? [config]) as PluginConfiguration[];
+  const plugins = (config.plugins ?? [config]) as PluginConfiguration[];
   if (plugins.length === 0 || plugins.some(({ type }) => typeof type !== "string" || type === "")) {
     throw new Error(`${where} has a plugin without a type`);
   }
   return {
     definition: `${namespace}/${name}`,
     interface: selection.interface,
-    network: String(config["name"] ?? name),
-    cniVersion: String(config["cniVersion"] ?? defaultVersion),
+    network: config.name ?? name,
+    cniVersion: config.cniVersion ?? defaultVersion,
     plugins,
     selection,
   };

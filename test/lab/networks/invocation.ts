@@ -14,7 +14,7 @@ export interface CniCall {
   readonly path: string;
 }
 
-export class PluginError extends Error {
+class PluginError extends Error {
   override readonly name = "PluginError";
   readonly code = "PluginFailed";
 }

@@ -15,7 +15,7 @@ export interface Selection {
   readonly ipamClaimReference?: string;
 }
 
-export class SelectionError extends Error {
+class SelectionError extends Error {
   override readonly name = "SelectionError";
   readonly code = "InvalidNetworks";
 
@@ -43,8 +43,8 @@ export function parseSelections(annotation: string | undefined, podNamespace: st
 function parseShort(text: string): Record<string, unknown> {
   const match = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(text.trim());
   if (match === null) throw new SelectionError(`"${text.trim()}" is not [namespace/]name[@interface]`);
-  const [, namespace, name, interface_] = match;
-  return { namespace, name, interface: interface_ };
+  const [, namespace, name, wantedInterface] = match;
+  return { namespace, name, interface: wantedInterface };
 }
 
 function parseJson(text: string): Record<string, unknown>[] {
@@ -62,25 +62,27 @@ function parseJson(text: string): Record<string, unknown>[] {
 }
 
 function toSelection(element: Record<string, unknown>, index: number, podNamespace: string): Selection {
-  const namespace = text(element, "namespace") ?? podNamespace;
-  const name = text(element, "name");
-  const interface_ = text(element, "interface") ?? `net${index + 1}`;
+  const namespace = stringAt(element, "namespace") ?? podNamespace;
+  const name = stringAt(element, "name");
+  const wantedInterface = stringAt(element, "interface") ?? `net${index + 1}`;
   if (name === undefined) throw new SelectionError(`element ${index} has no name`);
   if (!label.test(namespace) || !label.test(name))
     throw new SelectionError(`"${namespace}/${name}" is no object's name`);
-  if (!interfaceName.test(interface_)) throw new SelectionError(`"${interface_}" is no interface's name`);
-  const mac = text(element, "mac");
+  if (!interfaceName.test(wantedInterface)) throw new SelectionError(`"${wantedInterface}" is no interface's name`);
+  const mac = stringAt(element, "mac");
   const ips = addresses(element["ips"], index);
   const cniArgs = element["cni-args"];
   if (cniArgs !== undefined && !isRecord(cniArgs))
     throw new SelectionError(`cni-args of element ${index} is no object`);
-  const ipamClaimReference = text(element, "ipam-claim-reference");
+  const ipamClaimReference = stringAt(element, "ipam-claim-reference");
   if (ips !== undefined && ipamClaimReference !== undefined) {
     throw new SelectionError(`element ${index} has both ips and ipam-claim-reference`);
   }
   if (element["default-route"] !== undefined) throw new SelectionError("the lab does not know default-route");
   return {
-    ...{ namespace, name, interface: interface_ },
+    namespace,
+    name,
+    interface: wantedInterface,
     ...(mac !== undefined && { mac }),
     ...(ips !== undefined && { ips }),
     ...(cniArgs !== undefined && { cniArgs }),
@@ -88,7 +90,7 @@ function toSelection(element: Record<string, unknown>, index: number, podNamespa
   };
 }
 
-function text(element: Record<string, unknown>, key: string): string | undefined {
+function stringAt(element: Record<string, unknown>, key: string): string | undefined {
   const value = element[key];
   if (value === undefined || value === "") return undefined;
   if (typeof value !== "string") throw new SelectionError(`${key} is not a string`);
