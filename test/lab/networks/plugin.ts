@@ -26,6 +26,9 @@ export interface Sandbox extends CniCall {
   readonly interface: string;
 }
 
+/** As much of the API server as it needs. */
+export type Api = Pick<Rest, "get" | "patch">;
+
 interface Pod {
   readonly metadata: { readonly uid: string; readonly annotations?: Readonly<Record<string, string>> };
 }
@@ -33,7 +36,7 @@ interface Pod {
 export async function addNetworks(
   sandbox: Sandbox,
   settings: PluginSettings,
-  rest: Rest,
+  rest: Api,
   recordRoot?: string,
 ): Promise<CniResult> {
   const previous = settings.prevResult;
@@ -71,7 +74,7 @@ async function resolve(
   selection: Selection,
   podNamespace: string,
   settings: PluginSettings,
-  rest: Rest,
+  rest: Api,
 ): Promise<Attachment> {
   const { namespace, name } = selection;
   const allowed = settings.onlyOwnNamespaceAnd;
