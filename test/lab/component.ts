@@ -47,11 +47,6 @@ export class Component {
     return this.#identity?.pid;
   }
 
-  /** The process that this one started: the program itself, or the wrapper whose child it is. */
-  get wrapperPid(): number | undefined {
-    return this.#child?.pid;
-  }
-
   get running(): boolean {
     return this.#identity !== undefined && isAlive(this.#identity);
   }
@@ -121,7 +116,8 @@ export class Component {
   /** SIGKILL, as a machine that loses power; resolves when it has ended. Nothing to do when it has ended already. */
   async kill(): Promise<void> {
     if (this.#identity !== undefined) sendSignal(this.#identity, "SIGKILL");
-    if (this.#child !== undefined && !this.#hasEnded && !this.plan.place.forks) this.#child.kill("SIGKILL");
+    // A wrapper must live to collect its program, and nsenter stops itself when its program is stopped.
+    if (!this.#hasEnded) this.#child?.kill(this.plan.place.forks ? "SIGCONT" : "SIGKILL");
     await this.#ended;
   }
 
@@ -137,6 +133,7 @@ export class Component {
 
   resume(): void {
     if (this.#identity !== undefined) sendSignal(this.#identity, "SIGCONT");
+    if (!this.#hasEnded) this.#child?.kill("SIGCONT");
   }
 
   logTail(lines = 15): string {

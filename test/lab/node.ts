@@ -176,7 +176,7 @@ export class LabNode {
 
   /** Everything on it stands still, pods included, until resume(). */
   pause(): void {
-    const roots = [this.pid, ...[this.#containerd, this.#kubelet].flatMap((each) => each?.wrapperPid ?? [])];
+    const roots = [this.pid, ...[this.#containerd, this.#kubelet].flatMap((each) => each?.pid ?? [])];
     // Whoever is stopped cannot fork; whoever forked in between is found in the next round.
     for (;;) {
       const known = new Set(this.#paused.map(({ pid }) => pid));
@@ -190,6 +190,8 @@ export class LabNode {
   resume(): void {
     for (const process of this.#paused) sendSignal(process, "SIGCONT");
     this.#paused = [];
+    this.containerd.resume();
+    this.kubelet.resume();
   }
 
   /** Its cable is pulled: everything on it runs on, and reaches nobody. */
