@@ -21,15 +21,17 @@ export function podSpec(command: readonly string[]) {
   };
 }
 
+export function isReady({ status }: ObservedPod): boolean {
+  return status.conditions?.some((each) => each.type === "Ready" && each.status === "True") ?? false;
+}
+
 /** Waits until `count` pods with the label are Ready, and returns them. */
 export function runningPods(lab: Cluster, label: string, count: number): Promise<ObservedPod[]> {
   const path = `/api/v1/namespaces/default/pods?labelSelector=${encodeURIComponent(label)}`;
   return until(
     async () => {
       const { items } = await lab.rest.get<{ items: ObservedPod[] }>(path);
-      const ready = items.filter(({ status }) =>
-        status.conditions?.some((each) => each.type === "Ready" && each.status === "True"),
-      );
+      const ready = items.filter(isReady);
       return ready.length === count && ready;
     },
     { what: `${count} pods with ${label}`, everyMs: 200, timeoutMs: 120_000 },
