@@ -15,7 +15,6 @@ export interface ComponentPlan {
   readonly command: readonly string[];
   readonly place: Place;
   readonly logFile: string;
-  readonly env?: NodeJS.ProcessEnv;
   /** True once it serves; asked every few milliseconds after the start. */
   readonly isReady: () => Promise<boolean>;
 }
@@ -57,7 +56,8 @@ export class Component {
     const log = openSync(plan.logFile, "a");
     const inner = plan.place.forks ? dyingWithParent(plan.command) : plan.command;
     const [program = "", ...args] = dyingWithParent(plan.place.wrap(inner));
-    const child = spawn(program, args, { stdio: ["ignore", log, log], cwd: "/", env: plan.env ?? process.env });
+    // Detached: a terminal's Ctrl-C is for the owner, who then ends everything in order.
+    const child = spawn(program, args, { stdio: ["ignore", log, log], cwd: "/", detached: true });
     closeSync(log);
     this.#child = child;
     let failure: Error | undefined;

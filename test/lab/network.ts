@@ -32,7 +32,7 @@ export async function makeNetwork(state: StateFile): Promise<LabNetwork> {
     ["exec", "sleep", "infinity"],
   ]);
   const [command = "", ...args] = dyingWithParent(["unshare", "--net", "--", ...setup]);
-  const holder = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const holder = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
   let words = "";
   holder.stderr.setEncoding("utf8").on("data", (text: string) => (words += text));
   await new Promise<void>((resolve, reject) => {

@@ -48,7 +48,7 @@ function startProcess(place: Place, args: readonly string[], state: StateFile): 
   const [command = "", ...rest] = dyingWithParent(place.wrap(program));
   // A test runner's own settings for Node (loaders, inspectors) are not for this process: it gets a bare environment.
   const env = { PATH: process.env["PATH"] };
-  const child = spawn(command, rest, { stdio: ["ignore", "ignore", "inherit", "ipc"], env });
+  const child = spawn(command, rest, { stdio: ["ignore", "ignore", "inherit", "ipc"], env, detached: true });
   if (child.pid !== undefined) state.recordProcess("relay", child.pid);
   return child;
 }

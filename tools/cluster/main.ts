@@ -59,7 +59,14 @@ async function run(nodes: number): Promise<number> {
     }
   });
   const startedMs = Date.now();
-  const lab = await cluster({ nodes, log, signal: leaving.signal });
+  const lab = await cluster({ nodes, log, signal: leaving.signal }).catch((error: unknown) => {
+    if (!leaving.signal.aborted) throw error;
+    return undefined;
+  });
+  if (lab === undefined) {
+    log("ended before it was up; everything is removed");
+    return 1;
+  }
   log(`up in ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
   console.log(instructions(lab));
   // A promise alone does not keep a process alive, and nothing else here does.
