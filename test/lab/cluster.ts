@@ -1,0 +1,132 @@
+// A real Kubernetes for a test: `await using lab = await cluster({ nodes: 3 })`.
+//
+// Without nodes it is etcd, the API server and garbage collection on loopback, up in about 4 s. With nodes it is the whole
+// of it, in a network namespace of its own; the API server is then reached through a relay on loopback. Several clusters
+// run side by side. Promised: nothing of it is left after stop(), nor after the death of this process once the next
+// cluster has started. Not promised: durability of etcd against a power cut, unless `fsync` is asked for.
+import { join } from "node:path";
+
+import { Client } from "undici";
+
+import type { KubeBinaries } from "../../tools/kube/build.ts";
+import { type ClientPlan, type LabClient, makeClient } from "./client.ts";
+import { run } from "./command.ts";
+import type { Component } from "./component.ts";
+import { etcdSocket } from "./control-plane.ts";
+import { writeKubeconfig } from "./credentials.ts";
+import { bridgeAddress, type LabNetwork } from "./network.ts";
+import type { LabNode } from "./node.ts";
+import { removeCluster } from "./reaper.ts";
+import { type Endpoint, relayOutOf } from "./relay.ts";
+import type { Access, Rest } from "./rest.ts";
+import type { StateFile } from "./state.ts";
+
+export interface ClusterParts {
+  readonly state: StateFile;
+  readonly binaries: KubeBinaries;
+  readonly access: Access;
+  readonly rest: Rest;
+  readonly etcd: Component;
+  readonly apiserver: Component;
+  readonly controllerManager: Component;
+  readonly scheduler?: Component;
+  readonly network?: LabNetwork;
+  readonly nodes: readonly LabNode[];
+}
+
+export class Cluster {
+  /** Unique on this machine; also the folder's name. */
+  readonly name: string;
+  /** Logs, certificates, etcd's data: gone after stop(). */
+  readonly folder: string;
+  /** The administrator's way in: url, CA, token. */
+  readonly access: Access;
+  /** The administrator's kubeconfig, a file. */
+  readonly kubeconfig: string;
+  readonly rest: Rest;
+  readonly etcd: Component;
+  readonly apiserver: Component;
+  readonly controllerManager: Component;
+  /** Only where there are nodes. */
+  readonly scheduler: Component | undefined;
+  readonly nodes: readonly LabNode[];
+  readonly #parts: ClusterParts;
+  #stopping: Promise<void> | undefined;
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.name = parts.state.state.name;
+    this.folder = parts.state.folder;
+    this.access = parts.access;
+    this.kubeconfig = writeKubeconfig(join(this.folder, "admin.kubeconfig"), parts.access);
+    this.rest = parts.rest;
+    this.etcd = parts.etcd;
+    this.apiserver = parts.apiserver;
+    this.controllerManager = parts.controllerManager;
+    this.scheduler = parts.scheduler;
+    this.nodes = parts.nodes;
+  }
+
+  /** The pid whose network namespace the cluster lives in; undefined when it lives on loopback. */
+  get networkPid(): number | undefined {
+    return this.#parts.network?.holderPid;
+  }
+
+  get binaries(): KubeBinaries {
+    return this.#parts.binaries;
+  }
+
+  /** A client with these rights and no others. */
+  clientFor(plan: ClientPlan): Promise<LabClient> {
+    return makeClient(this.rest, this.access, this.folder, plan);
+  }
+
+  /** kubectl as the administrator: its standard output, or an error with its words. */
+  kubectl(
+    args: readonly string[],
+    options: { input?: string; kubeconfig?: string; signal?: AbortSignal } = {},
+  ): Promise<string> {
+    const { kubeconfig = this.kubeconfig, ...rest } = options;
+    return run([this.#parts.binaries.path("kubectl"), `--kubeconfig=${kubeconfig}`, ...args], rest);
+  }
+
+  /**
+   * Makes etcd forget all history up to now. The API server answers what it can from its own memory: only after a restart
+   * of it are continue tokens and watches from before surely answered 410.
+   */
+  async compact(): Promise<void> {
+    const client = new Client("http://etcd", { socketPath: etcdSocket(this.folder) });
+    const post = async (path: string, body: unknown) => {
+      const answer = await client.request({ path, method: "POST", body: JSON.stringify(body) });
+      const text = await answer.body.text();
+      if (answer.statusCode !== 200) throw new Error(`etcd answered ${answer.statusCode} to ${path}: ${text}`);
+      return JSON.parse(text) as { header: { revision: string } };
+    };
+    try {
+      const { header } = await post("/v3/kv/range", { key: "AA==" });
+      await post("/v3/kv/compaction", { revision: header.revision, physical: true });
+    } finally {
+      await client.destroy();
+    }
+  }
+
+  /**
+   * Lets the API server and the nodes reach a port that this process serves on 127.0.0.1, a webhook say, at the address
+   * returned. Without nodes they share loopback, and nothing needs to be done.
+   */
+  async expose(port: number): Promise<Endpoint> {
+    const { network, state } = this.#parts;
+    if (network === undefined) return { host: "127.0.0.1", port };
+    return relayOutOf(network.place, bridgeAddress, { host: "127.0.0.1", port }, state);
+  }
+
+  /** Ends every process and removes everything; calling it again waits for the same end. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.rest.close().then(() => removeCluster(this.#parts.state.state));
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

@@ -1,0 +1,146 @@
+// One long-running program of a cluster: started, killed, paused and restarted by the pid that was recorded.
+//
+// Promised: when start() resolves it is ready; when kill() resolves it has ended; it dies with this process. Its output
+// goes to a file, and an early end is an error that shows the last lines of it.
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+
+import { dyingWithParent, type Place } from "./place.ts";
+import { childrenOf, isAlive, type ProcessIdentity, sendSignal } from "./process.ts";
+import type { StateFile } from "./state.ts";
+import { until } from "./wait.ts";
+
+export interface ComponentPlan {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly place: Place;
+  readonly logFile: string;
+  /** True once it serves; asked every few milliseconds after the start. */
+  readonly isReady: () => Promise<boolean>;
+}
+
+export class ComponentError extends Error {
+  override readonly name = "ComponentError";
+  readonly code: "EndedEarly" | "NotReady";
+
+  constructor(code: ComponentError["code"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+export class Component {
+  readonly plan: ComponentPlan;
+  readonly #state: StateFile;
+  #child: ChildProcess | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #identity: ProcessIdentity | undefined;
+
+  constructor(plan: ComponentPlan, state: StateFile) {
+    this.plan = plan;
+    this.#state = state;
+  }
+
+  /** The program's own pid, not its wrapper's. */
+  get pid(): number | undefined {
+    return this.#identity?.pid;
+  }
+
+  get running(): boolean {
+    return this.#identity !== undefined && isAlive(this.#identity);
+  }
+
+  async start(signal?: AbortSignal): Promise<void> {
+    if (this.running) return;
+    const { plan } = this;
+    const log = openSync(plan.logFile, "a");
+    const inner = plan.place.forks ? dyingWithParent(plan.command) : plan.command;
+    const [program = "", ...args] = dyingWithParent(plan.place.wrap(inner));
+    // Detached: a terminal's Ctrl-C is for the owner, who then ends everything in order.
+    const child = spawn(program, args, { stdio: ["ignore", log, log], cwd: "/", detached: true });
+    closeSync(log);
+    this.#child = child;
+    let failure: Error | undefined;
+    this.#ended = new Promise((resolve) => {
+      child.once("error", (error) => (failure = error));
+      child.once("close", () => resolve());
+    });
+    if (child.pid === undefined) {
+      await this.#ended;
+      throw new ComponentError("EndedEarly", `${plan.name} could not be started`, failure);
+    }
+    const wrapper = this.#state.recordProcess(plan.name, child.pid, plan.place.forks);
+    this.#identity = plan.place.forks ? await this.#findProgram(child.pid, signal) : wrapper;
+    await this.#waitUntilReady(signal);
+  }
+
+  async #findProgram(wrapperPid: number, signal: AbortSignal | undefined): Promise<ProcessIdentity> {
+    const pid = await until(
+      async () => {
+        if (this.#hasEnded) throw this.#endedEarly();
+        return childrenOf(wrapperPid)[0];
+      },
+      { what: `${this.plan.name} to be forked`, everyMs: 2, timeoutMs: 10_000, signal },
+    );
+    return this.#state.recordProcess(this.plan.name, pid);
+  }
+
+  async #waitUntilReady(signal: AbortSignal | undefined): Promise<void> {
+    const ended = () => (this.#hasEnded ? this.#endedEarly() : undefined);
+    let early: Error | undefined;
+    await until(
+      async () => {
+        early = ended();
+        return early !== undefined || (await this.plan.isReady());
+      },
+      { what: `${this.plan.name} to be ready`, everyMs: 20, signal },
+    ).catch((cause: unknown) => {
+      signal?.throwIfAborted();
+      throw new ComponentError(
+        "NotReady",
+        `${this.plan.name} did not become ready; its last words:\n${this.logTail()}`,
+        cause,
+      );
+    });
+    if (early !== undefined) throw early;
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  #endedEarly(): ComponentError {
+    return new ComponentError("EndedEarly", `${this.plan.name} ended at once; its last words:\n${this.logTail()}`);
+  }
+
+  /** SIGKILL, as a machine that loses power; resolves when it has ended. Nothing to do when it has ended already. */
+  async kill(): Promise<void> {
+    if (this.#identity !== undefined) sendSignal(this.#identity, "SIGKILL");
+    // A wrapper must live to collect its program, and nsenter stops itself when its program is stopped.
+    if (!this.#hasEnded) this.#child?.kill(this.plan.place.forks ? "SIGCONT" : "SIGKILL");
+    await this.#ended;
+  }
+
+  async restart(signal?: AbortSignal): Promise<void> {
+    await this.kill();
+    await this.start(signal);
+  }
+
+  /** The process stands still: its sockets stay open and nothing answers. */
+  pause(): void {
+    if (this.#identity !== undefined) sendSignal(this.#identity, "SIGSTOP");
+  }
+
+  resume(): void {
+    if (this.#identity !== undefined) sendSignal(this.#identity, "SIGCONT");
+    if (!this.#hasEnded) this.#child?.kill("SIGCONT");
+  }
+
+  logTail(lines = 15): string {
+    try {
+      return readFileSync(this.plan.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
+    } catch {
+      return "(no log)";
+    }
+  }
+}

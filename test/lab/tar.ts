@@ -1,0 +1,49 @@
+// A tar archive in memory (POSIX ustar): the few kinds of entry that an image layer needs, always the same bytes for the same entries.
+
+export type TarEntry =
+  | { readonly kind: "file"; readonly path: string; readonly content: Uint8Array; readonly executable?: boolean }
+  | { readonly kind: "folder"; readonly path: string; readonly sticky?: boolean }
+  | { readonly kind: "link"; readonly path: string; readonly target: string };
+
+const block = 512;
+/** The header's fields end where these do; longer names would need an extension that nothing here needs. */
+const longestName = 100;
+
+export function tar(entries: readonly TarEntry[]): Buffer {
+  const parts = entries.flatMap((entry) => {
+    const content = entry.kind === "file" ? entry.content : new Uint8Array();
+    return [header(entry, content.length), content, Buffer.alloc((block - (content.length % block)) % block)];
+  });
+  return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
+}
+
+function header(entry: TarEntry, size: number): Buffer {
+  const target = entry.kind === "link" ? entry.target : "";
+  for (const name of [entry.path, target]) {
+    if (Buffer.byteLength(name) > longestName) throw new RangeError(`too long for a tar header: ${name}`);
+  }
+  const bytes = Buffer.alloc(block);
+  bytes.write(entry.path, 0);
+  octal(bytes, 100, 8, modeOf(entry));
+  octal(bytes, 108, 8, 0); // user
+  octal(bytes, 116, 8, 0); // group
+  octal(bytes, 124, 12, size);
+  octal(bytes, 136, 12, 0); // time: the same for every build
+  bytes.write({ file: "0", link: "2", folder: "5" }[entry.kind], 156);
+  bytes.write(target, 157);
+  bytes.write("ustar\u000000", 257, "latin1");
+  bytes.fill(" ", 148, 156); // the checksum counts itself as blanks
+  const sum = bytes.reduce((total, byte) => total + byte, 0);
+  bytes.write(`${sum.toString(8).padStart(6, "0")}\u0000 `, 148, "latin1");
+  return bytes;
+}
+
+function modeOf(entry: TarEntry): number {
+  if (entry.kind === "folder") return entry.sticky ? 0o1777 : 0o755;
+  if (entry.kind === "link") return 0o777;
+  return entry.executable ? 0o755 : 0o644;
+}
+
+function octal(bytes: Buffer, offset: number, width: number, value: number): void {
+  bytes.write(value.toString(8).padStart(width - 1, "0"), offset, "latin1");
+}
