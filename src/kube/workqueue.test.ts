@@ -109,6 +109,17 @@ describe("queue", () => {
     expect(await taken).toBe("late");
   });
 
+  test("a taker that gives up takes nothing with it", async () => {
+    const { queue: q } = queue();
+    const controller = new AbortController();
+    const given = q.take(controller.signal);
+    controller.abort();
+    expect(await given).toBeUndefined();
+    q.add("kept");
+    expect(await q.take(controller.signal)).toBeUndefined();
+    expect(await q.take()).toBe("kept");
+  });
+
   test("too many keys are refused with words", () => {
     const { queue: q } = queue({ maxKeys: 2 });
     q.add("a");

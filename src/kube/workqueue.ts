@@ -99,12 +99,22 @@ export class Workqueue {
     return this.#limiter.failures(key);
   }
 
-  /** The next key, which is then the caller's until done(key); undefined when the queue is closed and empty. */
-  take(): Promise<ObjectKey | undefined> {
-    return new Promise((resolve) => {
-      this.#takers.push(resolve);
-      this.#handOut();
-    });
+  /** The next key, which is then the caller's until done(key); undefined when the queue is closed and empty, or the signal aborts. */
+  take(signal?: AbortSignal): Promise<ObjectKey | undefined> {
+    const { promise, resolve } = Promise.withResolvers<ObjectKey | undefined>();
+    if (signal?.aborted === true) return Promise.resolve(undefined);
+    const onAbort = () => {
+      this.#takers.splice(this.#takers.indexOf(taker), 1);
+      resolve(undefined);
+    };
+    const taker = (key: ObjectKey | undefined) => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve(key);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#takers.push(taker);
+    this.#handOut();
+    return promise;
   }
 
   done(key: ObjectKey): void {

@@ -7,7 +7,7 @@ import { Feed, json, status } from "./fake-transport.ts";
 interface Change {
   readonly version: number;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly collection: string;
+  readonly path: string;
   readonly object: AnyObject;
 }
 
@@ -139,8 +139,7 @@ export class FakeApi {
     const watcher = { collection, feed };
     if (from < this.#oldest) feed.push(line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "old" }));
     for (const change of this.#changes) {
-      if (change.version > from && change.collection.startsWith(collection))
-        feed.push(line(change.type, change.object));
+      if (change.version > from && belongs(change.path, collection)) feed.push(line(change.type, change.object));
     }
     this.#watchers.add(watcher);
     signal?.addEventListener("abort", () => this.#watchers.delete(watcher));
@@ -180,8 +179,7 @@ export class FakeApi {
   }
 
   #publish(type: Change["type"], path: string, object: AnyObject): void {
-    const change = { version: this.#version, type, collection: path.slice(0, path.lastIndexOf("/")), object };
-    this.#changes.push(change);
+    this.#changes.push({ version: this.#version, type, path, object });
     for (const { collection, feed } of this.#watchers) {
       if (belongs(path, collection)) feed.push(line(type, object));
     }
