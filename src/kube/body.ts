@@ -3,6 +3,11 @@
 /** An object is at most 1.5 MiB in etcd by default, its JSON up to 3 times that; doubled for raised limits, and rounded up. */
 export const maxObjectBytes = 16 * 1024 * 1024;
 
+export class TooLargeError extends RangeError {
+  readonly code = "too-large";
+  override readonly name = "TooLargeError";
+}
+
 /** The chunks of a body; ends with the signal's reason even if the body itself does not heed the signal. */
 export async function* chunks(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]();
@@ -27,7 +32,7 @@ export async function readText(
   let size = 0;
   for await (const chunk of chunks(body, signal)) {
     size += chunk.length;
-    if (size > limit) throw new RangeError(`The answer is larger than ${limit} bytes.`);
+    if (size > limit) throw new TooLargeError(`The answer is larger than ${limit} bytes.`);
     parts.push(chunk);
   }
   return Buffer.concat(parts).toString("utf8");
@@ -52,7 +57,7 @@ export async function* lines(
       yield line;
     }
     size += chunk.length - start;
-    if (size > limit) throw new RangeError(`A line is larger than ${limit} bytes.`);
+    if (size > limit) throw new TooLargeError(`A line is larger than ${limit} bytes.`);
     if (start < chunk.length) partial.push(chunk.subarray(start));
   }
 }

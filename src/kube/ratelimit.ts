@@ -24,21 +24,49 @@ export function perItemExponential(firstMs: number, maxMs: number): RateLimiter 
   };
 }
 
-/** A token bucket over all keys: `burst` at once, then `perSecond`. A wait is a reservation, so later ones queue behind it. */
+/** `burst` tokens at once, then `perSecond`. */
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  /** Below zero: reservations that wait. */
+  #tokens: number;
+  #lastMs: number;
+
+  constructor(perSecond: number, burst: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#clock = clock;
+    this.#tokens = burst;
+    this.#lastMs = clock.monotonicMs();
+  }
+
+  /** A token now, or none at all. */
+  take(): boolean {
+    this.#refill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** A token for certain; how long until it is there. Later ones queue behind it. */
+  reserve(): number {
+    this.#refill();
+    this.#tokens -= 1;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#perSecond) * 1000;
+  }
+
+  #refill(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#lastMs) / 1000) * this.#perSecond);
+    this.#lastMs = nowMs;
+  }
+}
+
+/** One token bucket over all keys. */
 export function tokenBucket(perSecond: number, burst: number, clock: Clock): RateLimiter {
-  let tokens = burst;
-  let lastMs = clock.monotonicMs();
-  return {
-    when() {
-      const nowMs = clock.monotonicMs();
-      tokens = Math.min(burst, tokens + ((nowMs - lastMs) / 1000) * perSecond);
-      lastMs = nowMs;
-      tokens -= 1;
-      return tokens >= 0 ? 0 : (-tokens / perSecond) * 1000;
-    },
-    forget() {},
-    failures: () => 0,
-  };
+  const bucket = new TokenBucket(perSecond, burst, clock);
+  return { when: () => bucket.reserve(), forget() {}, failures: () => 0 };
 }
 
 /** The longest wait of several limiters. */
