@@ -1,4 +1,4 @@
-// An API server in memory, as small as the runtime's tests allow: create, read, update, merge and JSON-free patches, delete, list by pages, watch.
+// An API server in memory, as small as the runtime's tests allow: create, read, update, patch, delete, list by pages, watch.
 // It is not the embedded server (src/apiserver): it exists so that src/kube is tested without it.
 import type { AnyObject } from "../meta.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../transport.ts";
@@ -110,7 +110,7 @@ export class FakeApi {
       case "PUT":
         return this.#update(path, parse(request));
       case "PATCH":
-        return this.#patch(path, parse(request));
+        return this.#patch(path, request);
       case "DELETE":
         return this.#delete(path, parse(request));
       default:
@@ -163,10 +163,17 @@ export class FakeApi {
     return json(200, this.put(path, object));
   }
 
-  #patch(path: string, patch: AnyObject): ApiResponse {
+  #patch(path: string, request: ApiRequest): ApiResponse {
     const before = this.#objects.get(path);
     if (before === undefined) return status(404, "NotFound", `${path} not found`);
-    return this.#update(path, merge(before, patch) as AnyObject);
+    if (request.headers["content-type"] !== "application/json-patch+json") {
+      return this.#update(path, merge(before, parse(request)) as AnyObject);
+    }
+    const after = structuredClone(before);
+    for (const operation of parse(request) as unknown as Operation[]) {
+      if (!applied(after, operation)) return status(422, "Invalid", `${operation.op} ${operation.path} failed`);
+    }
+    return this.#update(path, after);
   }
 
   #delete(path: string, options: AnyObject): ApiResponse {
@@ -184,6 +191,28 @@ export class FakeApi {
       if (belongs(path, collection)) feed.push(line(type, object));
     }
   }
+}
+
+interface Operation {
+  readonly op: string;
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** One operation of a JSON patch, as far as the runtime sends them; false if it cannot be applied. */
+function applied(object: AnyObject, { op, path, value }: Operation): boolean {
+  const steps = path.split("/").slice(1);
+  const last = steps.pop()!;
+  let parent: unknown = object;
+  for (const step of steps) parent = (parent as Record<string, unknown> | undefined)?.[step];
+  if (typeof parent !== "object" || parent === null) return false;
+  const place = parent as Record<string, unknown>;
+  if (op === "test") return JSON.stringify(place[last]) === JSON.stringify(value);
+  if (op === "remove" && Array.isArray(parent)) return parent.splice(Number(last), 1).length === 1;
+  if (op === "remove") return delete place[last];
+  if (Array.isArray(parent) && last === "-") parent.push(value);
+  else place[last] = value;
+  return true;
 }
 
 function parse(request: ApiRequest): AnyObject {
