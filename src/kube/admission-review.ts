@@ -2,7 +2,7 @@
 import type { AnyObject } from "./meta.ts";
 import type { JsonPatchOperation } from "./patch.ts";
 
-export interface GroupVersionKind {
+interface GroupVersionKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;

@@ -1,12 +1,13 @@
+import type { X509Certificate } from "node:crypto";
 import { request } from "node:https";
 
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 
 import type { AdmissionRequest } from "./admission-review.ts";
 import { type AdmissionHandler, AdmissionServer } from "./admission.ts";
 import { isIssuedBy, validityOf } from "./certificate.ts";
 import type { Clock } from "./clock.ts";
-import { ManualClock, settle } from "./manual-clock.ts";
+import { ManualClock } from "./manual-clock.ts";
 import { KubeClient } from "./rest.ts";
 import { caBundle, renewed } from "./serving-certificate.ts";
 import { FakeApi } from "./testing/fake-api.ts";
@@ -18,6 +19,8 @@ const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
+
+const allow: AdmissionHandler = async () => ({ allowed: true });
 
 async function started(handler: AdmissionHandler, clock?: Clock) {
   const errors: Error[] = [];
@@ -32,6 +35,15 @@ async function started(handler: AdmissionHandler, clock?: Clock) {
   ends.push(() => server.close(AbortSignal.abort(new Error("test over"))));
   return { server, port, errors };
 }
+
+const held = (api: FakeApi, clock: ManualClock) =>
+  new WebhookCertificate({
+    client: new KubeClient({ transport: api.transport, clock }),
+    namespace: "holdfast",
+    name: "webhook",
+    names: [name],
+    clock,
+  });
 
 interface Sent {
   readonly path?: string;
@@ -56,9 +68,11 @@ function post(port: number, sent: Sent = {}): Promise<{ status: number; text: st
       },
       (response) => {
         let text = "";
-        const cert = (response.socket as unknown as { getPeerX509Certificate(): object }).getPeerX509Certificate();
+        const cert = (
+          response.socket as unknown as { getPeerX509Certificate(): X509Certificate }
+        ).getPeerX509Certificate();
         response.on("data", (chunk: Buffer) => (text += chunk.toString()));
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, text, cert: String(cert) }));
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, text, cert: cert.toString() }));
       },
     );
     call.on("error", reject);
@@ -134,8 +148,6 @@ describe("answers", () => {
 });
 
 describe("what is not a review, or cannot be answered, is an HTTP error", () => {
-  const allow: AdmissionHandler = async () => ({ allowed: true });
-
   test.each<[string, Sent, number]>([
     ["another path", { path: "/other" }, 404],
     ["a path of the prototype", { path: "/constructor" }, 404],
@@ -167,19 +179,17 @@ describe("what is not a review, or cannot be answered, is an HTTP error", () => 
       return new Promise(() => {});
     }, clock);
     const pending = post(port, { path: "/validate?timeout=3s" });
-    while (signal === undefined) await settle();
+    await vi.waitFor(() => expect(signal).toBeDefined());
     await clock.advance(1999);
-    expect(signal.aborted).toBe(false);
+    expect(signal!.aborted).toBe(false);
     await clock.advance(1);
     expect((await pending).status).toBe(500);
-    expect(signal.aborted).toBe(true);
+    expect(signal!.aborted).toBe(true);
     expect(clock.pending).toBe(0);
   });
 });
 
 describe("certificate", () => {
-  const allow: AdmissionHandler = async () => ({ allowed: true });
-
   test("is replaced while serving", async () => {
     const { port, server } = await started(allow);
     const before = await post(port);
@@ -190,15 +200,6 @@ describe("certificate", () => {
     expect(after.status).toBe(200);
     expect(after.cert).not.toBe(before.cert);
   });
-
-  const held = (api: FakeApi, clock: ManualClock) =>
-    new WebhookCertificate({
-      client: new KubeClient({ transport: api.transport, clock }),
-      namespace: "holdfast",
-      name: "webhook",
-      names: [name],
-      clock,
-    });
 
   test("replicas share one Secret, whoever comes first", async () => {
     const api = new FakeApi();

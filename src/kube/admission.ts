@@ -1,11 +1,12 @@
-// The admission server: HTTPS, one handler per path.
-//
-// Promised: every review is answered before the API server gives up on it; a refusal is `allowed: false` with a sentence; a handler that
-// fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides, as its author meant it to.
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 
+// The admission server: HTTPS, one handler per path.
+//
+// Promised: every review is answered before the API server gives up on it; a refusal is `allowed: false` with a sentence; a handler that
+// fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides, as its author meant it to.
+import { asError, orAborted } from "./abort.ts";
 import {
   type AdmissionReply,
   type AdmissionRequest,
@@ -13,9 +14,9 @@ import {
   reviewAnswer,
   ReviewError,
 } from "./admission-review.ts";
-import { orAborted, readText, TooLargeError } from "./body.ts";
+import { readText, TooLargeError } from "./body.ts";
 import type { KeyPair } from "./certificate.ts";
-import { asError, type Clock, type Deadline, deadline, realClock } from "./clock.ts";
+import { type Clock, type Deadline, deadline, realClock } from "./clock.ts";
 
 export type AdmissionHandler = (
   request: AdmissionRequest,

@@ -1,7 +1,8 @@
 // Reading response bodies: under a signal, and never more than a limit.
+import { orAborted } from "./abort.ts";
 
 /** An object is at most 1.5 MiB in etcd by default, its JSON up to 3 times that; doubled for raised limits, and rounded up. */
-export const maxObjectBytes = 16 * 1024 * 1024;
+const maxObjectBytes = 16 * 1024 * 1024;
 
 export class TooLargeError extends RangeError {
   readonly code = "too-large";
@@ -60,14 +61,4 @@ export async function* lines(
     if (size > limit) throw new TooLargeError(`A line is larger than ${limit} bytes.`);
     if (start < chunk.length) partial.push(chunk.subarray(start));
   }
-}
-
-/** The promise, or the signal's reason if that comes first. Leaves no listener behind. */
-export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,5 +1,6 @@
 // One call to the API server: deadline, classification of what went wrong, one retry of a read that lost its connection.
-import { chunks, orAborted, readText } from "./body.ts";
+import { orAborted } from "./abort.ts";
+import { chunks, readText } from "./body.ts";
 import { type Clock, deadline } from "./clock.ts";
 import { ApiError, errorFromStatus, parseRetryAfter, type Status } from "./errors.ts";
 import { type ApiResponse, NotSentError, type Transport } from "./transport.ts";
@@ -58,7 +59,7 @@ export async function readJson(response: ApiResponse, signal: AbortSignal): Prom
   return JSON.parse(await readText(response.body, signal));
 }
 
-export function isRead(method: string): boolean {
+function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
@@ -90,7 +91,7 @@ export async function answeredError(
 function parseStatus(text: string): Status {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && (value as Status).kind === "Status") return value as Status;
+    if (typeof value === "object" && value !== null && (value as Status).kind === "Status") return value;
   } catch {
     // not JSON: the text itself is the message
   }

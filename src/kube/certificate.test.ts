@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
 
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { isIssuedBy, makeAuthority, makeServerCertificate, validityOf } from "./certificate.ts";
@@ -16,6 +16,7 @@ import { caBundle, renewed } from "./serving-certificate.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const dayMs = 86_400_000;
+const openssl = "openssl";
 const soon = () => ({ notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + dayMs });
 
 describe("DER", () => {
@@ -81,7 +82,7 @@ describe("certificates", () => {
       writeFileSync(certPath, server.cert);
       const verify = (host: string, ca = caPath) =>
         execFileSync(
-          "openssl",
+          openssl,
           ["verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", host, "-CAfile", ca, certPath],
           { encoding: "utf8", stdio: "pipe" },
         );

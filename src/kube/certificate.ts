@@ -121,10 +121,13 @@ function altName(value: string): Buffer {
   return isIP(value) === 0 ? implicit(2, Buffer.from(value, "ascii")) : implicit(7, addressBytes(value));
 }
 
+function groups(text: string): string[] {
+  return text.split(":").filter((group) => group !== "");
+}
+
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
   const [head = "", tail] = address.split("::");
-  const groups = (text: string) => text.split(":").filter((group) => group !== "");
   const zeros = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
   const all = [...groups(head), ...Array.from({ length: zeros }, () => "0"), ...groups(tail ?? "")];
   return Buffer.from(all.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]));

@@ -30,17 +30,17 @@ export const realClock: Clock = {
   },
 };
 
-/** Resolves after the delay; rejects with the signal's reason if that comes first. Leaves no timer and no listener. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.reject(asError(signal.reason));
+/** True after the delay; false as soon as the signal aborts. Leaves no timer and no listener. */
+export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  const { promise, resolve } = Promise.withResolvers<boolean>();
   const onAbort = () => {
     cancel();
-    reject(asError(signal.reason));
+    resolve(false);
   };
   const cancel = clock.after(delayMs, () => {
     signal.removeEventListener("abort", onAbort);
-    resolve();
+    resolve(true);
   });
   signal.addEventListener("abort", onAbort, { once: true });
   return promise;
@@ -59,16 +59,16 @@ export interface Deadline extends Disposable {
 export function deadline(clock: Clock, timeoutMs: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController();
   let expired = false;
-  let cancel = () => {};
+  let cancel: (() => void) | undefined;
   const arm = () => {
-    cancel();
+    cancel?.();
     cancel = clock.after(timeoutMs, () => {
       expired = true;
       controller.abort(new Error(`No answer within ${timeoutMs} ms.`));
     });
   };
   const onAbort = () => {
-    cancel();
+    cancel?.();
     controller.abort(parent?.reason);
   };
   arm();
@@ -83,13 +83,8 @@ export function deadline(clock: Clock, timeoutMs: number, parent?: AbortSignal):
       if (!controller.signal.aborted) arm();
     },
     [Symbol.dispose]() {
-      cancel();
+      cancel?.();
       parent?.removeEventListener("abort", onAbort);
     },
   };
-}
-
-/** An abort reason may be anything; what we throw is an Error. */
-export function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason), { cause: reason });
 }

@@ -29,12 +29,12 @@ class AuthenticatedNetwork {
   }
 
   readonly transport: Transport = async (request) => {
-    const credential = await this.#credential(request);
+    const credential = await this.#credential();
     const response = await this.#send(request, credential);
     if (response.status !== 401) return response;
     // Refused before anything was done, so asking again with a newer credential is safe; with the same one it would be pointless.
     this.#config.credentials.reject(credential);
-    const newer = await this.#credential(request);
+    const newer = await this.#credential();
     if (newer === credential) return response;
     await discard(response);
     return this.#send(request, newer);
@@ -44,9 +44,9 @@ class AuthenticatedNetwork {
     await this.#network?.[Symbol.asyncDispose]();
   }
 
-  async #credential(request: ApiRequest): Promise<Credential> {
+  async #credential(): Promise<Credential> {
     try {
-      return await this.#config.credentials.current(request.signal);
+      return await this.#config.credentials.current();
     } catch (cause) {
       throw new NotSentError(`There is no credential to send: ${String(cause)}`, { cause });
     }
@@ -66,7 +66,7 @@ class AuthenticatedNetwork {
 }
 
 async function discard(response: ApiResponse): Promise<void> {
-  for await (const _chunk of response.body) {
-    // read to its end, so that the connection can be used again
-  }
+  const iterator = response.body[Symbol.asyncIterator]();
+  // Read to its end, so that the connection can be used again.
+  while ((await iterator.next()).done !== true);
 }

@@ -2,7 +2,8 @@
 //
 // Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing else; a TerminalError
 // is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted.
-import { asError, type Clock, deadline, realClock, sleep } from "./clock.ts";
+import { asError, untilAborted } from "./abort.ts";
+import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import type { Informer, InformerEvent } from "./informer.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
 import { controllerRateLimiter, type RateLimiter } from "./ratelimit.ts";
@@ -14,14 +15,14 @@ export class TerminalError extends Error {
   override readonly name = "TerminalError";
 }
 
-export interface ReconcileContext {
+interface ReconcileContext {
   /** Aborts when the reconcile has run too long, or when a shutdown's grace time is over. */
   readonly signal: AbortSignal;
   /** How often this key has failed in a row. */
   readonly failures: number;
 }
 
-export type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
+type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
 export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult>;
 export type Outcome = "success" | "requeue-after" | "error" | "terminal-error";
 
@@ -86,18 +87,18 @@ export class Controller {
   async run(signal: AbortSignal): Promise<void> {
     const working = new AbortController();
     const workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(working.signal));
-    await aborted(signal);
+    await untilAborted(signal);
     const done = new AbortController();
-    const graceOver = sleep(this.#clock, this.#options.shutdownGraceMs ?? 10_000, done.signal).then(
-      () => {
-        this.#queue.abandon();
-        working.abort(new Error(`Controller ${this.name} is shutting down, and its grace time is over.`));
-      },
-      () => {}, // drained in time
-    );
+    const graceOver = this.#endAfterGrace(working, done.signal);
     await this.#queue.drain();
     done.abort();
     await Promise.all([...workers, graceOver]);
+  }
+
+  async #endAfterGrace(working: AbortController, drained: AbortSignal): Promise<void> {
+    if (!(await sleep(this.#clock, this.#options.shutdownGraceMs ?? 10_000, drained))) return;
+    this.#queue.abandon();
+    working.abort(new Error(`Controller ${this.name} is shutting down, and its grace time is over.`));
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -137,9 +138,4 @@ export class Controller {
       return "error";
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -9,7 +9,7 @@ export interface Credential {
 }
 
 export interface Credentials {
-  current(signal?: AbortSignal): Promise<Credential>;
+  current(): Promise<Credential>;
   /** The server answered 401 to it: the next one must be fetched anew. */
   reject(credential: Credential): void;
 }
@@ -49,6 +49,6 @@ export function rereadCredentials(read: () => Promise<Credential>, clock: Clock)
   };
 }
 
-export function sameCredential(a: Credential, b: Credential): boolean {
+function sameCredential(a: Credential, b: Credential): boolean {
   return a.headers["authorization"] === b.headers["authorization"] && a.cert === b.cert && a.key === b.key;
 }

@@ -14,7 +14,7 @@ const tags = {
 } as const;
 
 /** Tag, length, content. Lengths above 127 are written as the count of their bytes, then the bytes (8.1.3). */
-export function tagged(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+function tagged(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   if (content.length < 0x80) return Buffer.concat([Buffer.from([tag, content.length]), content]);
   const length = bigEndian(content.length);

@@ -1,7 +1,8 @@
-// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
 import { randomBytes } from "node:crypto";
 
-import { asError, type Clock, deadline, realClock, sleep } from "./clock.ts";
+// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
+import { asError } from "./abort.ts";
+import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import { isApiError } from "./errors.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import type { DeepReadonly, KubeObject } from "./meta.ts";
@@ -22,7 +23,7 @@ interface EventObject extends KubeObject {
   reportingInstance: string;
 }
 
-export const events = defineResource<EventObject>({
+const events = defineResource<EventObject>({
   group: "",
   version: "v1",
   plural: "events",
@@ -119,7 +120,7 @@ export class EventRecorder {
           return;
         }
         const waitMs = Math.max(error.retryAfterMs ?? 0, 1000 * 2 ** (tries - 1));
-        await sleep(this.#clock, waitMs, signal).catch(() => {});
+        await sleep(this.#clock, waitMs, signal);
       }
     }
   }

@@ -26,7 +26,6 @@ export type RunPlugin = (
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  signal?: AbortSignal,
 ) => Promise<string>;
 
 const versions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
@@ -47,18 +46,15 @@ export function execCredentials(
   check(settings);
   let known: { readonly credential: Credential; readonly expiresMs: number } | undefined;
   let fetching: Promise<Credential> | undefined;
-  const fetch = async (signal?: AbortSignal) => {
+  const fetch = async () => {
     const env = { ...pluginEnv(settings), KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(settings, cluster)) };
-    known = parseExecCredential(
-      settings,
-      await started(settings, run(settings.command, settings.args ?? [], env, signal)),
-    );
+    known = parseExecCredential(settings, await started(settings, run(settings.command, settings.args ?? [], env)));
     return known.credential;
   };
   return {
-    current(signal) {
+    current() {
       if (known !== undefined && clock.wallMs() < known.expiresMs - leewayMs) return Promise.resolve(known.credential);
-      fetching ??= fetch(signal).finally(() => (fetching = undefined));
+      fetching ??= fetch().finally(() => (fetching = undefined));
       return fetching;
     },
     reject(credential) {
@@ -133,13 +129,12 @@ function parseExecCredential(settings: ExecSettings, output: string): { credenti
   return { credential: { headers, cert, key }, expiresMs };
 }
 
-const runPlugin: RunPlugin = (command, args, env, signal) =>
+const runPlugin: RunPlugin = (command, args, env) =>
   new Promise((resolve, reject) => {
     const options = {
       env: { ...process.env, ...env },
       timeout: pluginTimeoutMs,
       maxBuffer: maxOutputBytes,
-      ...(signal === undefined ? {} : { signal }),
     };
     const child = execFile(command, [...args], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);

@@ -1,13 +1,13 @@
-// The plain HTTP endpoint for the kubelet and Prometheus: /healthz, /readyz, /metrics. It tells; it changes nothing.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { orAborted } from "./body.ts";
-import { asError, type Clock, deadline, realClock } from "./clock.ts";
+// The plain HTTP endpoint for the kubelet and Prometheus: /healthz, /readyz, /metrics. It tells; it changes nothing.
+import { asError, orAborted } from "./abort.ts";
+import { type Clock, deadline, realClock } from "./clock.ts";
 import type { KubeMetrics } from "./metrics.ts";
 
 /** Throws, with a sentence, if something is wrong. */
-export type Check = (signal: AbortSignal) => Promise<void> | void;
+type Check = (signal: AbortSignal) => Promise<void> | void;
 /** Key: the check's name. */
 export type Checks = Readonly<Record<string, Check>>;
 

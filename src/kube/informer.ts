@@ -1,9 +1,9 @@
-import { orAborted } from "./body.ts";
 // A cache of one kind that follows the API server, with named indexes and handlers.
 //
 // Promised: handlers are called one at a time, in order, after the cache has changed; an update comes with the previous object; objects are
 // frozen; an object deleted and made anew is told as a delete and an add, also if both were missed.
-import { asError, type Clock, realClock } from "./clock.ts";
+import { asError, orAborted } from "./abort.ts";
+import { type Clock, realClock } from "./clock.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
 import { Reflector, type ReflectorSink } from "./reflector.ts";
 import type { Resource } from "./resource.ts";

@@ -211,7 +211,7 @@ describe("renew", () => {
 describe("hand-over", () => {
   test("release on shutdown: the next leads at its next try, after the work has ended", async () => {
     const { candidate, clock, lease } = world();
-    let endWork = () => {};
+    let endWork: (() => void) | undefined;
     const a = candidate("a", {}, () => new Promise<void>((resolve) => (endWork = resolve)));
     await settle();
     const b = candidate("b");
@@ -219,7 +219,7 @@ describe("hand-over", () => {
     a.stop.abort();
     await clock.advance(2000);
     expect((await lease()).holderIdentity).toBe("a"); // still working
-    endWork();
+    endWork?.();
     await settle(4);
     expect((await lease()).holderIdentity).toBe("");
     await clock.advance(2500);

@@ -4,7 +4,8 @@
 // `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work has ended.
 // Not promised: fencing. A process that was paused may act on for a moment after another has begun, so what the leader writes must be
 // safe without leadership (guarded by resourceVersion, or created if absent); the lease only keeps two from doing the same work.
-import { asError, type Clock, realClock, sleep } from "./clock.ts";
+import { asError } from "./abort.ts";
+import { type Clock, realClock, sleep } from "./clock.ts";
 import { LeaseLock } from "./lease.ts";
 import type { KubeClient } from "./rest.ts";
 
@@ -97,7 +98,7 @@ export class Elector {
     while (!signal.aborted) {
       const askedMs = this.#clock.monotonicMs();
       if (await this.#try(signal, this.#renewDeadlineMs / 2)) return askedMs;
-      await sleep(this.#clock, this.#retryPeriodMs * (1 + this.#random() * jitter), signal).catch(() => {});
+      await sleep(this.#clock, this.#retryPeriodMs * (1 + this.#random() * jitter), signal);
     }
     return undefined;
   }
@@ -106,7 +107,7 @@ export class Elector {
   async #renew(acquiredMs: number, signal: AbortSignal): Promise<LeadershipLostError | undefined> {
     let renewedMs = acquiredMs;
     for (;;) {
-      await sleep(this.#clock, this.#retryPeriodMs, signal).catch(() => {});
+      await sleep(this.#clock, this.#retryPeriodMs, signal);
       if (signal.aborted) return undefined;
       const nowMs = this.#clock.monotonicMs();
       const leftMs = renewedMs + this.#renewDeadlineMs - nowMs;
@@ -134,10 +135,7 @@ export class Elector {
   ): Promise<{ ended: boolean; error?: Error }> {
     const graceMs = lost ? this.#leaseDurationMs - this.#renewDeadlineMs : (this.#options.shutdownGraceMs ?? 10_000);
     const waiting = new AbortController();
-    const late = sleep(this.#clock, graceMs, waiting.signal).then(
-      () => ({ ended: false }),
-      () => ({ ended: true }),
-    );
+    const late = sleep(this.#clock, graceMs, waiting.signal).then((timeUp) => ({ ended: !timeUp }));
     const done = work.then(({ error }) => ({ ended: true, ...(error === undefined ? {} : { error }) }));
     const outcome = await Promise.race([done, late]);
     waiting.abort();

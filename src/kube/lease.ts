@@ -17,7 +17,7 @@ export interface Lease extends KubeObject {
   spec?: LeaseSpec;
 }
 
-export const leases = defineResource<Lease>({
+const leases = defineResource<Lease>({
   group: "coordination.k8s.io",
   version: "v1",
   plural: "leases",

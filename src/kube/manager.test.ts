@@ -38,7 +38,7 @@ describe("stages", () => {
     const story: string[] = [];
     const clock = new ManualClock();
     const stop = new AbortController();
-    let makeReady = () => {};
+    let makeReady: (() => void) | undefined;
     const slow: Runnable = {
       name: "slow",
       startsSlowly: true,
@@ -57,7 +57,7 @@ describe("stages", () => {
     });
     await settle();
     expect(story).toEqual(["slow up"]);
-    makeReady();
+    makeReady?.();
     await settle();
     expect(story).toEqual(["slow up", "a up", "b up", "last up", "ready"]);
     story.length = 0;

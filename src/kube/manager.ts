@@ -1,5 +1,6 @@
 // Puts a process together: health and metrics, admission, informers (synced), plain work, and under a lease the leader's work.
 // Started in this order, stopped in reverse, within one grace budget. It knows nothing of what the work is.
+import { untilAborted } from "./abort.ts";
 import type { AdmissionServer } from "./admission.ts";
 import { type Clock, realClock } from "./clock.ts";
 import { type Checks, HealthServer } from "./health.ts";
@@ -10,7 +11,7 @@ import type { KubeMetrics } from "./metrics.ts";
 import { type Runnable, runStages } from "./stages.ts";
 
 /** What the manager needs of an informer, whatever its kind. */
-export type AnyInformer = Pick<Informer<KubeObject>, "run" | "synced" | "hasSynced" | "lastError"> & {
+type AnyInformer = Pick<Informer<KubeObject>, "run" | "synced" | "hasSynced" | "lastError"> & {
   readonly resource: { readonly kind: string };
 };
 
@@ -127,8 +128,7 @@ function serving(
     async run(signal, ready) {
       onListen?.(name, await server.listen());
       ready();
-      if (!signal.aborted)
-        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      await untilAborted(signal);
       await close();
     },
   };

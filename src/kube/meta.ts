@@ -1,6 +1,6 @@
 // What every Kubernetes object carries, typed as far as the runtime looks at it.
 
-export interface OwnerReference {
+interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-export interface ObjectMeta {
+interface ObjectMeta {
   name?: string;
   generateName?: string;
   namespace?: string;

@@ -2,8 +2,9 @@
 //
 // Promised: the sink converges on what the server has, whatever breaks in between; a version that the server has forgotten (410) or never
 // reached (a restored etcd) leads to a new list; a peer that fell silent is noticed. Not promised: every intermediate state of an object.
+import { asError } from "./abort.ts";
 import { Backoff, type BackoffSettings, reflectorBackoff } from "./backoff.ts";
-import { asError, type Clock, sleep } from "./clock.ts";
+import { type Clock, sleep } from "./clock.ts";
 import { ApiError, isApiError, isVersionTooLarge } from "./errors.ts";
 import type { KubeObject } from "./meta.ts";
 import type { Resource } from "./resource.ts";
@@ -113,7 +114,7 @@ export class Reflector<T extends KubeObject> {
     this.#options.onError?.(asError(error));
     const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(this.#backoff.next(), asked);
-    await sleep(this.#options.clock, waitMs, signal).catch(() => {}); // aborted: the loop sees it
+    await sleep(this.#options.clock, waitMs, signal);
   }
 }
 

@@ -16,6 +16,9 @@ const nodes = defineResource({ group: "", version: "v1", plural: "nodes", kind: 
 const at = { namespace: "a", name: "p" };
 const pool = { metadata: { namespace: "a", name: "p" } };
 
+const ok: Answer = () => json(200, pool);
+const expired: Answer = () => status(410, "Expired");
+
 function clientWith(...answers: readonly Answer[]) {
   const { transport, requests } = fakeTransport(...answers);
   const clock = new ManualClock();
@@ -31,9 +34,28 @@ const failure = (promise: Promise<unknown>): Promise<ApiError> =>
     },
   );
 
-describe("requests", () => {
-  const ok: Answer = () => json(200, pool);
+const rubbish: Answer = () => {
+  const body = new Feed();
+  body.push("<html>");
+  body.end();
+  return { status: 200, headers: {}, body };
+};
 
+const page =
+  (names: string[], next?: string): Answer =>
+  () =>
+    json(200, {
+      metadata: { resourceVersion: "9", ...(next === undefined ? {} : { continue: next }) },
+      items: names.map((name) => ({ metadata: { name } })),
+    });
+
+const open = (...texts: string[]): { answer: Answer; feed: Feed } => {
+  const feed = new Feed();
+  for (const text of texts) feed.push(text);
+  return { answer: () => ({ status: 200, headers: {}, body: feed }), feed };
+};
+
+describe("requests", () => {
   test.each([
     ["get", (c: KubeClient) => c.get(pools, at), "GET", "/apis/h.io/v1/namespaces/a/pools/p"],
     ["get, cluster-wide core kind", (c: KubeClient) => c.get(nodes, { name: "n" }), "GET", "/api/v1/nodes/n"],
@@ -235,12 +257,6 @@ describe("what a lost answer means", () => {
   });
 
   test("a write answered with rubbish is outcome-unknown, a read malformed", async () => {
-    const rubbish: Answer = () => {
-      const body = new Feed();
-      body.push("<html>");
-      body.end();
-      return { status: 200, headers: {}, body };
-    };
     const { client } = clientWith(rubbish);
     expect((await failure(client.create(pools, pool))).code).toBe("outcome-unknown");
     expect((await failure(client.get(pools, at))).code).toBe("malformed");
@@ -248,14 +264,6 @@ describe("what a lost answer means", () => {
 });
 
 describe("list", () => {
-  const page =
-    (names: string[], next?: string): Answer =>
-    () =>
-      json(200, {
-        metadata: { resourceVersion: "9", ...(next === undefined ? {} : { continue: next }) },
-        items: names.map((name) => ({ metadata: { name } })),
-      });
-
   test("follows the pages, fills in the type, keeps the selectors", async () => {
     const { client, requests } = clientWith(page(["a", "b"], "t1"), page(["c"]));
     const { items, metadata } = await client.list(pools, { labelSelector: "x", pageSize: 2 });
@@ -268,7 +276,6 @@ describe("list", () => {
   });
 
   test("a snapshot forgotten between pages starts anew, in one answer", async () => {
-    const expired: Answer = () => status(410, "Expired");
     const { client, requests } = clientWith(page(["a"], "t1"), expired, page(["a", "b"]));
     const { items } = await client.list(pools, { pageSize: 1 });
     expect(items.map((item) => item.metadata.name)).toEqual(["a", "b"]);
@@ -282,12 +289,6 @@ describe("list", () => {
 });
 
 describe("watch", () => {
-  const open = (...texts: string[]): { answer: Answer; feed: Feed } => {
-    const feed = new Feed();
-    for (const text of texts) feed.push(text);
-    return { answer: () => ({ status: 200, headers: {}, body: feed }), feed };
-  };
-
   test("events arrive in order, whole, across chunk borders", async () => {
     const line = JSON.stringify({ type: "ADDED", object: { metadata: { name: "ä" } } });
     const { answer, feed } = open(

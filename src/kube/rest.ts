@@ -180,7 +180,7 @@ export class KubeClient {
     };
     for (let page = 0; page < maxPages; page++) {
       try {
-        const metadata = await this.#page(resource, options, query, sink.item);
+        const metadata = await this.#page(resource, options, query, (object) => sink.item(object));
         if (metadata.continue === undefined || metadata.continue === "") return metadata;
         query = { ...selectors(options), limit: query["limit"], continue: metadata.continue };
       } catch (error) {

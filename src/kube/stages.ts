@@ -1,6 +1,7 @@
 // Starts things in order and stops them in reverse. A stage begins when all of the one before are ready; it is stopped when all of the one
 // after have ended. Anything that fails stops everything.
-import { asError, type Clock, sleep } from "./clock.ts";
+import { asError, untilAborted } from "./abort.ts";
+import { type Clock, sleep } from "./clock.ts";
 
 export interface Runnable {
   readonly name: string;
@@ -85,7 +86,7 @@ class FirstFailure {
 /** The names of those that did not end. */
 async function endWithin(members: readonly Running[], leftMs: number, clock: Clock): Promise<string[]> {
   const done = new AbortController();
-  const timeUp = sleep(clock, leftMs, done.signal).catch(() => {});
+  const timeUp = sleep(clock, leftMs, done.signal);
   await Promise.race([Promise.all(members.map(({ ended }) => ended)), timeUp]);
   done.abort();
   return members.filter(({ isOver }) => !isOver()).map(({ name }) => name);
@@ -95,9 +96,4 @@ function tooLate(names: readonly string[], graceMs: number): ShutdownTimeoutErro
   return new ShutdownTimeoutError(
     `Did not stop within ${graceMs} ms: ${names.join(", ")}. The process should exit anyway.`,
   );
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

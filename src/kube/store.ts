@@ -4,7 +4,7 @@ import { deepFreeze } from "./freeze.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
 
 /** The values under which an object is found; none if it is not to be found by this index. */
-export type IndexFunction<T extends KubeObject> = (object: DeepReadonly<T>) => readonly string[];
+type IndexFunction<T extends KubeObject> = (object: DeepReadonly<T>) => readonly string[];
 
 export type Indexes<T extends KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 

@@ -73,7 +73,7 @@ class Line {
     const sentMs = this.#clock.monotonicMs();
     try {
       const response = await pool.request({
-        method: method as "GET",
+        method,
         path,
         headers,
         ...(body === undefined ? {} : { body }),

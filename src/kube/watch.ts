@@ -1,5 +1,6 @@
 // The watch stream: one JSON event per line, in the order of the server.
-import { lines, orAborted } from "./body.ts";
+import { orAborted } from "./abort.ts";
+import { lines } from "./body.ts";
 import { answeredError, type Call, type Caller, classify } from "./call.ts";
 import { type Deadline, deadline } from "./clock.ts";
 import { errorFromStatus, type Status } from "./errors.ts";

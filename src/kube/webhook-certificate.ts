@@ -1,7 +1,8 @@
+import { asError } from "./abort.ts";
 import type { KeyPair } from "./certificate.ts";
 // Keeps a webhook's certificate alive: loads it, renews it before it expires, and tells who serves it. All replicas share one Secret,
 // so that they serve under one authority; whoever comes first makes it, the others take it.
-import { asError, type Clock, realClock, sleep } from "./clock.ts";
+import { type Clock, realClock, sleep } from "./clock.ts";
 import { isApiError } from "./errors.ts";
 import type { KubeObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
@@ -72,7 +73,7 @@ export class WebhookCertificate {
         if (!signal.aborted) this.#options.onError?.(asError(error));
         waitMs = retryMs;
       }
-      await sleep(this.#clock, waitMs, signal).catch(() => {});
+      await sleep(this.#clock, waitMs, signal);
     }
   }
 
@@ -101,8 +102,11 @@ function sameMaterial(a: ServingMaterial, b: ServingMaterial): boolean {
   return a.serving.cert === b.serving.cert && caBundle(a) === caBundle(b);
 }
 
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
 function encode(material: ServingMaterial): Record<string, string> {
-  const base64 = (text: string) => Buffer.from(text).toString("base64");
   return {
     "ca.crt": base64(caBundle(material)),
     "ca.key": base64(material.authorities.map(({ key }) => key).join("")),

@@ -1,5 +1,5 @@
 // The behaviours, and their names, are those of client-go's workqueue tests.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { ManualClock, settle } from "./manual-clock.ts";

@@ -167,7 +167,7 @@ export class FakeApi {
     const before = this.#objects.get(path);
     if (before === undefined) return status(404, "NotFound", `${path} not found`);
     if (request.headers["content-type"] !== "application/json-patch+json") {
-      return this.#update(path, merge(before, parse(request)) as AnyObject);
+      return this.#update(path, merge(before, parse(request)));
     }
     const after = structuredClone(before);
     for (const operation of parse(request) as unknown as Operation[]) {
@@ -237,12 +237,12 @@ function belongs(path: string, collection: string): boolean {
   return steps.at(-2) === plural && path.startsWith(`${root}/`);
 }
 
-function merge(before: unknown, patch: unknown): unknown {
-  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
+function merge<T>(before: T, patch: unknown): T {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch as T;
   const merged: Record<string, unknown> = { ...(before as Record<string, unknown>) };
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
     else merged[key] = merge(merged[key], value);
   }
-  return merged;
+  return merged as T;
 }

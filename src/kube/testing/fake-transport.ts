@@ -21,15 +21,15 @@ export function fakeTransport(...answers: readonly Answer[]): FakeTransport {
   return { transport, requests };
 }
 
-export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): ApiResponse {
-  return { status, headers, body: bytes(JSON.stringify(value)) };
+export function json(code: number, value: unknown, headers: Readonly<Record<string, string>> = {}): ApiResponse {
+  return { status: code, headers, body: bytes(JSON.stringify(value)) };
 }
 
 export function status(code: number, reason: string, message = reason, extra: object = {}): ApiResponse {
   return json(code, { kind: "Status", code, reason, message, ...extra });
 }
 
-export async function* bytes(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+async function* bytes(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield new TextEncoder().encode(text);
 }
 
