@@ -8,12 +8,14 @@ import { type NetworkTransport, undiciTransport } from "./undici-transport.ts";
 
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
+  /** What the client speaks through, for those who put something in between. */
+  readonly transport: Transport;
 }
 
 export function connect(config: ClusterConfig, options: Omit<ClientOptions, "transport"> = {}): Connection {
   const network = new AuthenticatedNetwork(config, options.clock ?? realClock);
   const client = new KubeClient({ ...options, transport: network.transport });
-  return { client, [Symbol.asyncDispose]: () => network.close() };
+  return { client, transport: network.transport, [Symbol.asyncDispose]: () => network.close() };
 }
 
 /** A client certificate belongs to the connection, so a new one means new connections; a token belongs to the request. */
