@@ -35,8 +35,8 @@ async function orchestrate(): Promise<void> {
   await prepare(objects, log);
   const rounds: { ours: CreateFigures; peer: CreateFigures }[] = [];
   for (let round = 0; round < Number(values.rounds); round++) {
-    const ours = inChild<CreateFigures>("ours", "creates");
-    const peer = inChild<CreateFigures>("peer", "creates");
+    const ours = inChild("ours", "creates") as CreateFigures;
+    const peer = inChild("peer", "creates") as CreateFigures;
     rounds.push({ ours, peer });
     log(`round ${round + 1}: ours ${ours.perSecond.toFixed(0)}/s, peer ${peer.perSecond.toFixed(0)}/s`);
     await clearCreates();
@@ -44,10 +44,15 @@ async function orchestrate(): Promise<void> {
   const ours = median(rounds.map((round) => round.ours));
   const peer = median(rounds.map((round) => round.peer));
   const informer = {
-    ours: inChild<InformerFigures>("ours", "informer"),
-    peer: inChild<InformerFigures>("peer", "informer"),
+    ours: inChild("ours", "informer") as InformerFigures,
+    peer: inChild("peer", "informer") as InformerFigures,
   };
   report(ours, peer, informer);
+}
+
+function row(what: string, a: number, b: number): void {
+  const cells = [a.toFixed(1).padStart(10), b.toFixed(1).padStart(10), (a / b).toFixed(2).padStart(8)];
+  console.log(`${what.padEnd(34)} ${cells.join(" ")}`);
 }
 
 function report(
@@ -55,10 +60,6 @@ function report(
   peer: CreateFigures,
   informer: { ours: InformerFigures; peer: InformerFigures },
 ): void {
-  const row = (what: string, a: number, b: number) =>
-    console.log(
-      `${what.padEnd(34)} ${a.toFixed(1).padStart(10)} ${b.toFixed(1).padStart(10)} ${(a / b).toFixed(2).padStart(8)}`,
-    );
   console.log(`${"".padEnd(34)} ${"ours".padStart(10)} ${"peer".padStart(10)} ${"ratio".padStart(8)}`);
   row(`creates/s, ${writers} writers`, ours.perSecond, peer.perSecond);
   row("create p50, ms", ours.p50Ms, peer.p50Ms);
@@ -83,7 +84,7 @@ function report(
   console.log(JSON.stringify(line));
 }
 
-function inChild<T>(child: string, measured: string): T {
+function inChild(child: string, measured: string): unknown {
   const args = ["--expose-gc", import.meta.filename, "--child", child, "--measure", measured];
   const sizes = ["--objects", values.objects, "--creates", values.creates, "--writers", values.writers];
   const run = spawnSync(process.execPath, [...args, ...sizes], {
@@ -92,7 +93,7 @@ function inChild<T>(child: string, measured: string): T {
   });
   if (run.status !== 0)
     throw new Error(`The ${child} process that measures ${measured} ended with ${run.status ?? run.signal}.`);
-  return JSON.parse(run.stdout) as T;
+  return JSON.parse(run.stdout);
 }
 
 async function measure(child: string, measured: string): Promise<void> {

@@ -7,7 +7,7 @@ export async function peer(): Promise<Contestant> {
   const config = new KubeConfig();
   config.loadFromDefault();
   const api = config.makeApiClient(CustomObjectsApi);
-  let stop = async () => {};
+  let stop: (() => Promise<void>) | undefined;
   return {
     create: (body) =>
       api.createNamespacedCustomObject({ group, version, plural, namespace: body.metadata.namespace, body }),
@@ -24,6 +24,6 @@ export async function peer(): Promise<Contestant> {
         await Promise.race([new Promise((resolve) => setTimeout(resolve, 5)), failed]);
       return informer;
     },
-    close: () => stop(),
+    close: async () => stop?.(),
   };
 }

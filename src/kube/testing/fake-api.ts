@@ -125,11 +125,11 @@ export class FakeApi {
 
   #list(collection: string, query: URLSearchParams): ApiResponse {
     const all = [...this.#objects].filter(([path]) => belongs(path, collection)).sort(([a], [b]) => (a < b ? -1 : 1));
-    const [version, from] = (query.get("continue") ?? `${this.#version}:0`).split(":").map(Number);
-    if (version! < this.#oldest) return status(410, "Expired", "the continue token is too old");
+    const [version = 0, from = 0] = (query.get("continue") ?? `${this.#version}:0`).split(":").map(Number);
+    if (version < this.#oldest) return status(410, "Expired", "the continue token is too old");
     const limit = Number(query.get("limit") ?? Infinity);
-    const page = all.slice(from!, from! + limit).map(([, object]) => object);
-    const more = from! + limit < all.length ? { continue: `${version}:${from! + limit}` } : {};
+    const page = all.slice(from, from + limit).map(([, object]) => object);
+    const more = from + limit < all.length ? { continue: `${version}:${from + limit}` } : {};
     return json(200, { kind: "List", metadata: { resourceVersion: String(version), ...more }, items: page });
   }
 

@@ -81,10 +81,6 @@ export function kubeRuntimeSuite(name: string, start: () => Promise<RuntimeServe
       await client.create(namespaces, { metadata: { name: made, labels } });
       return made;
     };
-    const map = (namespace: string, each: string, value = "1"): ConfigMap => ({
-      metadata: { namespace, name: each },
-      data: { value },
-    });
     const following = (namespace: string, through = client) => follow(through, namespace);
 
     test("informer: through a restart of the API server it loses nothing and tells nothing twice", async () => {
@@ -336,6 +332,10 @@ export function kubeRuntimeSuite(name: string, start: () => Promise<RuntimeServe
       await expect(client.get(configMaps, { namespace, name: "a" })).rejects.toMatchObject({ code: "not-found" });
     });
   });
+}
+
+function map(namespace: string, name: string, value = "1"): ConfigMap {
+  return { metadata: { namespace, name }, data: { value } };
 }
 
 async function follow(client: KubeClient, namespace: string) {
