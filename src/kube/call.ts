@@ -28,6 +28,7 @@ export interface Caller {
   readonly clock: Clock;
   readonly headers: Readonly<Record<string, string>>;
   readonly observe?: ((report: CallReport) => void) | undefined;
+  readonly onWarning?: ((warning: string, what: string) => void) | undefined;
 }
 
 /** Sends, checks the status, and hands the live response to `read`, all within the deadline. */
@@ -45,6 +46,7 @@ export async function perform<R>(
     sent = true;
     const response = await sendOnce(caller, call, limit.signal);
     status = response.status;
+    for (const warning of warningsOf(response)) caller.onWarning?.(warning, call.what);
     if (status < 200 || status > 299) throw await answeredError(caller, call, response, limit.signal);
     return await read(response, limit.signal);
   } catch (error) {
@@ -74,6 +76,14 @@ async function sendOnce(caller: Caller, call: Call, signal: AbortSignal): Promis
     if (!isRead(method) || signal.aborted || error instanceof NotSentError || error instanceof ApiError) throw error;
     return await orAborted(caller.transport(request), signal);
   }
+}
+
+/** RFC 7234, 5.5, as the API server uses it: `299 - "text"`, several separated by commas. */
+function warningsOf(response: ApiResponse): string[] {
+  const header = response.headers["warning"];
+  if (header === undefined) return [];
+  const texts = header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g);
+  return Array.from(texts, ([, text = ""]) => text.replaceAll(/\\(.)/g, "$1"));
 }
 
 export async function answeredError(

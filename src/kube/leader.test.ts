@@ -227,6 +227,24 @@ describe("hand-over", () => {
     expect(a.state.error).toBeUndefined();
   });
 
+  test("release on shutdown: also when a renewal under way was written without its answer", async () => {
+    const { api, candidate, clock, lease } = world();
+    const a = candidate("a");
+    await settle();
+    // The next renewal reaches the server, but its answer does not come.
+    let held = false;
+    api.afterwards = ({ method }) => {
+      if (method !== "PUT" || held) return;
+      held = true;
+      a.stop.abort();
+      throw new Error("reset");
+    };
+    await clock.advance(2500);
+    await a.run;
+    expect(held).toBe(true);
+    expect((await lease()).holderIdentity).toBe("");
+  });
+
   test("work that outlives its grace keeps the lease, which then expires", async () => {
     const { candidate, clock, lease } = world();
     const a = candidate("a", { shutdownGraceMs: 3000 }, () => new Promise(() => {}));

@@ -70,10 +70,19 @@ export class LeaseLock {
 
   /** Gives it up, if it is still ours, so that the next need not wait for it to expire. */
   async release(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    const call = { signal, timeoutMs };
+    if (await this.#giveUp(call)) return;
+    // A renewal that was under way at the shutdown may have been written without our hearing of it.
+    const { client, namespace, name } = this.#options;
+    this.#observe(await client.get(leases, { namespace, name }, call));
+    await this.#giveUp(call);
+  }
+
+  async #giveUp(call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
     const lease = this.#observed;
-    if (lease === undefined || this.holder !== this.#options.identity) return;
+    if (lease === undefined || this.holder !== this.#options.identity) return true;
     const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: this.#now() };
-    this.#observe(await this.#options.client.update(leases, { ...lease, spec }, { signal, timeoutMs }));
+    return this.#update({ ...lease, spec }, call);
   }
 
   async #create(call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
@@ -87,10 +96,14 @@ export class LeaseLock {
     }
   }
 
+  #write(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+    return this.#update({ ...lease, spec: this.#spec(lease.spec) }, call);
+  }
+
   /** Guarded by the version that was seen; false if somebody was faster. */
-  async #write(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+  async #update(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
     try {
-      this.#observe(await this.#options.client.update(leases, { ...lease, spec: this.#spec(lease.spec) }, call));
+      this.#observe(await this.#options.client.update(leases, lease, call));
       return true;
     } catch (error) {
       if (isApiError(error, "conflict", "not-found")) return false;

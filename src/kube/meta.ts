@@ -1,6 +1,6 @@
 // What every Kubernetes object carries, typed as far as the runtime looks at it.
 
-interface OwnerReference {
+export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;

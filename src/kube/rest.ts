@@ -58,6 +58,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   readonly userAgent?: string;
   readonly observe?: (report: CallReport) => void;
+  /** Told what the server and its webhooks warn of: deprecated versions, questionable values. */
+  readonly onWarning?: (warning: string, what: string) => void;
 }
 
 /** The server's own limit for a request is 60 s, 34 s for writes that wait on etcd; 30 s is what client-go's tools use. */
@@ -79,6 +81,7 @@ export class KubeClient {
       clock: options.clock ?? realClock,
       headers: { accept: "application/json", "user-agent": options.userAgent ?? "holdfast" },
       observe: options.observe,
+      onWarning: options.onWarning,
     };
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   }
