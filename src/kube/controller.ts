@@ -1,0 +1,141 @@
+// Reconciles keys with N workers: a key in, nothing or `requeueAfterMs` out.
+//
+// Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing else; a TerminalError
+// is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted.
+import { asError, untilAborted } from "./abort.ts";
+import { type Clock, deadline, realClock, sleep } from "./clock.ts";
+import type { Informer, InformerEvent } from "./informer.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
+import { controllerRateLimiter, type RateLimiter } from "./ratelimit.ts";
+import { type QueueObserver, Workqueue } from "./workqueue.ts";
+
+/** Retrying does not help: the object itself must change. */
+export class TerminalError extends Error {
+  readonly code = "terminal";
+  override readonly name = "TerminalError";
+}
+
+interface ReconcileContext {
+  /** Aborts when the reconcile has run too long, or when a shutdown's grace time is over. */
+  readonly signal: AbortSignal;
+  /** How often this key has failed in a row. */
+  readonly failures: number;
+}
+
+type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
+export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult>;
+export type Outcome = "success" | "requeue-after" | "error" | "terminal-error";
+
+export interface ControllerObserver extends QueueObserver {
+  reconciled?(outcome: Outcome, durationMs: number): void;
+  /** Workers at work. */
+  busy?(workers: number): void;
+  depth?(keys: number): void;
+}
+
+export interface ControllerOptions {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  readonly concurrency?: number;
+  readonly clock?: Clock;
+  readonly rateLimiter?: RateLimiter;
+  /** After this a reconcile's signal aborts. The worker still waits for it to return: its key is not given to another. */
+  readonly reconcileTimeoutMs?: number;
+  readonly shutdownGraceMs?: number;
+  readonly observer?: ControllerObserver;
+  readonly onError?: (error: Error, key: ObjectKey) => void;
+}
+
+export class Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #clock: Clock;
+  readonly #queue: Workqueue;
+  #busy = 0;
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#clock = options.clock ?? realClock;
+    this.#queue = new Workqueue({
+      clock: this.#clock,
+      rateLimiter: options.rateLimiter ?? controllerRateLimiter(this.#clock),
+      ...(options.observer === undefined ? {} : { observer: options.observer }),
+    });
+  }
+
+  enqueue(key: ObjectKey): void {
+    this.#queue.add(key);
+    this.#options.observer?.depth?.(this.#queue.length);
+  }
+
+  enqueueAfter(key: ObjectKey, delayMs: number): void {
+    this.#queue.addAfter(key, delayMs);
+  }
+
+  /** Enqueues the object itself, or whatever `keys` says the event is about. The returned function ends it. */
+  watch<T extends KubeObject>(
+    informer: Informer<T>,
+    keys: (event: InformerEvent<T>) => Iterable<ObjectKey> = ({ object }) => [keyOf(object)],
+  ): () => void {
+    return informer.handle((event) => {
+      for (const key of keys(event)) this.enqueue(key);
+    });
+  }
+
+  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. */
+  async run(signal: AbortSignal): Promise<void> {
+    const working = new AbortController();
+    const workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(working.signal));
+    await untilAborted(signal);
+    const done = new AbortController();
+    const graceOver = this.#endAfterGrace(working, done.signal);
+    await this.#queue.drain();
+    done.abort();
+    await Promise.all([...workers, graceOver]);
+  }
+
+  async #endAfterGrace(working: AbortController, drained: AbortSignal): Promise<void> {
+    if (!(await sleep(this.#clock, this.#options.shutdownGraceMs ?? 10_000, drained))) return;
+    this.#queue.abandon();
+    working.abort(new Error(`Controller ${this.name} is shutting down, and its grace time is over.`));
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
+      const { observer } = this.#options;
+      observer?.busy?.(++this.#busy);
+      const startedMs = this.#clock.monotonicMs();
+      try {
+        const outcome = await this.#reconcile(key, signal);
+        observer?.reconciled?.(outcome, this.#clock.monotonicMs() - startedMs);
+      } finally {
+        this.#queue.done(key);
+        observer?.busy?.(--this.#busy);
+        observer?.depth?.(this.#queue.length);
+      }
+    }
+  }
+
+  /** The one switch from a result to what happens to the key. */
+  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+    try {
+      using limit = deadline(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
+      const failures = this.#queue.failures(key);
+      const result = await this.#options.reconcile(key, { signal: limit.signal, failures });
+      this.#queue.forget(key);
+      if (result === undefined) return "success";
+      this.#queue.addAfter(key, result.requeueAfterMs);
+      return "requeue-after";
+    } catch (thrown) {
+      const error = asError(thrown);
+      this.#options.onError?.(error, key);
+      if (error instanceof TerminalError) {
+        this.#queue.forget(key);
+        return "terminal-error";
+      }
+      this.#queue.addRateLimited(key);
+      return "error";
+    }
+  }
+}

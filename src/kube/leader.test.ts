@@ -1,0 +1,281 @@
+// The behaviours are those of client-go's leaderelection tests.
+import { afterEach, describe, expect, test } from "vitest";
+
+import { Elector, type ElectorOptions, LeadershipLostError } from "./leader.ts";
+import type { Lease } from "./lease.ts";
+import { ManualClock, settle } from "./manual-clock.ts";
+import { KubeClient } from "./rest.ts";
+import { FakeApi } from "./testing/fake-api.ts";
+import { status } from "./testing/fake-transport.ts";
+
+const path = "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases/controller";
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+function world() {
+  const clock = new ManualClock();
+  const api = new FakeApi();
+  const lease = async () => {
+    const client = new KubeClient({ transport: api.transport, clock });
+    return (JSON.parse(await client.raw(path)) as Lease).spec!;
+  };
+  const candidate = (
+    identity: string,
+    options: Partial<ElectorOptions> = {},
+    lead?: (signal: AbortSignal) => Promise<void>,
+  ) => {
+    /** A server of its own view, so that one candidate can be cut off. */
+    const link = { up: true };
+    const client = new KubeClient({
+      transport: (request) => (link.up ? api.transport(request) : new Promise(() => {})),
+      clock,
+    });
+    const elector = new Elector({
+      client,
+      namespace: "holdfast",
+      name: "controller",
+      identity,
+      clock,
+      random: () => 0,
+      ...options,
+    });
+    const state = { leading: false, error: undefined as unknown };
+    const stop = new AbortController();
+    const work =
+      lead ??
+      ((signal: AbortSignal) =>
+        new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })));
+    const run = elector
+      .run(stop.signal, async (signal) => {
+        state.leading = true;
+        try {
+          await work(signal);
+        } finally {
+          state.leading = false;
+        }
+      })
+      .catch((error: unknown) => (state.error = error));
+    const end = async () => {
+      stop.abort();
+      await clock.advance(20_000);
+      await run;
+    };
+    ends.push(end);
+    return { state, link, end, stop, run, elector };
+  };
+  return { clock, api, lease, candidate };
+}
+
+describe("acquire", () => {
+  test("acquire from no object: creates the lease", async () => {
+    const { candidate, lease } = world();
+    const a = candidate("a");
+    await settle();
+    expect(a.state.leading).toBe(true);
+    expect(await lease()).toMatchObject({ holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect((await lease()).renewTime).toMatch(/^\d{4}-.*\.\d{6}Z$/);
+  });
+
+  test("don't acquire from led, acked object", async () => {
+    const { candidate, clock } = world();
+    const a = candidate("a");
+    await settle();
+    const b = candidate("b");
+    await clock.advance(120_000);
+    expect([a.state.leading, b.state.leading]).toEqual([true, false]);
+    expect(b.elector.leader).toBe("a");
+  });
+
+  test("acquire from unled object: a released lease is free at once", async () => {
+    const { api, candidate, lease } = world();
+    api.put(path, { metadata: {}, spec: { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 4 } });
+    const a = candidate("a");
+    await settle(4);
+    expect(a.state.leading).toBe(true);
+    expect((await lease()).leaseTransitions).toBe(5);
+  });
+
+  test("acquire from led, unacked object: only after its duration as seen here, whatever its own times say", async () => {
+    const { api, candidate, clock } = world();
+    const long = "2001-01-01T00:00:00.000000Z";
+    api.put(path, { metadata: {}, spec: { holderIdentity: "dead", leaseDurationSeconds: 15, renewTime: long } });
+    const a = candidate("a");
+    await clock.advance(14_000);
+    expect(a.state.leading).toBe(false);
+    await clock.advance(4000);
+    expect(a.state.leading).toBe(true);
+  });
+
+  test("two candidates at once: exactly one leads", async () => {
+    const { candidate, clock } = world();
+    const both = [candidate("a"), candidate("b")];
+    await clock.advance(10_000);
+    expect(both.filter(({ state }) => state.leading)).toHaveLength(1);
+  });
+
+  test("a server that answers with errors is asked again", async () => {
+    const { api, candidate, clock } = world();
+    const errors: Error[] = [];
+    api.fault = () => status(500, "InternalError");
+    const a = candidate("a", { onError: (error) => errors.push(error) });
+    await clock.advance(10_000);
+    expect(a.state.leading).toBe(false);
+    expect(errors.length).toBeGreaterThan(2);
+    api.fault = () => undefined;
+    await clock.advance(2000);
+    expect(a.state.leading).toBe(true);
+  });
+
+  test("a creation whose answer was lost is found to be ours", async () => {
+    const { api, candidate, clock } = world();
+    let lost = false;
+    api.afterwards = ({ method }) => {
+      if (method !== "POST" || lost) return;
+      lost = true;
+      throw new Error("reset");
+    };
+    const a = candidate("a");
+    await clock.advance(3000);
+    expect(a.state.leading).toBe(true);
+  });
+});
+
+describe("renew", () => {
+  test("renew already acquired object: with one write each time, acquireTime kept", async () => {
+    const { api, candidate, clock, lease } = world();
+    candidate("a");
+    await settle();
+    const before = await lease();
+    const reads = api.count("GET");
+    await clock.advance(20_000);
+    expect(api.count("GET")).toBe(reads);
+    expect(api.count("PUT")).toBe(10);
+    const after = await lease();
+    expect(after.acquireTime).toBe(before.acquireTime);
+    expect(after.renewTime).not.toBe(before.renewTime);
+  });
+
+  test("hiccups shorter than the deadline do not matter", async () => {
+    const { candidate, clock } = world();
+    const a = candidate("a");
+    await settle();
+    a.link.up = false;
+    await clock.advance(8000);
+    a.link.up = true;
+    await clock.advance(30_000);
+    expect(a.state.leading).toBe(true);
+  });
+
+  test("lost lease: stops within the renew deadline, before another can begin", async () => {
+    const { candidate, clock } = world();
+    const a = candidate("a");
+    await settle();
+    const b = candidate("b");
+    await clock.advance(4000);
+    a.link.up = false;
+    let overlap = false;
+    for (let i = 0; i < 40; i++) {
+      await clock.advance(500);
+      overlap ||= a.state.leading && b.state.leading;
+    }
+    expect(overlap).toBe(false);
+    expect(a.state.error).toBeInstanceOf(LeadershipLostError);
+    expect(b.state.leading).toBe(true);
+  });
+
+  test("lost lease: one that another has taken is given up at once", async () => {
+    const { api, candidate, clock } = world();
+    const a = candidate("a");
+    await settle();
+    api.put(path, { metadata: {}, spec: { holderIdentity: "thief", leaseDurationSeconds: 15 } });
+    await clock.advance(2500);
+    expect(a.state.leading).toBe(false);
+    expect(String(a.state.error)).toContain('held by "thief"');
+  });
+
+  test("work that does not stop when the lease is lost does not keep the error back", async () => {
+    const { candidate, clock } = world();
+    const a = candidate("a", {}, () => new Promise(() => {}));
+    await settle();
+    a.link.up = false;
+    await clock.advance(12_000);
+    expect(a.state.error).toBeUndefined();
+    await clock.advance(5000);
+    expect(a.state.error).toBeInstanceOf(LeadershipLostError);
+  });
+});
+
+describe("hand-over", () => {
+  test("release on shutdown: the next leads at its next try, after the work has ended", async () => {
+    const { candidate, clock, lease } = world();
+    let endWork: (() => void) | undefined;
+    const a = candidate("a", {}, () => new Promise<void>((resolve) => (endWork = resolve)));
+    await settle();
+    const b = candidate("b");
+    await clock.advance(2000);
+    a.stop.abort();
+    await clock.advance(2000);
+    expect((await lease()).holderIdentity).toBe("a"); // still working
+    endWork?.();
+    await settle(4);
+    expect((await lease()).holderIdentity).toBe("");
+    await clock.advance(2500);
+    expect(b.state.leading).toBe(true);
+    expect(a.state.error).toBeUndefined();
+  });
+
+  test("release on shutdown: also when a renewal under way was written without its answer", async () => {
+    const { api, candidate, clock, lease } = world();
+    const a = candidate("a");
+    await settle();
+    // The next renewal reaches the server, but its answer does not come.
+    let held = false;
+    api.afterwards = ({ method }) => {
+      if (method !== "PUT" || held) return;
+      held = true;
+      a.stop.abort();
+      throw new Error("reset");
+    };
+    await clock.advance(2500);
+    await a.run;
+    expect(held).toBe(true);
+    expect((await lease()).holderIdentity).toBe("");
+  });
+
+  test("work that outlives its grace keeps the lease, which then expires", async () => {
+    const { candidate, clock, lease } = world();
+    const a = candidate("a", { shutdownGraceMs: 3000 }, () => new Promise(() => {}));
+    await settle();
+    a.stop.abort();
+    await clock.advance(3000);
+    await a.run;
+    expect((await lease()).holderIdentity).toBe("a");
+  });
+
+  test("work that ends by itself releases the lease and passes its error on", async () => {
+    const { candidate, lease } = world();
+    const a = candidate("a", {}, () => Promise.reject(new Error("broken")));
+    await settle(4);
+    expect(String(a.state.error)).toContain("broken");
+    expect((await lease()).holderIdentity).toBe("");
+  });
+
+  test("no timer is left behind", async () => {
+    const { candidate, clock } = world();
+    const a = candidate("a");
+    await clock.advance(5000);
+    await a.end();
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test("durations that cannot be safe are refused", () => {
+  const client = new KubeClient({ transport: new FakeApi().transport });
+  const make = (options: Partial<ElectorOptions>) => () =>
+    new Elector({ client, namespace: "n", name: "l", identity: "i", ...options });
+  expect(make({ leaseDurationMs: 10_000 })).toThrow(RangeError);
+  expect(make({ retryPeriodMs: 9000 })).toThrow(RangeError);
+});

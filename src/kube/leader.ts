@@ -1,0 +1,159 @@
+// Leader election on a Lease, after client-go's.
+//
+// Promised: while clocks run at about the same rate and the event loop is not stalled, at most one leads; the one who could not renew for
+// `renewDeadlineMs` stops before another may begin; the lease is released on shutdown, after the leader's work has ended.
+// Not promised: fencing. A process that was paused may act on for a moment after another has begun, so what the leader writes must be
+// safe without leadership (guarded by resourceVersion, or created if absent); the lease only keeps two from doing the same work.
+import { asError } from "./abort.ts";
+import { type Clock, realClock, sleep } from "./clock.ts";
+import { LeaseLock } from "./lease.ts";
+import type { KubeClient } from "./rest.ts";
+
+export interface ElectorOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  /** How long others wait after the last renewal they saw. */
+  readonly leaseDurationMs?: number;
+  /** How long the leader tries to renew before it gives up. */
+  readonly renewDeadlineMs?: number;
+  readonly retryPeriodMs?: number;
+  /** On shutdown, how long the leader's work may take to end; if it takes longer the lease is not released but left to expire. */
+  readonly shutdownGraceMs?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly onChange?: (leading: boolean) => void;
+  readonly onError?: (error: Error) => void;
+}
+
+export class LeadershipLostError extends Error {
+  readonly code = "leadership-lost";
+  override readonly name = "LeadershipLostError";
+}
+
+/** client-go's: waits are up to 2.2 times the period, so that candidates do not move in step. */
+const jitter = 1.2;
+
+export class Elector {
+  readonly #lock: LeaseLock;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #options: ElectorOptions;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+
+  constructor(options: ElectorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? realClock;
+    this.#random = options.random ?? Math.random;
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2000;
+    if (this.#leaseDurationMs <= this.#renewDeadlineMs || this.#renewDeadlineMs <= jitter * this.#retryPeriodMs) {
+      throw new RangeError("Leader election needs lease duration > renew deadline > 1.2 x retry period.");
+    }
+    this.#lock = new LeaseLock({ ...options, clock: this.#clock, leaseDurationMs: this.#leaseDurationMs });
+  }
+
+  /** Who leads, as far as this process has seen; empty if nobody. */
+  get leader(): string {
+    return this.#lock.holder;
+  }
+
+  /**
+   * Waits for the lease, then calls `lead` and renews until the signal aborts or `lead` ends. Throws LeadershipLostError if the lease is
+   * lost: the process should then exit, since nothing else guarantees that all of its work has stopped.
+   */
+  async run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const acquiredMs = await this.#acquire(signal);
+    if (acquiredMs === undefined) return;
+    this.#options.onChange?.(true);
+    const leading = new AbortController();
+    const work = Promise.try(() => lead(leading.signal)).then(
+      () => ({ error: undefined }),
+      (error: unknown) => ({ error: asError(error) }),
+    );
+    const renewing = new AbortController();
+    const onAbort = () => renewing.abort(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    void work.then(() => renewing.abort());
+    try {
+      const lost = await this.#renew(acquiredMs, renewing.signal);
+      leading.abort(lost ?? signal.reason);
+      const { ended, error } = await this.#ending(work, lost !== undefined);
+      if (lost !== undefined) throw lost;
+      if (ended) await this.#release();
+      if (error !== undefined && !signal.aborted) throw error;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#options.onChange?.(false);
+    }
+  }
+
+  /** The time from which it is ours, or undefined if the signal came first. */
+  async #acquire(signal: AbortSignal): Promise<number | undefined> {
+    while (!signal.aborted) {
+      const askedMs = this.#clock.monotonicMs();
+      if (await this.#try(signal, this.#renewDeadlineMs / 2)) return askedMs;
+      await sleep(this.#clock, this.#retryPeriodMs * (1 + this.#random() * jitter), signal);
+    }
+    return undefined;
+  }
+
+  /** Renews until the signal aborts; returns the error if the lease was lost. Time counts from when a renewal was sent, not answered. */
+  async #renew(acquiredMs: number, signal: AbortSignal): Promise<LeadershipLostError | undefined> {
+    let renewedMs = acquiredMs;
+    for (;;) {
+      await sleep(this.#clock, this.#retryPeriodMs, signal);
+      if (signal.aborted) return undefined;
+      const nowMs = this.#clock.monotonicMs();
+      const leftMs = renewedMs + this.#renewDeadlineMs - nowMs;
+      if (leftMs <= 0) return this.#lost(`it could not be renewed for ${this.#renewDeadlineMs} ms`);
+      if (await this.#try(signal, Math.min(leftMs, this.#renewDeadlineMs / 2))) renewedMs = nowMs;
+      else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
+        return this.#lost(`it is held by "${this.#lock.holder}"`);
+      }
+    }
+  }
+
+  async #try(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+    try {
+      return await this.#lock.tryHold(signal, timeoutMs);
+    } catch (error) {
+      if (!signal.aborted) this.#options.onError?.(asError(error));
+      return false;
+    }
+  }
+
+  /** A leader that lost has until the others may begin; one that shuts down has its grace time. */
+  async #ending(
+    work: Promise<{ error: Error | undefined }>,
+    lost: boolean,
+  ): Promise<{ ended: boolean; error?: Error }> {
+    const graceMs = lost ? this.#leaseDurationMs - this.#renewDeadlineMs : (this.#options.shutdownGraceMs ?? 10_000);
+    const waiting = new AbortController();
+    const late = sleep(this.#clock, graceMs, waiting.signal).then((timeUp) => ({ ended: !timeUp }));
+    const done = work.then(({ error }) => ({ ended: true, ...(error === undefined ? {} : { error }) }));
+    const outcome = await Promise.race([done, late]);
+    waiting.abort();
+    return outcome;
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#lock.release(new AbortController().signal, this.#renewDeadlineMs / 2);
+    } catch (error) {
+      this.#options.onError?.(asError(error)); // it expires by itself
+    }
+  }
+
+  #lost(why: string): LeadershipLostError {
+    const { namespace, name, identity } = this.#options;
+    return new LeadershipLostError(
+      `"${identity}" lost the lease ${namespace}/${name}: ${why}. The process should exit.`,
+    );
+  }
+}

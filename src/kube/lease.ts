@@ -1,0 +1,142 @@
+// The Lease object, and the one step of leader election on it: take it, keep it, or learn who has it.
+import type { Clock } from "./clock.ts";
+import { isApiError } from "./errors.ts";
+import type { KubeObject } from "./meta.ts";
+import { defineResource } from "./resource.ts";
+import type { KubeClient } from "./rest.ts";
+
+interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+export interface Lease extends KubeObject {
+  spec?: LeaseSpec;
+}
+
+const leases = defineResource<Lease>({
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+});
+
+export interface LeaseLockOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  /** Different for every process that may lead. */
+  readonly identity: string;
+  readonly leaseDurationMs: number;
+  readonly clock: Clock;
+}
+
+/** Judges another's lease only by when this process saw it change: clocks of different machines are never compared. */
+export class LeaseLock {
+  readonly #options: LeaseLockOptions;
+  #observed: Lease | undefined;
+  #observedMs = 0;
+
+  constructor(options: LeaseLockOptions) {
+    this.#options = options;
+  }
+
+  /** Who holds it, as last seen; empty if nobody. */
+  get holder(): string {
+    return this.#observed?.spec?.holderIdentity ?? "";
+  }
+
+  /** True if it is ours from now on. Throws ApiError if the server could not be asked, or left the outcome open. */
+  async tryHold(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+    const { identity, client } = this.#options;
+    const call = { signal, timeoutMs };
+    // Ours and untouched: one write, no read. If somebody did touch it, the version tells.
+    if (this.holder === identity && this.#observed !== undefined && (await this.#write(this.#observed, call)))
+      return true;
+    try {
+      const { namespace, name } = this.#options;
+      this.#observe(await client.get(leases, { namespace, name }, call));
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+      return this.#create(call);
+    }
+    if (this.holder !== "" && this.holder !== identity && !this.#expired()) return false;
+    return this.#write(this.#observed!, call);
+  }
+
+  /** Gives it up, if it is still ours, so that the next need not wait for it to expire. */
+  async release(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    const call = { signal, timeoutMs };
+    if (await this.#giveUp(call)) return;
+    // A renewal that was under way at the shutdown may have been written without our hearing of it.
+    const { client, namespace, name } = this.#options;
+    this.#observe(await client.get(leases, { namespace, name }, call));
+    await this.#giveUp(call);
+  }
+
+  async #giveUp(call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+    const lease = this.#observed;
+    if (lease === undefined || this.holder !== this.#options.identity) return true;
+    const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: this.#now() };
+    return this.#update({ ...lease, spec }, call);
+  }
+
+  async #create(call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+    const { namespace, name, client } = this.#options;
+    try {
+      this.#observe(await client.create(leases, { metadata: { namespace, name }, spec: this.#spec(undefined) }, call));
+      return true;
+    } catch (error) {
+      if (isApiError(error, "already-exists")) return false;
+      throw error;
+    }
+  }
+
+  #write(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+    return this.#update({ ...lease, spec: this.#spec(lease.spec) }, call);
+  }
+
+  /** Guarded by the version that was seen; false if somebody was faster. */
+  async #update(lease: Lease, call: { signal: AbortSignal; timeoutMs: number }): Promise<boolean> {
+    try {
+      this.#observe(await this.#options.client.update(leases, lease, call));
+      return true;
+    } catch (error) {
+      if (isApiError(error, "conflict", "not-found")) return false;
+      throw error;
+    }
+  }
+
+  #spec(before: LeaseSpec | undefined): LeaseSpec {
+    const { identity, leaseDurationMs } = this.#options;
+    const mine = before?.holderIdentity === identity;
+    const transitions = before?.leaseTransitions ?? 0;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000),
+      acquireTime: mine && before.acquireTime !== undefined ? before.acquireTime : this.#now(),
+      renewTime: this.#now(),
+      leaseTransitions: mine || before === undefined ? transitions : transitions + 1,
+    };
+  }
+
+  #observe(lease: Lease): void {
+    if (lease.metadata.resourceVersion === this.#observed?.metadata.resourceVersion) return;
+    this.#observed = lease;
+    this.#observedMs = this.#options.clock.monotonicMs();
+  }
+
+  #expired(): boolean {
+    const durationMs = (this.#observed?.spec?.leaseDurationSeconds ?? 0) * 1000;
+    return this.#options.clock.monotonicMs() >= this.#observedMs + durationMs;
+  }
+
+  /** MicroTime: RFC 3339 with six digits. */
+  #now(): string {
+    return new Date(this.#options.clock.wallMs()).toISOString().replace("Z", "000Z");
+  }
+}

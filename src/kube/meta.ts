@@ -1,0 +1,72 @@
+// What every Kubernetes object carries, typed as far as the runtime looks at it.
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+interface ObjectMeta {
+  name?: string;
+  generateName?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+  managedFields?: unknown[];
+}
+
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+}
+
+/** An object whose kind is not known at compile time. */
+export interface AnyObject extends KubeObject {
+  [field: string]: unknown;
+}
+
+export interface ListMeta {
+  readonly resourceVersion?: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+export type DeepReadonly<T> = T extends (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;
+
+/** `namespace/name`, or `name` where there is no namespace: the key of stores and queues. */
+export type ObjectKey = string;
+
+export interface ObjectName {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+interface Named {
+  readonly metadata: { readonly name?: string | undefined; readonly namespace?: string | undefined };
+}
+
+export function keyOf(object: Named): ObjectKey {
+  const { namespace, name } = object.metadata;
+  return namespace === undefined || namespace === "" ? (name ?? "") : `${namespace}/${name ?? ""}`;
+}
+
+export function parseKey(key: ObjectKey): ObjectName {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}

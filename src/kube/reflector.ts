@@ -1,0 +1,134 @@
+// List, then watch from the list's version, for as long as the signal lets it. Everything is told to a sink, in order.
+//
+// Promised: the sink converges on what the server has, whatever breaks in between; a version that the server has forgotten (410) or never
+// reached (a restored etcd) leads to a new list; a peer that fell silent is noticed. Not promised: every intermediate state of an object.
+import { asError } from "./abort.ts";
+import { Backoff, type BackoffSettings, reflectorBackoff } from "./backoff.ts";
+import { type Clock, sleep } from "./clock.ts";
+import { ApiError, isApiError, isVersionTooLarge } from "./errors.ts";
+import type { KubeObject } from "./meta.ts";
+import type { Resource } from "./resource.ts";
+import type { KubeClient, Scope } from "./rest.ts";
+import type { WatchEvent } from "./watch.ts";
+
+export interface ReflectorSink<T extends KubeObject> {
+  /** One object of a list under way. */
+  listed(object: T): void;
+  /** The list under way counts no more: another begins. */
+  relist(): void;
+  /** The list is complete: what it did not name is gone. */
+  replaced(): void;
+  changed(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly scope?: Scope | undefined;
+  readonly clock: Clock;
+  readonly random?: () => number;
+  readonly backoff?: BackoffSettings;
+  readonly pageSize?: number | undefined;
+  readonly idleMs?: number | undefined;
+  readonly onError?: (error: Error) => void;
+}
+
+/** client-go's: watches end after five to ten minutes, at random, so that many clients do not come back at once. */
+const minWatchSeconds = 300;
+/** A watch that ends at once and says nothing is a server in trouble: reopening it without a pause would be a busy loop. */
+const shortWatchMs = 1000;
+/** One page may be large and the server busy. */
+const listTimeoutMs = 120_000;
+
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #sink: ReflectorSink<T>;
+  readonly #random: () => number;
+  readonly #backoff: Backoff;
+  /** The last version seen; undefined if a list is due. */
+  #version: string | undefined;
+
+  constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
+    this.#options = options;
+    this.#sink = sink;
+    this.#random = options.random ?? Math.random;
+    this.#backoff = new Backoff(options.backoff ?? reflectorBackoff, options.clock, this.#random);
+  }
+
+  /** Ends only with the signal, and then without an error. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#version === undefined) await this.#list(signal);
+        await this.#watch(this.#version ?? "", signal);
+      } catch (error) {
+        await this.#failed(error, signal);
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, resource, scope, pageSize } = this.#options;
+    this.#sink.relist();
+    const options = { ...scope, signal, timeoutMs: listTimeoutMs, ...(pageSize === undefined ? {} : { pageSize }) };
+    const metadata = await client.listEach(resource, options, {
+      item: (object) => this.#sink.listed(object),
+      restart: () => this.#sink.relist(),
+    });
+    if (metadata.resourceVersion === undefined) {
+      throw new ApiError("malformed", `list ${resource.kind}: the list has no resourceVersion to watch from.`);
+    }
+    this.#sink.replaced();
+    this.#version = metadata.resourceVersion;
+  }
+
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { client, resource, scope, clock, idleMs } = this.#options;
+    const timeoutSeconds = Math.floor(minWatchSeconds * (1 + this.#random()));
+    const options = { ...scope, signal, resourceVersion, timeoutSeconds, ...(idleMs === undefined ? {} : { idleMs }) };
+    const startedMs = clock.monotonicMs();
+    let events = 0;
+    for await (const event of client.watch(resource, options)) {
+      events++;
+      this.#take(event);
+    }
+    if (events === 0 && clock.monotonicMs() - startedMs < shortWatchMs) {
+      throw new ApiError("unavailable", `watch ${resource.kind}: the server closed the watch at once.`);
+    }
+  }
+
+  #take(event: WatchEvent<T>): void {
+    if (event.type === "BOOKMARK") {
+      if (event.resourceVersion !== "") this.#version = event.resourceVersion;
+      return;
+    }
+    // Read before the sink has the object, which may freeze or keep it; set after, so that a sink that throws gets it again.
+    const { resourceVersion } = event.object.metadata;
+    this.#sink.changed(event.type, event.object);
+    this.#version = resourceVersion;
+  }
+
+  async #failed(error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    if (needsList(error)) this.#version = undefined;
+    this.#options.onError?.(asError(error));
+    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.max(this.#backoff.next(), asked);
+    await sleep(this.#options.clock, waitMs, signal);
+  }
+}
+
+/** After a lost connection the watch resumes where it was. A version or an event that the server or we cannot make sense of does not. */
+function needsList(error: unknown): boolean {
+  if (isVersionTooLarge(error)) return true;
+  return !isApiError(
+    error,
+    "unreachable",
+    "outcome-unknown",
+    "unavailable",
+    "too-many-requests",
+    "internal",
+    "unauthorized",
+    "forbidden",
+  );
+}

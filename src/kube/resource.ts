@@ -1,0 +1,68 @@
+// A resource descriptor: all that is needed to speak of a kind to the API server. There is no registry of them.
+import type { KubeObject } from "./meta.ts";
+
+export interface Resource<T extends KubeObject = KubeObject> {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Never set: it carries the type of the objects. */
+  readonly example?: T;
+}
+
+export function defineResource<T extends KubeObject>(description: Omit<Resource, "example">): Resource<T> {
+  return Object.freeze({ ...description });
+}
+
+export function apiVersionOf(resource: Resource): string {
+  return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+export interface Place {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/**
+ * The path of a collection (no name) or of one object.
+ * An empty name is refused rather than dropped: it would turn the delete of one object into the delete of all.
+ */
+export function pathOf(resource: Resource, { namespace, name, subresource }: Place): string {
+  const parts = resource.group === "" ? ["/api"] : ["/apis", segment(resource, "group", resource.group)];
+  parts.push(resource.version);
+  if (namespace !== undefined && resource.namespaced) {
+    parts.push("namespaces", segment(resource, "namespace", namespace));
+  }
+  if (namespace !== undefined && !resource.namespaced) {
+    throw new TypeError(`${resource.kind} is cluster-wide: it was given the namespace "${namespace}"; leave it out.`);
+  }
+  if (name !== undefined && resource.namespaced && namespace === undefined) {
+    throw new TypeError(`${resource.kind} "${name}" is namespaced: say in which namespace it is.`);
+  }
+  parts.push(resource.plural);
+  if (name !== undefined) parts.push(segment(resource, "name", name));
+  if (subresource !== undefined) parts.push(...subresource.split("/").map((each) => encodeURIComponent(each)));
+  return parts.join("/");
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Appends the values that are set. */
+export function withQuery(path: string, query: Query): string {
+  const pairs: string[] = [];
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) pairs.push(`${key}=${encodeURIComponent(value)}`);
+  }
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
+}
+
+/** The API server's own rule for a name in a path; what it forbids would change the meaning of the path. */
+function segment(resource: Resource, what: string, value: string): string {
+  if (value === "" || value === "." || value === ".." || /[/%]/.test(value)) {
+    throw new TypeError(`"${value}" cannot be the ${what} of a ${resource.kind}: it does not fit into a path.`);
+  }
+  return encodeURIComponent(value);
+}

@@ -1,0 +1,70 @@
+// The life of a webhook's certificate: what to hold now, given what was held before. A pure decision; webhook-certificate.ts carries it out.
+//
+// A new authority is in the bundle for a while before anything is signed by it, so that every API server trusts it by then; the old
+// one stays in the bundle until it expires. So no moment exists at which a server trusts something else than what is served.
+import { isIssuedBy, type KeyPair, makeAuthority, makeServerCertificate, validityOf } from "./certificate.ts";
+
+export interface ServingMaterial {
+  /** Newest first; never empty. */
+  readonly authorities: readonly KeyPair[];
+  readonly serving: KeyPair;
+  /** The names that the serving certificate is for. */
+  readonly names: readonly string[];
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const authorityLifeMs = 365 * dayMs;
+const servingLifeMs = 90 * dayMs;
+/** Clocks of different machines differ. */
+const backdateMs = hourMs;
+/** A day: the webhook configuration is written at once, API servers notice within seconds; this is for a controller that was down. */
+const trustMs = dayMs;
+
+export function caBundle({ authorities }: ServingMaterial): string {
+  return authorities.map(({ cert }) => cert).join("");
+}
+
+/** The material for this moment: the same value if nothing is due. */
+export function renewed(before: ServingMaterial | undefined, names: readonly string[], nowMs: number): ServingMaterial {
+  const kept = (before?.authorities ?? []).filter(({ cert }) => validityOf(cert).notAfterMs > nowMs);
+  const newest = kept[0];
+  const authorities = newest === undefined || isDue(newest, nowMs) ? [newAuthority(nowMs), ...kept] : kept;
+  const fitting = before !== undefined && sameNames(before.names, names) && isSignedByOneOf(before, authorities);
+  if (fitting && !isDue(before.serving, nowMs)) {
+    return authorities === kept && kept.length === before.authorities.length ? before : { ...before, authorities };
+  }
+  return { authorities, names, serving: newServing(signer(authorities, nowMs), names, nowMs) };
+}
+
+/** The newest authority that has been published long enough; the oldest of all if none has. */
+function signer(authorities: readonly KeyPair[], nowMs: number): KeyPair {
+  const trusted = authorities.find(({ cert }) => validityOf(cert).notBeforeMs + backdateMs + trustMs <= nowMs);
+  return trusted ?? authorities.at(-1)!;
+}
+
+/** Two thirds of the life are over. */
+function isDue({ cert }: KeyPair, nowMs: number): boolean {
+  const { notBeforeMs, notAfterMs } = validityOf(cert);
+  return nowMs >= notBeforeMs + ((notAfterMs - notBeforeMs) * 2) / 3;
+}
+
+function isSignedByOneOf({ serving }: ServingMaterial, authorities: readonly KeyPair[]): boolean {
+  return authorities.some(({ cert }) => isIssuedBy(serving.cert, cert));
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  return [...a].sort().join() === [...b].sort().join();
+}
+
+function newAuthority(nowMs: number): KeyPair {
+  const name = `holdfast webhook ${new Date(nowMs).toISOString()}`;
+  return makeAuthority(name, { notBeforeMs: nowMs - backdateMs, notAfterMs: nowMs + authorityLifeMs });
+}
+
+function newServing(authority: KeyPair, names: readonly string[], nowMs: number): KeyPair {
+  return makeServerCertificate(authority, names, {
+    notBeforeMs: nowMs - backdateMs,
+    notAfterMs: nowMs + servingLifeMs,
+  });
+}

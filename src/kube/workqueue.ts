@@ -1,0 +1,162 @@
+// The queue of keys between informers and workers: client-go's workqueue.
+//
+// Promised: first come, first served; a key waits once however often it is added; a key is never with two workers at once; a key added
+// while it is processed is processed again afterwards. Not promised: that each add is seen, only that the last one is.
+import type { Clock } from "./clock.ts";
+import { DelayHeap } from "./delay-heap.ts";
+import type { ObjectKey } from "./meta.ts";
+import type { RateLimiter } from "./ratelimit.ts";
+
+/** A key costs about 200 bytes over all structures: a million of them 200 MB. More distinct keys than objects is a bug in the mapping. */
+const defaultMaxKeys = 1_000_000;
+
+export interface QueueObserver {
+  added?(): void;
+  retried?(): void;
+  /** From the add to the take. */
+  waited?(ms: number): void;
+}
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  readonly rateLimiter: RateLimiter;
+  readonly maxKeys?: number;
+  readonly observer?: QueueObserver;
+}
+
+export class QueueFullError extends Error {
+  readonly code = "queue-full";
+  override readonly name = "QueueFullError";
+}
+
+export class Workqueue {
+  readonly #clock: Clock;
+  readonly #limiter: RateLimiter;
+  readonly #maxKeys: number;
+  readonly #observer: QueueObserver;
+  /** Keys to process, in order, with the time they were added. Invariant: none of them is in #processing. */
+  readonly #queue = new Map<ObjectKey, number>();
+  /** Keys with a worker. */
+  readonly #processing = new Set<ObjectKey>();
+  /** Keys with a worker that were added again. Invariant: a subset of #processing. */
+  readonly #again = new Set<ObjectKey>();
+  readonly #waiting: DelayHeap;
+  readonly #takers: ((key: ObjectKey | undefined) => void)[] = [];
+  readonly #idle: (() => void)[] = [];
+  #closed = false;
+
+  constructor(options: QueueOptions) {
+    this.#clock = options.clock;
+    this.#limiter = options.rateLimiter;
+    this.#maxKeys = options.maxKeys ?? defaultMaxKeys;
+    this.#observer = options.observer ?? {};
+    this.#waiting = new DelayHeap(options.clock, (key) => this.add(key));
+  }
+
+  /** Keys that wait for a worker; those with a delay or with a worker are not counted. */
+  get length(): number {
+    return this.#queue.size;
+  }
+
+  add(key: ObjectKey): void {
+    if (this.#closed) return;
+    if (this.#processing.has(key)) {
+      if (!this.#again.has(key)) this.#observer.added?.();
+      this.#again.add(key);
+      return;
+    }
+    if (this.#queue.has(key)) return;
+    if (this.#queue.size >= this.#maxKeys) {
+      throw new QueueFullError(
+        `The queue holds ${this.#maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
+      );
+    }
+    this.#observer.added?.();
+    this.#queue.set(key, this.#clock.monotonicMs());
+    this.#handOut();
+  }
+
+  /** Adds the key when the time has passed; of several such adds the earliest counts. */
+  addAfter(key: ObjectKey, delayMs: number): void {
+    if (this.#closed) return;
+    if (delayMs <= 0) this.add(key);
+    else this.#waiting.add(key, delayMs);
+  }
+
+  /** Adds the key when the rate limiter allows: for what failed. */
+  addRateLimited(key: ObjectKey): void {
+    if (this.#closed) return;
+    this.#observer.retried?.();
+    this.addAfter(key, this.#limiter.when(key));
+  }
+
+  /** Ends the backoff of a key that succeeded. It does not take the key out. */
+  forget(key: ObjectKey): void {
+    this.#limiter.forget(key);
+  }
+
+  failures(key: ObjectKey): number {
+    return this.#limiter.failures(key);
+  }
+
+  /** The next key, which is then the caller's until done(key); undefined when the queue is closed and empty, or the signal aborts. */
+  take(signal?: AbortSignal): Promise<ObjectKey | undefined> {
+    const { promise, resolve } = Promise.withResolvers<ObjectKey | undefined>();
+    if (signal?.aborted === true) return Promise.resolve(undefined);
+    const onAbort = () => {
+      this.#takers.splice(this.#takers.indexOf(taker), 1);
+      resolve(undefined);
+    };
+    const taker = (key: ObjectKey | undefined) => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve(key);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#takers.push(taker);
+    this.#handOut();
+    return promise;
+  }
+
+  done(key: ObjectKey): void {
+    this.#processing.delete(key);
+    if (this.#again.delete(key)) {
+      this.#queue.set(key, this.#clock.monotonicMs());
+      this.#handOut();
+    }
+    if (this.#processing.size === 0 && this.#queue.size === 0) for (const wake of this.#idle.splice(0)) wake();
+  }
+
+  /** Takes no more keys, drops those with a delay; those in the queue are still handed out. */
+  close(): void {
+    this.#closed = true;
+    this.#waiting.clear();
+    this.#handOut();
+  }
+
+  /** Closes, and resolves when every key handed out is done. */
+  async drain(): Promise<void> {
+    this.close();
+    if (this.#processing.size > 0 || this.#queue.size > 0) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  /** Closes and forgets what no worker has yet: for a shutdown whose time is up. */
+  abandon(): void {
+    this.#queue.clear();
+    this.#again.clear();
+    this.close();
+  }
+
+  #handOut(): void {
+    for (const [key, sinceMs] of this.#queue) {
+      const taker = this.#takers.shift();
+      if (taker === undefined) return;
+      this.#queue.delete(key);
+      this.#processing.add(key);
+      this.#observer.waited?.(this.#clock.monotonicMs() - sinceMs);
+      taker(key);
+    }
+    if (this.#closed && this.#again.size === 0) for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+}
