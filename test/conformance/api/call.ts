@@ -39,10 +39,12 @@ export const del = (path: string, options?: object, query: Query = {}): Call => 
   return { method: "DELETE", path, query, headers: json, body };
 };
 
-const patch = (type: string) => (path: string, body: unknown, query: Query = {}) => {
-  const call: Call = { method: "PATCH", path, query, headers: contentType(type), body };
-  return call;
-};
+const patch =
+  (type: string) =>
+  (path: string, body: unknown, query: Query = {}) => {
+    const call: Call = { method: "PATCH", path, query, headers: contentType(type), body };
+    return call;
+  };
 
 export const jsonPatch = patch("application/json-patch+json");
 export const mergePatch = patch("application/merge-patch+json");

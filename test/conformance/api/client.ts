@@ -116,7 +116,8 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > bodyLimitBytes) throw new Error(`An answer is larger than ${bodyLimitBytes} bytes: it was not read to its end.`);
+    if (size > bodyLimitBytes)
+      throw new Error(`An answer is larger than ${bodyLimitBytes} bytes: it was not read to its end.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

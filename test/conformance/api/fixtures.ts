@@ -65,4 +65,3 @@ export async function makeConfigMaps(world: World, count: number, prefix = "item
   for (const name of made) await world.make("configmaps", configMap(name));
   return made;
 }
-

@@ -2,7 +2,18 @@
 // neither follow their owners nor leave with their namespace. Ports are free ones, files are in a temporary folder, and
 // the processes die with this one.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -151,14 +162,21 @@ async function readyz(url: string, caPem: string, signal: AbortSignal): Promise<
   }
 }
 
-/** Compacts etcd at its present revision, through its JSON gateway. */
+/**
+ * Compacts etcd at its present revision, through its JSON gateway, as another API server on the same etcd would do it:
+ * the revision is first written to the key by which API servers tell each other, or ours would go on answering from its
+ * own memory.
+ */
 async function compact(etcdUrl: string): Promise<void> {
   const ask = async (path: string, body: object): Promise<{ header: { revision: string } }> => {
-    const answer = await fetch(`${etcdUrl}${path}`, { method: "POST", body: JSON.stringify(body), signal: AbortSignal.timeout(30_000) });
+    const signal = AbortSignal.timeout(30_000);
+    const answer = await fetch(`${etcdUrl}${path}`, { method: "POST", body: JSON.stringify(body), signal });
     if (!answer.ok) throw new Error(`etcd answered ${answer.status} to ${path}: ${await answer.text()}`);
     return (await answer.json()) as { header: { revision: string } };
   };
-  const { header } = await ask("/v3/kv/range", { key: "AA==" });
+  const key = Buffer.from("compact_rev_key").toString("base64");
+  const { header } = await ask("/v3/kv/range", { key });
+  await ask("/v3/kv/put", { key, value: Buffer.from(header.revision).toString("base64") });
   await ask("/v3/kv/compaction", { revision: header.revision, physical: true });
 }
 

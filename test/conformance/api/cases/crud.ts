@@ -32,7 +32,10 @@ export const crud: Subject = {
     },
     "create ignores the uid and the creation time that the client sends": async (world) => {
       const uid = "11111111-2222-3333-4444-555555555555";
-      const created = await world.make("configmaps", configMap("a", {}, { uid, creationTimestamp: "2001-01-01T00:00:00Z" }));
+      const created = await world.make(
+        "configmaps",
+        configMap("a", {}, { uid, creationTimestamp: "2001-01-01T00:00:00Z" }),
+      );
       expect(created.metadata.uid).not.toBe(uid);
       expect(created.metadata.creationTimestamp).not.toContain("2001");
     },

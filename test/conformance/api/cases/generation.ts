@@ -90,7 +90,9 @@ export const generation: Subject = {
     },
     "a deployment's generation follows its spec": async (world) => {
       await world.make("deployments", deployment("a"));
-      const labelled = await world.api.done(mergePatch(world.at("deployments", "a"), { metadata: { labels: { x: "y" } } }));
+      const labelled = await world.api.done(
+        mergePatch(world.at("deployments", "a"), { metadata: { labels: { x: "y" } } }),
+      );
       expect(labelled.metadata.generation).toBe(1);
       const scaled = await world.api.done(mergePatch(world.at("deployments", "a"), { spec: { replicas: 3 } }));
       expect(scaled.metadata.generation).toBe(2);
@@ -99,7 +101,9 @@ export const generation: Subject = {
       await world.make("pods", pod("a"));
       const ignored = await world.api.done(mergePatch(world.at("pods", "a"), { status: { phase: "Running" } }));
       expect(dig(ignored, "status", "phase")).toBe("Pending");
-      const written = await world.api.done(mergePatch(world.at("pods", "a", "status"), { status: { phase: "Running" } }));
+      const written = await world.api.done(
+        mergePatch(world.at("pods", "a", "status"), { status: { phase: "Running" } }),
+      );
       expect(dig(written, "status", "phase")).toBe("Running");
     },
     "a node's status is written through its subresource": async (world) => {

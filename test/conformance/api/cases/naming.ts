@@ -91,7 +91,11 @@ export const naming: Subject = {
     },
     "two owner references may not both be the controller": async (world) => {
       const owner = (uid: string) => ({ apiVersion: "v1", kind: "ConfigMap", name: "o", uid, controller: true });
-      await invalid(world, configMap("a", {}, { ownerReferences: [owner("u1"), owner("u2")] }), "metadata.ownerReferences");
+      await invalid(
+        world,
+        configMap("a", {}, { ownerReferences: [owner("u1"), owner("u2")] }),
+        "metadata.ownerReferences",
+      );
     },
     "several faults are told at once": async (world) => {
       const body = pod("Upper", { containers: [] }, { labels: { k: "no spaces" } });

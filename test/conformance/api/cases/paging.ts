@@ -61,11 +61,17 @@ export const paging: Subject = {
     },
     "pages hold what the selector selects": async (world) => {
       for (const name of ["a", "b", "c", "d", "e"]) {
-        await world.make("configmaps", configMap(name, {}, { labels: { odd: String(["a", "c", "e"].includes(name)) } }));
+        await world.make(
+          "configmaps",
+          configMap(name, {}, { labels: { odd: String(["a", "c", "e"].includes(name)) } }),
+        );
       }
       const query = { labelSelector: "odd=true", limit: 2 };
       const first = await world.api.list(world.at("configmaps"), query);
-      const rest = await world.api.list(world.at("configmaps"), { ...query, continue: String(first.metadata.continue) });
+      const rest = await world.api.list(world.at("configmaps"), {
+        ...query,
+        continue: String(first.metadata.continue),
+      });
       expect([names(first), names(rest)]).toEqual([["a", "c"], ["e"]]);
       expect(first.metadata.remainingItemCount).toBeUndefined();
     },
@@ -98,7 +104,11 @@ export const paging: Subject = {
       expect(list.metadata.resourceVersion).toBe(metadata.resourceVersion);
     },
     "resourceVersionMatch without a resourceVersion is Invalid": async (world) => {
-      const status = await world.api.refused(get(world.at("configmaps"), { resourceVersionMatch: "Exact" }), 422, "Invalid");
+      const status = await world.api.refused(
+        get(world.at("configmaps"), { resourceVersionMatch: "Exact" }),
+        422,
+        "Invalid",
+      );
       expect(status.details?.causes?.[0]).toMatchObject({ field: "resourceVersionMatch" });
     },
     "an unknown resourceVersionMatch is Invalid": async (world) => {
