@@ -4,7 +4,10 @@ import { bookmarks } from "./cases/bookmarks.ts";
 import { collecting } from "./cases/collection.ts";
 import { concurrency } from "./cases/concurrency.ts";
 import { crud } from "./cases/crud.ts";
+import { defaulting } from "./cases/defaulting.ts";
+import { defining } from "./cases/definitions.ts";
 import { deletion } from "./cases/deletion.ts";
+import { discovery } from "./cases/discovery.ts";
 import { fieldManagers } from "./cases/field-managers.ts";
 import { finalizing } from "./cases/finalizers.ts";
 import { generation } from "./cases/generation.ts";
@@ -13,9 +16,14 @@ import { jsonPatches } from "./cases/json-patch.ts";
 import { mergePatches } from "./cases/merge-patch.ts";
 import { namespaces } from "./cases/namespaces.ts";
 import { naming } from "./cases/naming.ts";
+import { openApi } from "./cases/openapi.ts";
 import { paging } from "./cases/paging.ts";
+import { pruning } from "./cases/pruning.ts";
+import { schemas } from "./cases/schema.ts";
 import { selectors } from "./cases/selectors.ts";
 import { strategic } from "./cases/strategic.ts";
+import { tables } from "./cases/tables.ts";
+import { versions } from "./cases/versions.ts";
 import { watching } from "./cases/watching.ts";
 import type { Subject } from "./world.ts";
 
@@ -38,4 +46,12 @@ export const subjects: readonly Subject[] = [
   finalizing,
   collecting,
   namespaces,
+  defining,
+  schemas,
+  defaulting,
+  pruning,
+  versions,
+  tables,
+  discovery,
+  openApi,
 ];
