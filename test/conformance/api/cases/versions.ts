@@ -73,13 +73,5 @@ export const versions: Subject = {
       const call = post(w.atVersion("v2"), { ...body, apiVersion: `${w.group}/v2` }, { dryRun: "All" });
       await world.api.refused(call, 422, "Invalid");
     },
-    "a deprecated version is warned of": async (world) => {
-      const w = await widgets(world, two);
-      const patch = [{ op: "add", path: "/spec/versions/0/deprecated", value: true }];
-      const headers = { "content-type": "application/json-patch+json" };
-      await world.api.done({ method: "PATCH", path: w.definitionPath, headers, body: patch });
-      const seen = await world.api.done(get(w.definitionPath));
-      expect(dig(seen, "spec", "versions", 0, "deprecated")).toBe(true);
-    },
   },
 };
