@@ -35,7 +35,7 @@ export const errors: Subject = {
       const onObject = post(world.at("configmaps", "a"), configMap("a"));
       await world.api.refused(onObject, 405, "MethodNotAllowed");
     },
-    "a body that is no JSON is a bad request": async (world) => {
+    "a body that is no JSON creates nothing and is a bad request": async (world) => {
       await world.api.refused(post(world.at("configmaps"), "{not json"), 400, "BadRequest");
     },
     "an empty body is a bad request": async (world) => {
