@@ -7,7 +7,8 @@ import { encodeV2 } from "./protobuf.ts";
 import { documentV2 } from "./v2.ts";
 import { documentV3, indexV3 } from "./v3.ts";
 
-const protobufType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+// What is asked for has an @ in it, which media types may not have: the real server answers with a dot instead, and clients insist on it.
+const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 export class OpenApi {
   readonly #registry: Registry;
