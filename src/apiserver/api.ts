@@ -4,6 +4,7 @@
 // Not promised: several servers on one file, history (and so watches from old revisions) across restarts, CEL, conversion webhooks,
 // protobuf, authorisation: whoever may speak to it may do everything. It is for one machine; clusters have their own API server.
 import { randomBytes } from "node:crypto";
+
 import { Admission } from "./admission/admission.ts";
 import { callOverHttps } from "./admission/call.ts";
 import type { CallWebhook } from "./admission/call.ts";
@@ -107,8 +108,18 @@ function refusal(status: number, retryAfterSeconds: number | undefined): ApiResp
   const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
   const error =
     status === 429
-      ? new ApiError(429, "TooManyRequests", "the server has received too many requests and has asked us to try again later", details)
-      : new ApiError(status, status === 503 ? "ServiceUnavailable" : "InternalError", "an injected fault refused this request", details);
+      ? new ApiError(
+          429,
+          "TooManyRequests",
+          "the server has received too many requests and has asked us to try again later",
+          details,
+        )
+      : new ApiError(
+          status,
+          status === 503 ? "ServiceUnavailable" : "InternalError",
+          "an injected fault refused this request",
+          details,
+        );
   const headers = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
   return respondJson(status, error.status(), headers);
 }

@@ -109,7 +109,10 @@ export function resourceList(registry: Registry, group: string, version: string)
     kind: "APIResourceList",
     apiVersion: "v1",
     groupVersion: group === "" ? version : `${group}/${version}`,
-    resources: listed.flatMap((resource) => [resourceEntry(resource), ...resource.subresources.map((name) => subresourceEntry(resource, name))]),
+    resources: listed.flatMap((resource) => [
+      resourceEntry(resource),
+      ...resource.subresources.map((name) => subresourceEntry(resource, name)),
+    ]),
   };
 }
 
@@ -149,7 +152,9 @@ export function aggregated(registry: Registry, legacy: boolean): JsonObject {
       metadata: group === "" ? {} : { name: group },
       versions: versions.map((version) => ({
         version,
-        resources: listed.filter((resource) => resource.group === group && resource.version === version).map(aggregatedEntry),
+        resources: listed
+          .filter((resource) => resource.group === group && resource.version === version)
+          .map(aggregatedEntry),
         freshness: "Current",
       })),
     })),
@@ -180,4 +185,3 @@ function aggregatedEntry(resource: Listed): JsonObject {
         }),
   };
 }
-

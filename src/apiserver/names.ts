@@ -55,8 +55,7 @@ export function checkLabels(labels: Readonly<Record<string, string>>, field: str
   for (const [key, value] of Object.entries(labels)) {
     errors.push(...checkQualifiedName(key, field));
     if (value.length > 63) errors.push(fieldError.invalid(field, value, "must be no more than 63 bytes"));
-    else if (value !== "" && !qualifiedPart.test(value))
-      errors.push(fieldError.invalid(field, value, labelValueRule));
+    else if (value !== "" && !qualifiedPart.test(value)) errors.push(fieldError.invalid(field, value, labelValueRule));
   }
   return errors;
 }

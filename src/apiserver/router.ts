@@ -50,12 +50,23 @@ export class Router {
     const { registry } = this.#serving;
     if (/^\/(healthz|livez|readyz)(\/[\w-]+)?$/.test(path)) return respondText(200, "ok");
     if (path === "/version") return respondJson(200, serverVersion);
-    if (path === "/api") return wantsAggregated(accept) ? discovery(aggregated(registry, true)) : respondJson(200, apiVersions);
+    if (path === "/api")
+      return wantsAggregated(accept) ? discovery(aggregated(registry, true)) : respondJson(200, apiVersions);
     if (path === "/apis") {
       return wantsAggregated(accept) ? discovery(aggregated(registry, false)) : respondJson(200, groupList(registry));
     }
     if (path === "/" || path === "") {
-      const paths = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
+      const paths = [
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+      ];
       return respondJson(200, { paths });
     }
     if (path.startsWith("/openapi/")) return this.#openApi.answer(path, request.headers);
@@ -63,12 +74,19 @@ export class Router {
     return group === undefined ? undefined : this.#group(group);
   }
 
-  #resource(path: ResourcePath, request: ApiRequest, query: URLSearchParams, user: User): Promise<ApiResponse> | ApiResponse {
+  #resource(
+    path: ResourcePath,
+    request: ApiRequest,
+    query: URLSearchParams,
+    user: User,
+  ): Promise<ApiResponse> | ApiResponse {
     const { registry } = this.#serving;
     const { group, version, plural } = path;
     if (plural === "") return this.#version(group, version);
     const text = readBody(request.body);
-    const reviewed = reviewKinds.find((kind) => kind.group === group && kind.version === version && kind.plural === plural);
+    const reviewed = reviewKinds.find(
+      (kind) => kind.group === group && kind.version === version && kind.plural === plural,
+    );
     if (reviewed !== undefined) return answerReview(reviewed, text, request, user);
     const isBinding = group === "" && plural === "bindings";
     const resource = registry.find(group, version, isBinding ? "pods" : plural);
@@ -114,7 +132,10 @@ function bindingContext(context: Context, text: string): Context {
 }
 
 function wantsAggregated(accept: string): boolean {
-  return /application\/json;[^,]*g=apidiscovery\.k8s\.io[^,]*v=v2(?!beta)/.test(accept) || /v=v2(?!beta)[^,]*g=apidiscovery/.test(accept);
+  return (
+    /application\/json;[^,]*g=apidiscovery\.k8s\.io[^,]*v=v2(?!beta)/.test(accept) ||
+    /v=v2(?!beta)[^,]*g=apidiscovery/.test(accept)
+  );
 }
 
 function discovery(document: JsonObject): ApiResponse {
@@ -123,12 +144,7 @@ function discovery(document: JsonObject): ApiResponse {
   return { ...response, headers: { ...response.headers, "content-type": type } };
 }
 
-function answerReview(
-  kind: (typeof reviewKinds)[number],
-  text: string,
-  request: ApiRequest,
-  user: User,
-): ApiResponse {
+function answerReview(kind: (typeof reviewKinds)[number], text: string, request: ApiRequest, user: User): ApiResponse {
   if (request.method !== "POST") throw methodNotAllowed();
   const body = parseBody(text, mediaType(request.headers));
   if (!isObject(body)) throw badRequest(`the body of a ${kind.kind} is an object`);
@@ -141,5 +157,8 @@ export function respondError(error: unknown): ApiResponse {
     return respondJson(error.code, error.status(), retry === undefined ? {} : { "retry-after": String(retry) });
   }
   const said = error instanceof Error ? error.message : String(error);
-  return respondJson(500, new ApiError(500, "InternalError", `Internal error occurred: ${said}`, undefined, { cause: error }).status());
+  return respondJson(
+    500,
+    new ApiError(500, "InternalError", `Internal error occurred: ${said}`, undefined, { cause: error }).status(),
+  );
 }

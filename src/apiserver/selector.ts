@@ -32,7 +32,9 @@ export function parseLabelSelector(text: string): LabelRequirement[] {
 
 function numeric(key: string, operator: "<" | ">", value: string): LabelRequirement {
   if (!/^-?\d+$/.test(value)) {
-    throw badRequest(`unable to parse requirement: values: Invalid value: ${JSON.stringify(value)}: must be an integer`);
+    throw badRequest(
+      `unable to parse requirement: values: Invalid value: ${JSON.stringify(value)}: must be an integer`,
+    );
   }
   return { key, operator: operator === "<" ? "lt" : "gt", values: [value] };
 }
@@ -91,7 +93,8 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
   for (const part of text.split(/(?<!\\),/)) {
     if (part === "") continue;
     const match = /^([^=!]+)(==|=|!=)(.*)$/s.exec(part);
-    if (match === null) throw badRequest(`invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(part)}`);
+    if (match === null)
+      throw badRequest(`invalid selector: ${JSON.stringify(text)}; can't understand ${JSON.stringify(part)}`);
     parts.push({ field: match[1]!, equals: match[2] !== "!=", value: match[3]!.replace(/\\([,=\\])/g, "$1") });
   }
   return parts;

@@ -40,6 +40,8 @@ export class ApiError extends Error {
   readonly code: number;
   readonly reason: Reason | "";
   readonly details: Details | undefined;
+  /** Where a client may go on with its list. */
+  continueToken: string | undefined;
 
   constructor(code: number, reason: Reason | "", message: string, details?: Details, options?: ErrorOptions) {
     super(message, options);
@@ -53,7 +55,7 @@ export class ApiError extends Error {
     return {
       kind: "Status",
       apiVersion: "v1",
-      metadata: {},
+      metadata: this.continueToken === undefined ? {} : { continue: this.continueToken },
       status: "Failure",
       message: this.message,
       ...(this.reason === "" ? {} : { reason: this.reason }),
@@ -88,8 +90,9 @@ export function noSuchPath(): ApiError {
   return new ApiError(404, "NotFound", "the server could not find the requested resource", {});
 }
 
-export function alreadyExists(subject: Subject, name: string): ApiError {
-  return new ApiError(409, "AlreadyExists", `${titled(subject, name)} already exists`, detailsOf(subject, name));
+export function alreadyExists(subject: Subject, name: string, isLeaving = false): ApiError {
+  const message = `${isLeaving ? "object is being deleted: " : ""}${titled(subject, name)} already exists`;
+  return new ApiError(409, "AlreadyExists", message, detailsOf(subject, name));
 }
 
 export const staleMessage =
@@ -184,9 +187,14 @@ export function invalid(subject: Subject, name: string, errors: readonly FieldEr
   const list = lines.length === 1 ? lines[0]! : `[${lines.join(", ")}]`;
   const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
   return new ApiError(422, "Invalid", `${kind} ${JSON.stringify(name)} is invalid: ${list}`, {
-    name,
+    ...(name === "" ? {} : { name }),
     ...(subject.group === "" ? {} : { group: subject.group }),
     kind: subject.kind,
     causes: errors.map((error) => ({ reason: error.type, message: error.message, field: error.field })),
   });
+}
+
+/** A fault in the options of a request: ListOptions, DeleteOptions and their like. */
+export function invalidOptions(kind: string, error: FieldError): ApiError {
+  return invalid({ group: "meta.k8s.io", kind, plural: kind.toLowerCase() }, "", [error]);
 }

@@ -58,5 +58,7 @@ function properties(value: JsonValue, queue: string[]): JsonValue {
 }
 
 function nested(value: JsonValue, queue: string[]): JsonValue {
-  return isObject(value) && (dig(value, "type") !== undefined || dig(value, "$ref") !== undefined) ? strip(value, queue) : value;
+  return isObject(value) && (dig(value, "type") !== undefined || dig(value, "$ref") !== undefined)
+    ? strip(value, queue)
+    : value;
 }

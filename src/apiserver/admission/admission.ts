@@ -42,7 +42,8 @@ export class Admission {
     this.#random = random;
     this.#load();
     store.subscribe((changes) => {
-      if (changes.some(({ entry }) => entry.resource === storages.mutating || entry.resource === storages.validating)) this.#load();
+      if (changes.some(({ entry }) => entry.resource === storages.mutating || entry.resource === storages.validating))
+        this.#load();
     });
   }
 
@@ -60,7 +61,13 @@ export class Admission {
     return [...this.#mutating, ...this.#validating].some((webhook) => coversRequest(webhook, context, operation));
   }
 
-  async mutate(context: Context, operation: Operation, object: KubeObject, before: KubeObject | undefined, isDry: boolean): Promise<KubeObject> {
+  async mutate(
+    context: Context,
+    operation: Operation,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    isDry: boolean,
+  ): Promise<KubeObject> {
     let current = object;
     for (const webhook of this.#mutating) {
       const review: Review = { context, operation, object: current, before, isDry };
@@ -71,12 +78,24 @@ export class Admission {
     return current === object ? clone(object) : current;
   }
 
-  async validate(context: Context, operation: Operation, object: KubeObject, before: KubeObject | undefined, isDry: boolean): Promise<void> {
+  async validate(
+    context: Context,
+    operation: Operation,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    isDry: boolean,
+  ): Promise<void> {
     await this.#validateAll({ context, operation, object, before, isDry });
   }
 
   async validateDelete(context: Context, before: KubeObject, isDry: boolean): Promise<void> {
-    const review: Review = { context, operation: "DELETE", object: undefined, before, isDry: isDry || isDryRun(context) };
+    const review: Review = {
+      context,
+      operation: "DELETE",
+      object: undefined,
+      before,
+      isDry: isDry || isDryRun(context),
+    };
     for (const webhook of this.#mutating) if (this.#applies(webhook, review)) await this.#ask(webhook, review);
     await this.#validateAll(review);
   }
@@ -92,7 +111,9 @@ export class Admission {
     const labels = [object?.metadata.labels, before?.metadata.labels];
     const seen = [object, before].flatMap((one, at) => (one === undefined ? [] : [labels[at]]));
     if (!seen.some((each) => selects(webhook.objectSelector, each))) return false;
-    return selects(webhook.namespaceSelector, this.#namespaceLabels(context, object ?? before)) || !hasNamespace(context);
+    return (
+      selects(webhook.namespaceSelector, this.#namespaceLabels(context, object ?? before)) || !hasNamespace(context)
+    );
   }
 
   #namespaceLabels(context: Context, object: KubeObject | undefined): Record<string, string> | undefined {
@@ -109,9 +130,15 @@ export class Admission {
     const uid = newUid(this.#random);
     let response: JsonObject;
     try {
-      if (webhook.url === undefined) throw new Error("service references are not supported by this server: use clientConfig.url");
+      if (webhook.url === undefined)
+        throw new Error("service references are not supported by this server: use clientConfig.url");
       const body = JSON.stringify(requestOf(review, uid));
-      const reply = await this.#call({ url: webhook.url, caBundle: webhook.caBundle, timeoutMs: webhook.timeoutMs, body });
+      const reply = await this.#call({
+        url: webhook.url,
+        caBundle: webhook.caBundle,
+        timeoutMs: webhook.timeoutMs,
+        body,
+      });
       response = responseOf(reply, uid);
     } catch (cause) {
       if (webhook.isIgnoredOnFailure) return undefined;
@@ -143,7 +170,9 @@ function requestOf({ context, operation, object, before, isDry }: Review, uid: s
       resource: named,
       requestKind: kind,
       requestResource: named,
-      ...(context.subresource === "" ? {} : { subResource: context.subresource, requestSubResource: context.subresource }),
+      ...(context.subresource === ""
+        ? {}
+        : { subResource: context.subresource, requestSubResource: context.subresource }),
       name: subject?.metadata.name ?? context.name,
       ...(context.namespace === "" ? {} : { namespace: context.namespace }),
       operation,
@@ -151,15 +180,20 @@ function requestOf({ context, operation, object, before, isDry }: Review, uid: s
       object: object ?? null,
       oldObject: before ?? null,
       dryRun: isDry,
-      options: { kind: `${operation.charAt(0)}${operation.slice(1).toLowerCase()}Options`, apiVersion: "meta.k8s.io/v1" },
+      options: {
+        kind: `${operation.charAt(0)}${operation.slice(1).toLowerCase()}Options`,
+        apiVersion: "meta.k8s.io/v1",
+      },
     },
   };
 }
 
 function responseOf(reply: JsonObject, uid: string): JsonObject {
   const response = reply["response"];
-  if (reply["kind"] !== "AdmissionReview" || !isObject(response)) throw new Error("the reply is no AdmissionReview with a response");
-  if (response["uid"] !== uid) throw new Error(`the reply is to another request: expected response.uid=${JSON.stringify(uid)}`);
+  if (reply["kind"] !== "AdmissionReview" || !isObject(response))
+    throw new Error("the reply is no AdmissionReview with a response");
+  if (response["uid"] !== uid)
+    throw new Error(`the reply is to another request: expected response.uid=${JSON.stringify(uid)}`);
   return response;
 }
 

@@ -1,5 +1,6 @@
 // One call of one webhook over HTTPS, its certificate checked against the configuration's caBundle.
 import { request } from "node:https";
+
 import type { JsonObject } from "../json.ts";
 import { isObject } from "../json.ts";
 
@@ -23,7 +24,11 @@ export const callOverHttps: CallWebhook = (call) =>
       call.url,
       {
         method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json", "content-length": Buffer.byteLength(call.body) },
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          "content-length": Buffer.byteLength(call.body),
+        },
         ...(call.caBundle === undefined ? {} : { ca: call.caBundle }),
         agent: false,
         signal: AbortSignal.timeout(call.timeoutMs),

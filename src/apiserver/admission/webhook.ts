@@ -70,7 +70,9 @@ function coversResource(pattern: string, plural: string, subresource: string): b
 
 /** metav1.LabelSelector, the structured form. */
 export function selects(selector: JsonValue | undefined, labels: Labels): boolean {
-  for (const [key, value] of Object.entries(isObject(dig(selector, "matchLabels")) ? (dig(selector, "matchLabels") as JsonObject) : {})) {
+  for (const [key, value] of Object.entries(
+    isObject(dig(selector, "matchLabels")) ? (dig(selector, "matchLabels") as JsonObject) : {},
+  )) {
     if (labels?.[key] !== value) return false;
   }
   return digList(selector, "matchExpressions").every((expression) => {

@@ -39,7 +39,9 @@ function manageable(object: KubeObject | undefined): JsonObject | undefined {
   const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
   const metadata: ObjectMeta = { ...object.metadata };
   for (const key of serverOwned) delete metadata[key];
-  return { ...rest, metadata };
+  if (Object.keys(metadata).length > 0) return { ...rest, metadata };
+  const { metadata: _metadata, ...bare } = rest;
+  return bare;
 }
 
 const sameManager = (entry: ManagedFields, manager: Manager, operation: "Apply" | "Update") =>
@@ -71,7 +73,12 @@ const isReset = (entries: ManagedFields[] | undefined) =>
   entries?.length === 1 && Object.keys(entries[0]!).length === 0;
 
 /** Sets `after.metadata.managedFields` for a create, update or patch (not an apply). */
-export function trackUpdate(before: KubeObject | undefined, after: KubeObject, schema: Schema | undefined, manager: Manager): void {
+export function trackUpdate(
+  before: KubeObject | undefined,
+  after: KubeObject,
+  schema: Schema | undefined,
+  manager: Manager,
+): void {
   if (isReset(after.metadata.managedFields)) {
     delete after.metadata.managedFields;
     return;
@@ -83,7 +90,11 @@ export function trackUpdate(before: KubeObject | undefined, after: KubeObject, s
     delete after.metadata.managedFields;
     return;
   }
-  const { changed, removed } = differenceOf(manageable(before) ?? { metadata: {}, spec: {}, status: {} }, manageable(after), schema);
+  const { changed, removed } = differenceOf(
+    manageable(before) ?? { metadata: {}, spec: {}, status: {} },
+    manageable(after),
+    schema,
+  );
   const lost = changed.union(removed);
   const entries: ManagedFields[] = [];
   let own: ManagedFields | undefined;
@@ -177,5 +188,7 @@ function conflictError(conflicts: readonly Conflict[]): ApiError {
       : `conflicts with ${manager}:\n${paths.map((path) => `- ${path}`).join("\n")}`;
   });
   const plural = conflicts.length === 1 ? "" : "s";
-  return new ApiError(409, "Conflict", `Apply failed with ${conflicts.length} conflict${plural}: ${parts.join("\n")}`, { causes });
+  return new ApiError(409, "Conflict", `Apply failed with ${conflicts.length} conflict${plural}: ${parts.join("\n")}`, {
+    causes,
+  });
 }

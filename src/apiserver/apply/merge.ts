@@ -57,7 +57,12 @@ export function removeFields(
   return emptied(value, result, kept) ? undefined : result;
 }
 
-function removeItems(value: JsonValue[], schema: Schema | undefined, gone: FieldSet, kept: FieldSet | undefined): JsonValue | undefined {
+function removeItems(
+  value: JsonValue[],
+  schema: Schema | undefined,
+  gone: FieldSet,
+  kept: FieldSet | undefined,
+): JsonValue | undefined {
   const type = listTypeOf(schema);
   if (type === "atomic") return value;
   const result: JsonValue[] = [];

@@ -52,7 +52,11 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-export function differenceOf(before: JsonValue | undefined, after: JsonValue | undefined, schema: Schema | undefined): Difference {
+export function differenceOf(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  schema: Schema | undefined,
+): Difference {
   const difference = { changed: new FieldSet(), removed: new FieldSet() };
   compare(before, after, schema, difference.changed, difference.removed);
   return difference;

@@ -1,7 +1,8 @@
 // What the controllers of a cluster do for the API itself: garbage collection by owner references, the end of namespaces and of CRDs.
 // It works off a queue of places that may need care, level-based: it looks at what is there, never at what happened.
 import type { Clock } from "../clock.ts";
-import { digList } from "../json.ts";
+import { timestamp } from "../clock.ts";
+import { dig, digList, digObject, equal, isObject } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
 import { crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -37,7 +38,8 @@ export class Caretaker {
     this.#owners = new Owners(store);
     for (const place of this.#owners.all()) this.#add(place);
     for (const resource of store.resources()) {
-      for (const entry of store.collection(resource).values()) if (entry.json.includes('"deletionTimestamp"')) this.#add(entry);
+      for (const entry of store.collection(resource).values())
+        if (entry.json.includes('"deletionTimestamp"')) this.#add(entry);
     }
     store.subscribe((changes) => this.#notice(changes));
     this.#start();
@@ -171,7 +173,8 @@ export class Caretaker {
       if (dependent === undefined) continue;
       if (dependent.object.metadata.deletionTimestamp === undefined) this.#collect(transaction, dependent);
       const left = transaction.get(place);
-      isBlocked ||= left !== undefined && ownersOf(left).some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);
+      isBlocked ||=
+        left !== undefined && ownersOf(left).some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);
     }
     if (!isBlocked) dropFinalizer(transaction, entry, foregroundFinalizer);
   }
@@ -179,7 +182,9 @@ export class Caretaker {
   #emptyNamespace(transaction: Transaction, entry: Entry): void {
     const resources = this.#registry.stored().filter((resource) => resource.namespaced);
     const left = this.#deleteAll(transaction, resources, entry.name);
-    if (left > 0 || digList(entry.object, "spec", "finalizers").every((finalizer) => finalizer !== "kubernetes")) return;
+    if (left > 0) reportRemaining(transaction, entry, left, this.#clock.now());
+    if (left > 0 || digList(entry.object, "spec", "finalizers").every((finalizer) => finalizer !== "kubernetes"))
+      return;
     const finalizers = digList(entry.object, "spec", "finalizers").filter((finalizer) => finalizer !== "kubernetes");
     const spec = { finalizers };
     finish(transaction, entry, { ...entry.object, spec });
@@ -200,12 +205,30 @@ export class Caretaker {
         const now = transaction.get(entry);
         if (now === undefined) continue;
         if (now.object.metadata.deletionTimestamp !== undefined || done >= passMax) left++;
-        else if (!removeNow(transaction, entry, resource, { ...background, gracePeriodSeconds: 0 }, this.#clock.now()).gone) left++;
+        else if (
+          !removeNow(transaction, entry, resource, { ...background, gracePeriodSeconds: 0 }, this.#clock.now()).gone
+        )
+          left++;
         done++;
       }
     }
     return left;
   }
+}
+
+/** Says in the namespace's status what its end waits for. */
+function reportRemaining(transaction: Transaction, entry: Entry, left: number, nowMs: number): void {
+  const told = digList(entry.object, "status", "conditions");
+  const message = `Some resources are remaining: ${left} objects still wait for their finalizers`;
+  const conditions = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"].map((type) => {
+    const reason = type === "NamespaceContentRemaining" ? "SomeResourcesRemain" : "SomeFinalizersRemain";
+    const known = told.find((condition) => dig(condition, "type") === type);
+    return isObject(known) && known["message"] === message
+      ? known
+      : { type, status: "True", reason, message, lastTransitionTime: timestamp(nowMs) };
+  });
+  if (equal(conditions, told)) return;
+  transaction.put(entry, { ...entry.object, status: { ...digObject(entry.object, "status"), conditions } });
 }
 
 const isLeaving = (owner: Entry | "unknown") =>

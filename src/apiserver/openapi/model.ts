@@ -47,14 +47,21 @@ export function pathsOf(resources: readonly Resource[]): Path[] {
 }
 
 /** Key: definition name. References are `{ "$ref": name }`. */
-export function definitionsOf(registry: Registry, resources: readonly Resource[] = registry.all()): Record<string, JsonObject> {
+export function definitionsOf(
+  registry: Registry,
+  resources: readonly Resource[] = registry.all(),
+): Record<string, JsonObject> {
   const found: Record<string, JsonObject> = {};
   const queue: string[] = [];
   for (const resource of resources) {
-    const given = resource.custom === undefined ? builtinDefinitions()[resource.definition] : customDefinition(resource);
+    const given =
+      resource.custom === undefined ? builtinDefinitions()[resource.definition] : customDefinition(resource);
     const definition: JsonObject = isObject(given) ? { ...given } : { type: "object" };
-    definition["description"] ??= `${resource.kind} (${resource.group === "" ? "core" : resource.group}/${resource.version}), as served by the embedded API of Holdfast.`;
-    definition["x-kubernetes-group-version-kind"] = [{ group: resource.group, version: resource.version, kind: resource.kind }];
+    definition["description"] ??=
+      `${resource.kind} (${resource.group === "" ? "core" : resource.group}/${resource.version}), as served by the embedded API of Holdfast.`;
+    definition["x-kubernetes-group-version-kind"] = [
+      { group: resource.group, version: resource.version, kind: resource.kind },
+    ];
     found[resource.definition] = definition;
     collectReferences(definition, queue);
   }

@@ -1,6 +1,7 @@
 // OpenAPI v2 in the protobuf form of gnostic (openapi.v2.Document), which kubectl asks for and does not do without.
 // Only the fields that this server's document has are written; the numbers are those of OpenAPIv2.proto.
 import { stringify } from "yaml";
+
 import type { JsonObject, JsonValue } from "../json.ts";
 import { digObject, isObject } from "../json.ts";
 
@@ -83,7 +84,11 @@ function named(schemas: JsonObject): Message {
 }
 
 function parameter(source: JsonObject): Message {
-  const query = new Message().text(2, source["in"]).text(4, source["name"]).text(6, source["type"]).bool(20, source["uniqueItems"]);
+  const query = new Message()
+    .text(2, source["in"])
+    .text(4, source["name"])
+    .text(6, source["type"])
+    .bool(20, source["uniqueItems"]);
   // ParametersItem > Parameter > NonBodyParameter > QueryParameterSubSchema
   return new Message().message(1, new Message().message(2, new Message().message(3, query)));
 }

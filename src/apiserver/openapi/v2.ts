@@ -42,7 +42,8 @@ function reduced(value: JsonValue): JsonValue {
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue;
     if (key === "properties" && isObject(item)) copy[key] = mapValues(item);
-    else if (!beyondV2.has(key) && !(isMixed && key === "type")) copy[key] = key === "default" || key === "enum" ? item : reduced(item);
+    else if (!beyondV2.has(key) && !(isMixed && key === "type"))
+      copy[key] = key === "default" || key === "enum" ? item : reduced(item);
   }
   if (isOpen) {
     delete copy["properties"];
@@ -53,5 +54,7 @@ function reduced(value: JsonValue): JsonValue {
 }
 
 function mapValues(properties: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(properties).map(([key, item]) => [key, item === undefined ? {} : reduced(item)]));
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, item]) => [key, item === undefined ? {} : reduced(item)]),
+  );
 }

@@ -1,5 +1,6 @@
 // OpenAPI v3: an index, and one document for each group and version.
 import { createHash } from "node:crypto";
+
 import type { JsonObject } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
@@ -12,7 +13,10 @@ const rootOf = ({ group, version }: Resource) => (group === "" ? `api/${version}
 export function indexV3(registry: Registry): JsonObject {
   const paths: JsonObject = {};
   for (const root of new Set(registry.all().map(rootOf))) {
-    const hash = createHash("sha256").update(JSON.stringify(documentV3(registry, root))).digest("hex").slice(0, 32);
+    const hash = createHash("sha256")
+      .update(JSON.stringify(documentV3(registry, root)))
+      .digest("hex")
+      .slice(0, 32);
     paths[root] = { serverRelativeURL: `/openapi/v3/${root}?hash=${hash.toUpperCase()}` };
   }
   return { paths };
@@ -27,7 +31,12 @@ export function documentV3(registry: Registry, root: string): JsonObject | undef
   }
   const paths: JsonObject = {};
   for (const path of pathsOf(resources)) paths[path.path] = pathItem(path);
-  return { openapi: "3.0.0", info: { title: "Holdfast embedded API", version: "v1.36.3" }, paths, components: { schemas } };
+  return {
+    openapi: "3.0.0",
+    info: { title: "Holdfast embedded API", version: "v1.36.3" },
+    paths,
+    components: { schemas },
+  };
 }
 
 function pathItem({ resource, operations, path }: Path): JsonObject {

@@ -47,7 +47,7 @@ function perform(root: { value: JsonValue }, operation: Operation): void {
     case "add":
       return write(root, path, required(operation), true);
     case "replace":
-      if (read(root.value, path) === undefined) throw refused(`replace: nothing at ${operation.path}`);
+      // A key that is absent is added, as the real server does it; the RFC would refuse.
       return write(root, path, required(operation), false);
     case "remove":
       return remove(root, path);
@@ -66,7 +66,7 @@ function perform(root: { value: JsonValue }, operation: Operation): void {
       return;
     }
     default:
-      throw badRequest(`unknown operation ${JSON.stringify(operation.op)} in a JSON patch`);
+      throw refused(`there is no operation ${JSON.stringify(operation.op)}`);
   }
 }
 

@@ -9,7 +9,11 @@ import { badRequest } from "../status.ts";
 const deletePrefix = "$deleteFromPrimitiveList/";
 const orderPrefix = "$setElementOrder/";
 
-export function applyStrategicPatch(target: JsonValue | undefined, patch: JsonObject, schema: Schema | undefined): JsonObject {
+export function applyStrategicPatch(
+  target: JsonValue | undefined,
+  patch: JsonObject,
+  schema: Schema | undefined,
+): JsonObject {
   if (patch["$patch"] === "replace") return stripDirectives(patch);
   const result: JsonObject = isObject(target) ? { ...target } : {};
   if (patch["$patch"] === "delete") return {};

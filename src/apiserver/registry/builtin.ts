@@ -9,14 +9,14 @@ type Row = readonly [string, string, "N" | "C", string?, string?, string?];
 
 /**
  * Marks: `g` generation is counted, `c` updates need a resourceVersion, `l` names are DNS labels, `p` names are path segments,
- * `a` in category all, `x` in category api-extensions, `d` DELETE answers with the object.
+ * `u` a PUT of an absent object creates it, `a` in category all, `x` in category api-extensions, `d` DELETE answers with the object.
  */
 const tables: Readonly<Record<string, readonly Row[]>> = {
   "/v1": [
     ["configmaps", "ConfigMap", "N", "cm"],
-    ["endpoints", "Endpoints", "N", "ep"],
-    ["events", "Event", "N", "ev"],
-    ["limitranges", "LimitRange", "N", "limits"],
+    ["endpoints", "Endpoints", "N", "ep", "", "u"],
+    ["events", "Event", "N", "ev", "", "u"],
+    ["limitranges", "LimitRange", "N", "limits", "", "u"],
     ["namespaces", "Namespace", "C", "ns", "finalize,status", "l"],
     ["nodes", "Node", "C", "no", "status"],
     ["persistentvolumeclaims", "PersistentVolumeClaim", "N", "pvc", "status", "d"],
@@ -40,7 +40,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["cronjobs", "CronJob", "N", "cj", "status", "ag"],
     ["jobs", "Job", "N", "", "status", "ag"],
   ],
-  "coordination.k8s.io/v1": [["leases", "Lease", "N", "", "", "c"]],
+  "coordination.k8s.io/v1": [["leases", "Lease", "N", "", "", "cu"]],
   "discovery.k8s.io/v1": [["endpointslices", "EndpointSlice", "N", "", "", "g"]],
   "events.k8s.io/v1": [["events", "Event", "N", "ev"]],
   "networking.k8s.io/v1": [
@@ -51,10 +51,10 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   "node.k8s.io/v1": [["runtimeclasses", "RuntimeClass", "C"]],
   "policy/v1": [["poddisruptionbudgets", "PodDisruptionBudget", "N", "pdb", "status", "gc"]],
   "rbac.authorization.k8s.io/v1": [
-    ["clusterrolebindings", "ClusterRoleBinding", "C", "", "", "p"],
-    ["clusterroles", "ClusterRole", "C", "", "", "p"],
-    ["rolebindings", "RoleBinding", "N", "", "", "p"],
-    ["roles", "Role", "N", "", "", "p"],
+    ["clusterrolebindings", "ClusterRoleBinding", "C", "", "", "pu"],
+    ["clusterroles", "ClusterRole", "C", "", "", "pu"],
+    ["rolebindings", "RoleBinding", "N", "", "", "pu"],
+    ["roles", "Role", "N", "", "", "pu"],
   ],
   "scheduling.k8s.io/v1": [["priorityclasses", "PriorityClass", "C", "pc", "", "g"]],
   "storage.k8s.io/v1": [
@@ -67,7 +67,9 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
     ["mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "C", "", "", "gxc"],
     ["validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "C", "", "", "gxc"],
   ],
-  "apiextensions.k8s.io/v1": [["customresourcedefinitions", "CustomResourceDefinition", "C", "crd,crds", "status", "gxc"]],
+  "apiextensions.k8s.io/v1": [
+    ["customresourcedefinitions", "CustomResourceDefinition", "C", "crd,crds", "status", "gxc"],
+  ],
   "flowcontrol.apiserver.k8s.io/v1": [
     ["flowschemas", "FlowSchema", "C", "", "status", "gc"],
     ["prioritylevelconfigurations", "PriorityLevelConfiguration", "C", "", "status", "gc"],
@@ -149,6 +151,7 @@ function resourceOf(group: string, version: string, row: Row): Resource {
     generation: marks.includes("g"),
     unconditionalUpdate: !marks.includes("c"),
     selectableFields: selectable[storage] ?? {},
+    ...(marks.includes("u") ? { createsOnUpdate: true as const } : {}),
     ...(isNewEvent ? { convert: eventConversion } : {}),
     ...(marks.includes("d") ? { returnsDeleted: true as const } : {}),
   };
@@ -164,11 +167,47 @@ export const builtinResources: readonly Resource[] = Object.entries(tables).flat
 });
 
 /** Kinds of which a request is the whole life: they are answered, never stored. */
-export const reviewKinds: readonly { group: string; version: string; plural: string; kind: string; namespaced: boolean }[] = [
-  { group: "authorization.k8s.io", version: "v1", plural: "subjectaccessreviews", kind: "SubjectAccessReview", namespaced: false },
-  { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews", kind: "SelfSubjectAccessReview", namespaced: false },
-  { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectrulesreviews", kind: "SelfSubjectRulesReview", namespaced: false },
-  { group: "authorization.k8s.io", version: "v1", plural: "localsubjectaccessreviews", kind: "LocalSubjectAccessReview", namespaced: true },
+export const reviewKinds: readonly {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+}[] = [
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "subjectaccessreviews",
+    kind: "SubjectAccessReview",
+    namespaced: false,
+  },
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectaccessreviews",
+    kind: "SelfSubjectAccessReview",
+    namespaced: false,
+  },
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectrulesreviews",
+    kind: "SelfSubjectRulesReview",
+    namespaced: false,
+  },
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "localsubjectaccessreviews",
+    kind: "LocalSubjectAccessReview",
+    namespaced: true,
+  },
   { group: "authentication.k8s.io", version: "v1", plural: "tokenreviews", kind: "TokenReview", namespaced: false },
-  { group: "authentication.k8s.io", version: "v1", plural: "selfsubjectreviews", kind: "SelfSubjectReview", namespaced: false },
+  {
+    group: "authentication.k8s.io",
+    version: "v1",
+    plural: "selfsubjectreviews",
+    kind: "SelfSubjectReview",
+    namespaced: false,
+  },
 ];

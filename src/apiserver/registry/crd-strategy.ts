@@ -28,10 +28,15 @@ export function validateCrd(crd: KubeObject, before: KubeObject | undefined): Fi
     errors.push(fieldError.invalid("metadata.name", name, `must be spec.names.plural+"."+spec.group`));
   }
   if (group === "") errors.push(fieldError.required("spec.group"));
-  else if (!group.includes(".")) errors.push(fieldError.invalid("spec.group", group, "should be a domain with at least one dot"));
+  else if (!group.includes("."))
+    errors.push(fieldError.invalid("spec.group", group, "should be a domain with at least one dot"));
   const scope = dig(crd, "spec", "scope");
   if (scope !== "Cluster" && scope !== "Namespaced") {
-    errors.push(scope === undefined ? fieldError.required("spec.scope") : fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]));
+    errors.push(
+      scope === undefined
+        ? fieldError.required("spec.scope")
+        : fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]),
+    );
   }
   for (const key of ["plural", "kind"]) {
     if ((digString(crd, "spec", "names", key) ?? "") === "") errors.push(fieldError.required(`spec.names.${key}`));
@@ -48,7 +53,9 @@ function validateVersions(versions: readonly JsonValue[]): FieldError[] {
   const errors: FieldError[] = [];
   const stored = versions.filter((version) => dig(version, "storage") === true).length;
   if (stored !== 1) {
-    errors.push(fieldError.invalid("spec.versions", versions.length, "must have exactly one version marked as storage version"));
+    errors.push(
+      fieldError.invalid("spec.versions", versions.length, "must have exactly one version marked as storage version"),
+    );
   }
   const seen = new Set<string>();
   versions.forEach((version, at) => {
@@ -78,10 +85,20 @@ export function establish(crd: KubeObject, clash: string | undefined, nowMs: num
   const accepted = clash === undefined || conditionOf(crd, "Established")?.["status"] === "True";
   if (accepted) status["acceptedNames"] = { ...digObject(crd, "spec", "names") };
   else status["acceptedNames"] ??= { plural: "", kind: "" };
-  const storage = digString(digList(crd, "spec", "versions").find((version) => dig(version, "storage") === true), "name");
+  const storage = digString(
+    digList(crd, "spec", "versions").find((version) => dig(version, "storage") === true),
+    "name",
+  );
   const stored = digList(status, "storedVersions");
   status["storedVersions"] = storage === undefined || stored.includes(storage) ? stored : [...stored, storage];
-  setCondition(crd, "NamesAccepted", clash === undefined, clash === undefined ? "NoConflicts" : "NameConflict", clash, nowMs);
+  setCondition(
+    crd,
+    "NamesAccepted",
+    clash === undefined,
+    clash === undefined ? "NoConflicts" : "NameConflict",
+    clash,
+    nowMs,
+  );
   setCondition(crd, "Established", accepted, accepted ? "InitialNamesAccepted" : "NotAccepted", clash, nowMs);
   const finalizers = crd.metadata.finalizers ?? [];
   if (crd.metadata.deletionTimestamp === undefined && !finalizers.includes(crdFinalizer)) {
@@ -95,7 +112,14 @@ const messages: Readonly<Record<string, string>> = {
   NotAccepted: "not all names are accepted",
 };
 
-function setCondition(crd: KubeObject, type: string, holds: boolean, reason: string, clash: string | undefined, nowMs: number): void {
+function setCondition(
+  crd: KubeObject,
+  type: string,
+  holds: boolean,
+  reason: string,
+  clash: string | undefined,
+  nowMs: number,
+): void {
   const status = digObject(crd, "status");
   const known = conditionOf(crd, type);
   const value = holds ? "True" : "False";

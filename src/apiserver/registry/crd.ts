@@ -12,7 +12,9 @@ export const crdStorage = "apiextensions.k8s.io/customresourcedefinitions";
 export const crdFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 export function conditionOf(object: KubeObject, type: string): JsonObject | undefined {
-  return digList(object, "status", "conditions").filter(isObject).find((condition) => condition["type"] === type);
+  return digList(object, "status", "conditions")
+    .filter(isObject)
+    .find((condition) => condition["type"] === type);
 }
 
 const strings = (values: readonly unknown[]) => values.filter((value) => typeof value === "string");
@@ -21,7 +23,11 @@ const strings = (values: readonly unknown[]) => values.filter((value) => typeof 
 export function resourcesOf(crd: KubeObject): Resource[] {
   if (conditionOf(crd, "Established")?.["status"] !== "True") return [];
   const versions = digList(crd, "spec", "versions").filter(isObject);
-  const storage = digString(versions.find((version) => version["storage"] === true), "name") ?? "";
+  const storage =
+    digString(
+      versions.find((version) => version["storage"] === true),
+      "name",
+    ) ?? "";
   return versions.filter((version) => version["served"] === true).map((version) => resourceOf(crd, version, storage));
 }
 

@@ -37,13 +37,20 @@ export function initialPodStatus(pod: KubeObject): void {
 
 function qosClass(pod: KubeObject): string {
   const all = digList(pod, "spec", "containers").map((container) => digObject(container, "resources"));
-  const amounts = (resources: JsonObject) => ({ limits: digObject(resources, "limits"), requests: digObject(resources, "requests") });
-  if (all.every((one) => Object.keys(amounts(one).limits).length === 0 && Object.keys(amounts(one).requests).length === 0)) {
+  const amounts = (resources: JsonObject) => ({
+    limits: digObject(resources, "limits"),
+    requests: digObject(resources, "requests"),
+  });
+  if (
+    all.every((one) => Object.keys(amounts(one).limits).length === 0 && Object.keys(amounts(one).requests).length === 0)
+  ) {
     return "BestEffort";
   }
   const guaranteed = all.every((one) => {
     const { limits, requests } = amounts(one);
-    return ["cpu", "memory"].every((key) => limits[key] !== undefined && equal(requests[key] ?? limits[key], limits[key]));
+    return ["cpu", "memory"].every(
+      (key) => limits[key] !== undefined && equal(requests[key] ?? limits[key], limits[key]),
+    );
   });
   return guaranteed ? "Guaranteed" : "Burstable";
 }
@@ -74,7 +81,8 @@ export function validatePod(pod: KubeObject, before: KubeObject | undefined): Fi
 
 function frozenPart(pod: KubeObject): JsonObject {
   const spec = clone(digObject(pod, "spec"));
-  for (const key of ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"]) delete spec[key];
+  for (const key of ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"])
+    delete spec[key];
   for (const field of ["containers", "initContainers"]) {
     for (const container of digList(spec, field).filter(isObject)) delete container["image"];
   }

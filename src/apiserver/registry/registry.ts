@@ -29,7 +29,9 @@ export class Registry {
   }
 
   #index(): void {
-    this.#byPath = new Map(this.all().map((resource) => [`${resource.group}/${resource.version}/${resource.plural}`, resource]));
+    this.#byPath = new Map(
+      this.all().map((resource) => [`${resource.group}/${resource.version}/${resource.plural}`, resource]),
+    );
     this.generation++;
   }
 
@@ -44,7 +46,9 @@ export class Registry {
   /** By kind, as owner references name it. */
   byKind(apiVersion: string, kind: string): Resource | undefined {
     return this.all().find(
-      (resource) => resource.kind === kind && apiVersion === (resource.group === "" ? resource.version : `${resource.group}/${resource.version}`),
+      (resource) =>
+        resource.kind === kind &&
+        apiVersion === (resource.group === "" ? resource.version : `${resource.group}/${resource.version}`),
     );
   }
 
@@ -52,7 +56,9 @@ export class Registry {
   stored(): Resource[] {
     const found = new Map<string, Resource>();
     for (const resource of this.all()) {
-      const isStorage = resource.storageVersion === (resource.group === "" ? resource.version : `${resource.group}/${resource.version}`);
+      const isStorage =
+        resource.storageVersion ===
+        (resource.group === "" ? resource.version : `${resource.group}/${resource.version}`);
       if (isStorage || !found.has(resource.storage)) found.set(resource.storage, resource);
     }
     return [...found.values()];

@@ -47,6 +47,8 @@ export interface Resource extends Subject {
   readonly convert?: { toStorage(object: KubeObject): KubeObject; fromStorage(object: KubeObject): KubeObject };
   /** A DELETE that removes the object at once answers with it rather than with a Status. */
   readonly returnsDeleted?: true;
+  /** A PUT of an object that does not exist creates it. */
+  readonly createsOnUpdate?: true;
   readonly deprecationWarning?: string;
 }
 

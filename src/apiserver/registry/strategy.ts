@@ -4,8 +4,8 @@ import { dig, digList, digObject, digString, equal, isObject } from "../json.ts"
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
-import { crdStorage } from "./crd.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
+import { crdStorage } from "./crd.ts";
 import { defaultPod, defaultPodSpec, initialPodStatus, validatePod } from "./pod-strategy.ts";
 
 export interface Strategy {
@@ -47,7 +47,8 @@ const immutableData: Strategy = {
   validate(object, before) {
     const errors: FieldError[] = [];
     if (before?.["immutable"] === true) {
-      if (object["immutable"] !== true) errors.push(fieldError.forbidden("immutable", "field is immutable when `immutable` is set"));
+      if (object["immutable"] !== true)
+        errors.push(fieldError.forbidden("immutable", "field is immutable when `immutable` is set"));
       for (const field of ["data", "binaryData", "stringData"]) {
         if (!equal(object[field], before[field])) {
           errors.push(fieldError.forbidden(field, "field is immutable when `immutable` is set"));

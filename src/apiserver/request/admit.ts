@@ -15,10 +15,17 @@ import type { FieldError } from "../status.ts";
 import type { FieldValidation } from "./context.ts";
 
 /** Drops unknown fields in place and fills in defaults; the fields dropped are refused, warned of or ignored as asked. */
-export function normalise(resource: Resource, object: KubeObject, validation: FieldValidation, warnings: string[]): void {
+export function normalise(
+  resource: Resource,
+  object: KubeObject,
+  validation: FieldValidation,
+  warnings: string[],
+): void {
   const dropped: string[] = [];
   const strict = (detail: string) =>
-    badRequest(`${resource.kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}: ${detail}`);
+    badRequest(
+      `${resource.kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}: ${detail}`,
+    );
   try {
     if (resource.custom === undefined) {
       if (resource.schema !== undefined) decode(object, resource.schema, "", dropped);
@@ -32,7 +39,9 @@ export function normalise(resource: Resource, object: KubeObject, validation: Fi
     throw error;
   }
   if (dropped.length > 0 && validation === "Strict") {
-    throw strict(`strict decoding error: ${dropped.map((field) => `unknown field ${JSON.stringify(field)}`).join(", ")}`);
+    throw strict(
+      `strict decoding error: ${dropped.map((field) => `unknown field ${JSON.stringify(field)}`).join(", ")}`,
+    );
   }
   if (validation === "Warn") warnings.push(...dropped.map((field) => `unknown field ${JSON.stringify(field)}`));
   if (resource.custom !== undefined && resource.schema !== undefined) applyDefaults(object, resource.schema);
@@ -48,7 +57,12 @@ function pruneCustom(object: KubeObject, resource: Resource, dropped: string[]):
 }
 
 /** Throws 422 with every fault found. `before` is undefined for a create. */
-export function check(resource: Resource, object: KubeObject, before: KubeObject | undefined, subresource: string): void {
+export function check(
+  resource: Resource,
+  object: KubeObject,
+  before: KubeObject | undefined,
+  subresource: string,
+): void {
   const errors = checkMetadata(resource, object, before);
   if (resource.custom !== undefined && resource.schema !== undefined) {
     const { metadata: _metadata, ...rest } = object;
@@ -65,6 +79,11 @@ function checkMetadata(resource: Resource, object: KubeObject, before: KubeObjec
   const { metadata } = object;
   const errors: FieldError[] = [];
   if (before === undefined) {
+    if ((metadata.generateName ?? "") !== "") {
+      // A name that is cut off may end in a dash.
+      const prefix = metadata.generateName!.replace(/-$/, "a");
+      errors.push(...checkName(prefix, resource.nameRule, "metadata.generateName"));
+    }
     if (metadata.name === undefined || metadata.name === "") {
       errors.push(fieldError.required("metadata.name", "name or generateName is required"));
     } else {
@@ -78,13 +97,20 @@ function checkMetadata(resource: Resource, object: KubeObject, before: KubeObjec
     annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
   if (annotationBytes > annotationBytesMax) errors.push(fieldError.tooLong("metadata.annotations", annotationBytesMax));
-  errors.push(...checkFinalizers(object, before), ...checkOwners(object));
+  errors.push(...checkFinalizers(resource, object, before), ...checkOwners(object));
   return errors;
 }
 
-function checkFinalizers(object: KubeObject, before: KubeObject | undefined): FieldError[] {
+const plainFinalizers = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
+
+function checkFinalizers(resource: Resource, object: KubeObject, before: KubeObject | undefined): FieldError[] {
   const finalizers = object.metadata.finalizers ?? [];
   const errors = finalizers.flatMap((finalizer) => checkQualifiedName(finalizer, "metadata.finalizers"));
+  finalizers.forEach((finalizer, at) => {
+    if (resource.custom !== undefined || finalizer.includes("/") || plainFinalizers.has(finalizer)) return;
+    const rule = "name is neither a standard finalizer name nor is it fully qualified";
+    errors.push(fieldError.invalid(`metadata.finalizers[${at}]`, finalizer, rule));
+  });
   if (before?.metadata.deletionTimestamp === undefined) return errors;
   const added = finalizers.filter((finalizer) => before.metadata.finalizers?.includes(finalizer) !== true);
   if (added.length > 0) {
@@ -98,15 +124,17 @@ function checkFinalizers(object: KubeObject, before: KubeObject | undefined): Fi
 function checkOwners(object: KubeObject): FieldError[] {
   const owners = object.metadata.ownerReferences ?? [];
   const errors: FieldError[] = [];
-  owners.forEach((owner, at) => {
+  for (const owner of owners) {
     for (const key of ["apiVersion", "kind", "name", "uid"] as const) {
       if (isObject(owner) && (owner[key] ?? "") === "") {
-        errors.push(fieldError.invalid(`metadata.ownerReferences[${at}].${key}`, "", `${key} must not be empty`));
+        errors.push(fieldError.invalid(`metadata.ownerReferences.${key}`, "", "must not be empty"));
       }
     }
-  });
+  }
   if (owners.filter((owner) => owner.controller === true).length > 1) {
-    errors.push(fieldError.invalid("metadata.ownerReferences", "", "Only one reference can have Controller set to true"));
+    errors.push(
+      fieldError.invalid("metadata.ownerReferences", "", "Only one reference can have Controller set to true"),
+    );
   }
   return errors;
 }

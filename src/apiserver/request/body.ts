@@ -1,5 +1,6 @@
 // Reading a request's body: JSON, or YAML where the real server takes it.
 import { parse } from "yaml";
+
 import type { JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -29,7 +30,8 @@ export function parseBody(text: string, type: string): JsonValue {
   try {
     if (!yamlTypes.has(type) || text.trimStart().startsWith("{")) return JSON.parse(text) as JsonValue;
   } catch (cause) {
-    if (!yamlTypes.has(type)) throw badRequest(`couldn't get version/kind; json parse error: ${said(cause)}`, { cause });
+    if (!yamlTypes.has(type))
+      throw badRequest(`couldn't get version/kind; json parse error: ${said(cause)}`, { cause });
   }
   try {
     // Aliases are bounded so that a small text cannot unfold into a huge object.
@@ -54,7 +56,8 @@ export function parseObject(text: string, type: string, resource: Resource): Kub
 }
 
 export function asObject(value: JsonValue, resource: Resource): KubeObject {
-  if (!isObject(value)) throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): it is no object`);
+  if (!isObject(value))
+    throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): it is no object`);
   const wanted = apiVersion(resource);
   const kind = value["kind"] ?? resource.kind;
   const version = value["apiVersion"] ?? wanted;
@@ -67,7 +70,9 @@ export function asObject(value: JsonValue, resource: Resource): KubeObject {
     );
   }
   if (kind !== resource.kind) {
-    throw badRequest(`${String(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`);
+    throw badRequest(
+      `${String(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`,
+    );
   }
   const metadata = value["metadata"] ?? {};
   if (!isObject(metadata)) throw badRequest(`${resource.kind}: metadata is an object`);

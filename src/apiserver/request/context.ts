@@ -1,7 +1,7 @@
 // One request on one resource: what the path, the query and the headers say.
 import type { JsonValue } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
-import { badRequest } from "../status.ts";
+import { badRequest, fieldError, invalidOptions } from "../status.ts";
 import type { Place } from "../store/entry.ts";
 
 export interface User {
@@ -31,7 +31,8 @@ export function placeOf(context: Context, name = context.name): Place {
 export function isDryRun(context: Context, options?: JsonValue[]): boolean {
   const values = [...context.query.getAll("dryRun"), ...(options ?? [])];
   for (const value of values) {
-    if (value !== "All") throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
+    if (value !== "All")
+      throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
   }
   return values.length > 0;
 }
@@ -40,14 +41,17 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 export function fieldValidation(context: Context): FieldValidation {
   const value = context.query.get("fieldValidation") ?? "Warn";
-  if (value === "Ignore" || value === "Warn" || value === "Strict" || value === "") return value === "" ? "Warn" : value;
-  throw badRequest(`fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`);
+  if (value === "Ignore" || value === "Warn" || value === "Strict" || value === "")
+    return value === "" ? "Warn" : value;
+  throw badRequest(
+    `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
+  );
 }
 
 /** The field manager: named by the query, else the program that asks. 128 characters are the real server's limit. */
 export function managerName(context: Context): string {
   const given = context.query.get("fieldManager") ?? "";
-  if (given.length > 128) throw badRequest("fieldManager: Too long: may not be more than 128 bytes");
+  if (given.length > 128) throw invalidOptions("PatchOptions", fieldError.tooLong("fieldManager", 128));
   if (given !== "") return given;
   const agent = context.headers["user-agent"] ?? "";
   return agent.split("/")[0]!.slice(0, 128) || "unknown";

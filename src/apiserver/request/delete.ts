@@ -4,7 +4,7 @@ import type { JsonObject } from "../json.ts";
 import { dig, digList, digString } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
-import { badRequest, conflict, notFound } from "../status.ts";
+import { conflict, fieldError, forbidden, invalidOptions, notFound } from "../status.ts";
 import type { Entry, Place } from "../store/entry.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { isDryRun, placeOf } from "./context.ts";
@@ -15,6 +15,8 @@ import type { Writing } from "./write.ts";
 
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
+
+const keptNamespaces = new Set(["default", "kube-system", "kube-public"]);
 
 export interface DeleteOptions {
   readonly uid?: string;
@@ -33,13 +35,18 @@ export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): De
   const grace = dig(body, "gracePeriodSeconds") ?? query.get("gracePeriodSeconds") ?? undefined;
   const propagation = digString(body, "propagationPolicy") ?? query.get("propagationPolicy") ?? undefined;
   const orphan = dig(body, "orphanDependents") ?? query.get("orphanDependents") ?? undefined;
-  if (propagation !== undefined && propagation !== "Background" && propagation !== "Foreground" && propagation !== "Orphan") {
-    throw badRequest(
-      `propagationPolicy: Unsupported value: ${JSON.stringify(propagation)}: supported values: "Foreground", "Background", "Orphan"`,
-    );
+  if (
+    propagation !== undefined &&
+    propagation !== "Background" &&
+    propagation !== "Foreground" &&
+    propagation !== "Orphan"
+  ) {
+    const policies = ["Foreground", "Background", "Orphan", "nil"];
+    throw invalidOptions("DeleteOptions", fieldError.unsupported("propagationPolicy", propagation, policies));
   }
   if (propagation !== undefined && orphan !== undefined) {
-    throw badRequest("orphanDependents and deletionPropagation cannot be both set");
+    const rule = "orphanDependents and deletionPropagation cannot be both set";
+    throw invalidOptions("DeleteOptions", fieldError.invalid("propagationPolicy", propagation, rule));
   }
   const uid = digString(body, "preconditions", "uid");
   const resourceVersion = digString(body, "preconditions", "resourceVersion");
@@ -52,9 +59,17 @@ export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): De
   };
 }
 
-export async function remove(writing: Writing, context: Context, options: DeleteOptions, body: JsonObject): Promise<Deletion> {
+export async function remove(
+  writing: Writing,
+  context: Context,
+  options: DeleteOptions,
+  body: JsonObject,
+): Promise<Deletion> {
   const isDry = isDryRun(context, digList(body, "dryRun"));
   const place = placeOf(context);
+  if (place.resource === "/namespaces" && keptNamespaces.has(place.name)) {
+    throw forbidden(context.resource, place.name, "this namespace may not be deleted");
+  }
   const existing = writing.store.get(place);
   if (existing === undefined) throw notFound(context.resource, context.name);
   if (writing.admission.concerns(context, "DELETE")) {
@@ -66,7 +81,13 @@ export async function remove(writing: Writing, context: Context, options: Delete
 }
 
 /** The deletion itself, inside a write. Also used by the garbage collector. */
-export function removeNow(transaction: Transaction, place: Place, resource: Resource, options: DeleteOptions, nowMs: number): Deletion {
+export function removeNow(
+  transaction: Transaction,
+  place: Place,
+  resource: Resource,
+  options: DeleteOptions,
+  nowMs: number,
+): Deletion {
   const entry = transaction.get(place);
   if (entry === undefined) throw notFound(resource, place.name);
   checkPreconditions(resource, entry, options);
@@ -104,7 +125,8 @@ function marked(object: KubeObject, options: DeleteOptions, nowMs: number): Kube
   const standing = metadata.deletionTimestamp;
   // Grace is only ever shortened.
   if (standing === undefined || grace < (metadata.deletionGracePeriodSeconds ?? 0)) {
-    metadata.deletionTimestamp = standing === undefined || grace > 0 ? timestamp(nowMs + grace * 1000) : timestamp(nowMs);
+    metadata.deletionTimestamp =
+      standing === undefined || grace > 0 ? timestamp(nowMs + grace * 1000) : timestamp(nowMs);
     metadata.deletionGracePeriodSeconds = grace;
     if (standing === undefined && metadata.generation !== undefined) metadata.generation++;
   }

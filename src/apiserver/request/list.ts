@@ -14,6 +14,9 @@ export interface Page {
   readonly remaining?: number;
 }
 
+/** In a token: go on with whatever is there now. */
+const anyRevision = -1;
+
 interface Token {
   readonly revision: number;
   /** The key of the last object that was sent. */
@@ -23,7 +26,8 @@ interface Token {
 function readToken(text: string): Token {
   try {
     const value = JSON.parse(Buffer.from(text, "base64url").toString("utf8")) as { rv: unknown; start: unknown };
-    if (typeof value.rv === "number" && typeof value.start === "string") return { revision: value.rv, after: value.start };
+    if (typeof value.rv === "number" && typeof value.start === "string")
+      return { revision: value.rv, after: value.start };
   } catch (cause) {
     throw badRequest("invalid continue token: continue key is not valid: it was not made by this server", { cause });
   }
@@ -36,7 +40,8 @@ const writeToken = (token: Token) =>
 export function list(store: Store, context: Context): Page {
   const { query } = context;
   const limit = readLimit(query.get("limit"));
-  const token = query.get("continue") === null || query.get("continue") === "" ? undefined : readToken(query.get("continue")!);
+  const token =
+    query.get("continue") === null || query.get("continue") === "" ? undefined : readToken(query.get("continue")!);
   const asked = parseRevision(query.get("resourceVersion"));
   const match = query.get("resourceVersionMatch");
   checkMatch(match, asked, token !== undefined);
@@ -55,24 +60,40 @@ function readLimit(text: string | null): number {
   return Number(text);
 }
 
-function snapshotRevision(store: Store, token: Token | undefined, asked: number | undefined, match: string | null, limit: number): number {
+function snapshotRevision(
+  store: Store,
+  token: Token | undefined,
+  asked: number | undefined,
+  match: string | null,
+  limit: number,
+): number {
+  if (token?.revision === anyRevision) return store.revision;
   if (token !== undefined) {
     if (token.revision < store.history.compacted) {
-      throw expired(
-        "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.",
+      const error = expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
       );
+      error.continueToken = writeToken({ revision: anyRevision, after: token.after });
+      throw error;
     }
     refuseFuture(store, token.revision);
     return token.revision;
   }
   // With a limit and a revision but no word on how to match, the real server reads exactly that revision.
-  const exact = match === "Exact" || (asked !== undefined && asked > 0 && (match === null || match === "") && limit > 0);
+  const exact =
+    match === "Exact" || (asked !== undefined && asked > 0 && (match === null || match === "") && limit > 0);
   if (!exact) return store.revision;
   refuseCompacted(store, asked!);
   return asked!;
 }
 
-function page(store: Store, context: Context, from: Token, limit: number, past: Map<string, Entry | undefined> | undefined): Page {
+function page(
+  store: Store,
+  context: Context,
+  from: Token,
+  limit: number,
+  past: Map<string, Entry | undefined> | undefined,
+): Page {
   const filter = filterOf(context);
   const namespace = context.namespace === "" ? undefined : context.namespace;
   const entries: Entry[] = [];

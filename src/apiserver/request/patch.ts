@@ -7,7 +7,7 @@ import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import { applyStrategicPatch } from "../patch/strategic.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest, fieldError, invalid } from "../status.ts";
+import { ApiError, badRequest, conflict, fieldError, invalidOptions, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
@@ -26,7 +26,15 @@ function unsupported(types: string): ApiError {
   );
 }
 
-export async function patch(writing: Writing, context: Context, text: string, type: string): Promise<{ entry: Entry; created: boolean }> {
+export async function patch(
+  writing: Writing,
+  context: Context,
+  text: string,
+  type: string,
+): Promise<{ entry: Entry; created: boolean }> {
+  if (type !== applyType && context.query.has("force")) {
+    throw invalidOptions("PatchOptions", fieldError.forbidden("force", "may not be specified for non-apply patch"));
+  }
   if (type === applyType) return apply(writing, context, parseBody(text, type));
   const transform = transformOf(context, parseBody(text, type), type);
   return { entry: await update(writing, context, { transform }), created: false };
@@ -62,11 +70,13 @@ function transformOf(context: Context, body: JsonValue, type: string): (before: 
 async function apply(writing: Writing, context: Context, body: JsonValue): Promise<{ entry: Entry; created: boolean }> {
   const { resource, query } = context;
   const manager = query.get("fieldManager") ?? "";
-  const patchOptions = { group: "meta.k8s.io", kind: "PatchOptions", plural: "patchoptions" };
   if (manager === "") {
-    throw invalid(patchOptions, "", [fieldError.required("fieldManager", "is required for apply patch")]);
+    throw invalidOptions("PatchOptions", fieldError.required("fieldManager", "is required for apply patch"));
   }
-  const config = asObject(body, resource);
+  if (!isObject(body) || typeof body["apiVersion"] !== "string" || typeof body["kind"] !== "string") {
+    throw badRequest("an applied configuration says its apiVersion and kind");
+  }
+  const config = ownPart(context, asObject(body, resource));
   if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
   checkIdentity(context, config);
   // Unknown fields are judged here once; what was stored before is not this client's fault. Defaults are the server's, not the client's, to state.
@@ -79,6 +89,14 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
     nowMs: writing.clock.now(),
   });
   if (writing.store.get(placeOf(context)) === undefined) {
+    if (context.subresource !== "") throw notFound(resource, context.name);
+    if ((config.metadata.uid ?? "") !== "") {
+      throw conflict(
+        resource,
+        context.name,
+        `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
+      );
+    }
     const absent: KubeObject = { apiVersion: apiVersion(resource), kind: resource.kind, metadata: {} };
     const made = applyConfiguration(absent, config, resource.schema, by(), true);
     made.metadata.name = context.name;
@@ -87,6 +105,29 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
   const isForced = query.get("force") === "true";
   const transform = (before: KubeObject) => applyConfiguration(before, config, resource.schema, by(), isForced);
   return { entry: await update(writing, quiet, { transform, tracksItself: true }), created: false };
+}
+
+/** The status belongs to its subresource, the rest to the object, where a kind has the two apart. */
+function ownPart({ resource, subresource }: Context, config: KubeObject): KubeObject {
+  if (!resource.subresources.includes("status")) return config;
+  const { status, ...rest } = config;
+  if (subresource !== "status") return rest;
+  const { apiVersion: version, kind, metadata } = config;
+  const identity: KubeObject = {
+    apiVersion: version,
+    kind,
+    metadata: resource.custom === undefined ? metadata : identityOf(metadata),
+  };
+  return status === undefined ? identity : { ...identity, status };
+}
+
+function identityOf({ name, namespace, resourceVersion, uid }: KubeObject["metadata"]): KubeObject["metadata"] {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(uid === undefined ? {} : { uid }),
+  };
 }
 
 function checkIdentity(context: Context, config: KubeObject): void {

@@ -23,7 +23,11 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   if (group === undefined || version === undefined) return undefined;
   const base = { group, version };
   // /namespaces/NAME and its own subresources belong to the namespace; anything else below it is in the namespace.
-  if (isLegacy && rest[0] === "namespaces" && (rest.length <= 2 || (rest.length === 3 && /^(status|finalize)$/.test(rest[2]!)))) {
+  if (
+    isLegacy &&
+    rest[0] === "namespaces" &&
+    (rest.length <= 2 || (rest.length === 3 && /^(status|finalize)$/.test(rest[2]!)))
+  ) {
     return { ...base, namespace: "", plural: "namespaces", name: rest[1] ?? "", subresource: rest[2] ?? "" };
   }
   const isNamespaced = rest[0] === "namespaces" && rest.length >= 3;

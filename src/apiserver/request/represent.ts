@@ -1,5 +1,6 @@
 // How an answer is written: whole objects, tables, or metadata only, as the Accept header asks.
 import { stringify } from "yaml";
+
 import type { JsonObject } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
@@ -8,7 +9,7 @@ import type { Entry } from "../store/entry.ts";
 import { columnDefinitions, partialOf, rowOf } from "../table/table.ts";
 import type { IncludeObject } from "../table/table.ts";
 import type { ApiResponse } from "../transport.ts";
-import { fromStorage, textOf } from "./conversion.ts";
+import { fromStorage, itemText, textOf } from "./conversion.ts";
 import type { Page } from "./list.ts";
 
 export interface Form {
@@ -41,11 +42,20 @@ export function includeObject(query: URLSearchParams): IncludeObject {
   const value = query.get("includeObject") ?? "";
   if (value === "") return "Metadata";
   if (value === "None" || value === "Metadata" || value === "Object") return value;
-  throw badRequest(`includeObject: Unsupported value: ${JSON.stringify(value)}: supported values: "Metadata", "None", "Object"`);
+  throw badRequest(
+    `includeObject: Unsupported value: ${JSON.stringify(value)}: supported values: "Metadata", "None", "Object"`,
+  );
 }
 
 /** One object, in the form asked for, as text. */
-export function entryText(resource: Resource, entry: Entry, form: Form, include: IncludeObject, nowMs: number, withColumns = true): string {
+export function entryText(
+  resource: Resource,
+  entry: Entry,
+  form: Form,
+  include: IncludeObject,
+  nowMs: number,
+  withColumns = true,
+): string {
   if (form.as === "Object") return textOf(resource, entry);
   const object = fromStorage(resource, entry.object);
   if (form.as === "PartialObjectMetadata") return JSON.stringify(partialOf(object));
@@ -67,12 +77,20 @@ function listMeta(page: Page): JsonObject {
 }
 
 /** Pieces of a list, so that a long one does not need one long string. */
-export function* listText(resource: Resource, page: Page, form: Form, include: IncludeObject, nowMs: number): Generator<string> {
+export function* listText(
+  resource: Resource,
+  page: Page,
+  form: Form,
+  include: IncludeObject,
+  nowMs: number,
+): Generator<string> {
   const metadata = JSON.stringify(listMeta(page));
   if (form.as === "Table") {
     const columns = JSON.stringify(columnDefinitions(resource));
     yield `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":${metadata},"columnDefinitions":${columns},"rows":[`;
-    yield* joined(page.entries, (entry) => JSON.stringify(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)));
+    yield* joined(page.entries, (entry) =>
+      JSON.stringify(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)),
+    );
     return yield "]}";
   }
   const isPartial = form.as === "PartialObjectMetadata";
@@ -80,7 +98,7 @@ export function* listText(resource: Resource, page: Page, form: Form, include: I
   const version = isPartial ? "meta.k8s.io/v1" : apiVersion(resource);
   yield `{"kind":"${kind}","apiVersion":"${version}","metadata":${metadata},"items":[`;
   yield* joined(page.entries, (entry) =>
-    isPartial ? JSON.stringify(partialOf(fromStorage(resource, entry.object))) : textOf(resource, entry),
+    isPartial ? JSON.stringify(partialOf(fromStorage(resource, entry.object))) : itemText(resource, entry),
   );
   yield "]}";
 }
@@ -113,9 +131,18 @@ async function* bytes(pieces: Iterable<string>): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) if (piece !== "") yield Buffer.from(piece);
 }
 
-export function respond(status: number, pieces: Iterable<string>, form: Form, headers: Record<string, string> = {}): ApiResponse {
+export function respond(
+  status: number,
+  pieces: Iterable<string>,
+  form: Form,
+  headers: Record<string, string> = {},
+): ApiResponse {
   if (!form.isYaml) {
-    return { status, headers: { "content-type": "application/json", "cache-control": "no-cache, private", ...headers }, body: bytes(pieces) };
+    return {
+      status,
+      headers: { "content-type": "application/json", "cache-control": "no-cache, private", ...headers },
+      body: bytes(pieces),
+    };
   }
   const text = stringify(JSON.parse([...pieces].join("")));
   return { status, headers: { "content-type": "application/yaml", ...headers }, body: bytes([text]) };

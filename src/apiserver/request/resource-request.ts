@@ -28,7 +28,9 @@ export function answer(serving: Serving, context: Context, method: string, text:
   const body: Body = { text, type: mediaType(context.headers) };
   if (context.resource.deprecationWarning !== undefined) context.warnings.push(context.resource.deprecationWarning);
   if (context.subresource !== "") return answerSubresource(serving, context, method, body);
-  return context.name === "" ? answerCollection(serving, context, method, body) : answerObject(serving, context, method, body);
+  return context.name === ""
+    ? answerCollection(serving, context, method, body)
+    : answerObject(serving, context, method, body);
 }
 
 const isTrue = (value: string | null) => value === "true" || value === "1";
@@ -44,7 +46,8 @@ async function answerCollection(serving: Serving, context: Context, method: stri
       return written(serving, context, 201, await create(serving, named, given));
     }
     case "DELETE":
-      if (context.resource.storage === "/namespaces" || (context.resource.namespaced && context.namespace === "")) throw methodNotAllowed();
+      if (context.resource.storage === "/namespaces" || (context.resource.namespaced && context.namespace === ""))
+        throw methodNotAllowed();
       return deleteCollection(serving, context, body);
     default:
       throw methodNotAllowed();
@@ -58,6 +61,14 @@ async function answerObject(serving: Serving, context: Context, method: string, 
       return written(serving, context, 200, read(serving, context));
     case "PUT": {
       const given = parseObject(body.text, body.type, context.resource);
+      if (context.resource.createsOnUpdate === true && serving.store.get(placeOf(context)) === undefined) {
+        return written(
+          serving,
+          context,
+          201,
+          await create(serving, context, { ...given, metadata: { ...given.metadata, name: context.name } }),
+        );
+      }
       return written(serving, context, 200, await update(serving, context, { transform: () => given }));
     }
     case "PATCH": {
@@ -92,7 +103,12 @@ function answerList(serving: Serving, context: Context): ApiResponse {
   const form = negotiate(context.headers["accept"]);
   const include = includeObject(context.query);
   const page = list(serving.store, context);
-  return respond(200, listText(context.resource, page, form, include, serving.clock.now()), form, warningHeaders(context.warnings));
+  return respond(
+    200,
+    listText(context.resource, page, form, include, serving.clock.now()),
+    form,
+    warningHeaders(context.warnings),
+  );
 }
 
 function answerWatch(serving: Serving, context: Context): ApiResponse {
@@ -101,7 +117,11 @@ function answerWatch(serving: Serving, context: Context): ApiResponse {
   const stream = watch(serving, context, (entry, isFirst) =>
     entryText(context.resource, entry, form, include, serving.clock.now(), isFirst),
   );
-  const headers = { "content-type": "application/json", "cache-control": "no-cache, private", ...warningHeaders(context.warnings) };
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": "no-cache, private",
+    ...warningHeaders(context.warnings),
+  };
   return { status: 200, headers, body: stream.body() };
 }
 
@@ -130,20 +150,29 @@ async function deleteCollection(serving: Serving, context: Context, body: Body):
   const parsed = parseDeleteOptions(options, context.query);
   const filter = filterOf(context);
   const namespace = context.namespace === "" ? undefined : context.namespace;
-  const chosen = [...serving.store.collection(context.resource.storage).list(namespace, "")].filter((entry) => filter?.(entry) ?? true);
+  const chosen = [...serving.store.collection(context.resource.storage).list(namespace, "")].filter(
+    (entry) => filter?.(entry) ?? true,
+  );
   const removed = await Promise.all(
     chosen.map((entry) =>
-      remove(serving, { ...context, namespace: entry.namespace, name: entry.name }, parsed, options).catch((error: unknown) => {
-        // Somebody else was faster: it is gone, which is what was asked for.
-        if (error instanceof ApiError && error.code === 404) return undefined;
-        throw error;
-      }),
+      remove(serving, { ...context, namespace: entry.namespace, name: entry.name }, parsed, options).catch(
+        (error: unknown) => {
+          // Somebody else was faster: it is gone, which is what was asked for.
+          if (error instanceof ApiError && error.code === 404) return undefined;
+          throw error;
+        },
+      ),
     ),
   );
   const entries = removed.flatMap((deletion) => (deletion === undefined ? [] : [deletion.entry]));
   const form = negotiate(context.headers["accept"]);
   const page = { entries, revision: serving.store.revision };
-  return respond(200, listText(context.resource, page, form, includeObject(context.query), serving.clock.now()), form, warningHeaders(context.warnings));
+  return respond(
+    200,
+    listText(context.resource, page, form, includeObject(context.query), serving.clock.now()),
+    form,
+    warningHeaders(context.warnings),
+  );
 }
 
 async function answerSubresource(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
@@ -176,11 +205,24 @@ async function bind(serving: Serving, context: Context, binding: JsonObject): Pr
   const transform = (pod: KubeObject): KubeObject => {
     const bound = digString(pod, "spec", "nodeName") ?? "";
     if (bound !== "") {
-      throw conflict({ group: "", plural: "pods/binding", kind: "Binding" }, context.name, `pod ${context.name} is already assigned to node ${JSON.stringify(bound)}`);
+      throw conflict(
+        { group: "", plural: "pods/binding", kind: "Binding" },
+        context.name,
+        `pod ${context.name} is already assigned to node ${JSON.stringify(bound)}`,
+      );
     }
-    const annotations = { ...pod.metadata.annotations, ...(digObject(binding, "metadata", "annotations") as Record<string, string>) };
-    const scheduled = { type: "PodScheduled", status: "True", lastTransitionTime: new Date(serving.clock.now()).toISOString().replace(/\.\d+Z$/, "Z") };
-    const conditions = digList(pod, "status", "conditions").filter((condition) => !isObject(condition) || condition["type"] !== "PodScheduled");
+    const annotations = {
+      ...pod.metadata.annotations,
+      ...(digObject(binding, "metadata", "annotations") as Record<string, string>),
+    };
+    const scheduled = {
+      type: "PodScheduled",
+      status: "True",
+      lastTransitionTime: new Date(serving.clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
+    };
+    const conditions = digList(pod, "status", "conditions").filter(
+      (condition) => !isObject(condition) || condition["type"] !== "PodScheduled",
+    );
     return {
       ...pod,
       metadata: Object.keys(annotations).length === 0 ? pod.metadata : { ...pod.metadata, annotations },

@@ -11,7 +11,11 @@ export function review(kind: string, apiVersion: string, body: JsonObject, user:
     case "SelfSubjectReview":
       return { ...head, status: { userInfo } };
     case "TokenReview":
-      return { ...head, spec: digObject(body, "spec"), status: { authenticated: false, error: "tokens are not reviewed by this server" } };
+      return {
+        ...head,
+        spec: digObject(body, "spec"),
+        status: { authenticated: false, error: "tokens are not reviewed by this server" },
+      };
     case "SelfSubjectRulesReview":
       return {
         ...head,
@@ -23,6 +27,10 @@ export function review(kind: string, apiVersion: string, body: JsonObject, user:
         },
       };
     default:
-      return { ...head, spec: digObject(body, "spec"), status: { allowed: true, reason: "the holder of the token may do everything" } };
+      return {
+        ...head,
+        spec: digObject(body, "spec"),
+        status: { allowed: true, reason: "the holder of the token may do everything" },
+      };
   }
 }

@@ -1,11 +1,13 @@
 // resourceVersion and resourceVersionMatch of a read: what may be asked for, and what is refused.
-import { ApiError, badRequest, expired, fieldError, invalid } from "../status.ts";
+import { ApiError, badRequest, expired, fieldError, invalidOptions } from "../status.ts";
 import type { Store } from "../store/store.ts";
 
 export function parseRevision(text: string | null): number | undefined {
   if (text === null || text === "") return undefined;
   if (!/^\d{1,15}$/.test(text)) {
-    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: it is a number`);
+    throw badRequest(
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: it is a number`,
+    );
   }
   return Number(text);
 }
@@ -29,14 +31,16 @@ export function refuseCompacted(store: Store, revision: number): void {
 
 export function checkMatch(match: string | null, revision: number | undefined, isContinued: boolean): void {
   if (match === null || match === "") return;
-  const listOptions = { group: "meta.k8s.io", kind: "ListOptions", plural: "listoptions" };
   const refuse = (message: string) => {
-    throw invalid(listOptions, "", [fieldError.forbidden("resourceVersionMatch", message)]);
+    throw invalidOptions("ListOptions", fieldError.forbidden("resourceVersionMatch", message));
   };
   if (isContinued) refuse("resourceVersionMatch is forbidden when continue is provided");
   if (revision === undefined) refuse("resourceVersionMatch is forbidden unless resourceVersion is provided");
   if (match !== "Exact" && match !== "NotOlderThan") {
-    throw invalid(listOptions, "", [fieldError.unsupported("resourceVersionMatch", match, ["Exact", "NotOlderThan"])]);
+    throw invalidOptions(
+      "ListOptions",
+      fieldError.unsupported("resourceVersionMatch", match, ["Exact", "NotOlderThan"]),
+    );
   }
   if (match === "Exact" && revision === 0) {
     refuse('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');

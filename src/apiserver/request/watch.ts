@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import type { JsonObject } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest, expired, fieldError, invalid } from "../status.ts";
+import { badRequest, expired, fieldError, invalidOptions } from "../status.ts";
 import type { Change } from "../store/entry.ts";
 import { Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
@@ -31,7 +31,7 @@ export interface Watches {
 export function watch(watches: Watches, context: Context, render: Render): Stream {
   const { query } = context;
   const initial = query.get("sendInitialEvents");
-  if (initial === "true") checkInitial(query);
+  checkInitial(initial, query.get("resourceVersionMatch") ?? "");
   const since = parseRevision(query.get("resourceVersion"));
   const session = new Session(watches, context, render);
   if (since !== undefined && since > 0 && initial !== "true") {
@@ -47,16 +47,13 @@ export function watch(watches: Watches, context: Context, render: Render): Strea
   return session.stream;
 }
 
-function checkInitial(query: URLSearchParams): void {
-  const listOptions = { group: "meta.k8s.io", kind: "ListOptions", plural: "listoptions" };
-  if (query.get("resourceVersionMatch") !== "NotOlderThan") {
-    throw invalid(listOptions, "", [
-      fieldError.forbidden(
-        "resourceVersionMatch",
-        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-      ),
-    ]);
-  }
+function checkInitial(initial: string | null, match: string): void {
+  const rule =
+    initial === null
+      ? "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+      : "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+  const isRight = initial === null ? match === "" : match === "NotOlderThan";
+  if (!isRight) throw invalidOptions("ListOptions", fieldError.forbidden("resourceVersionMatch", rule));
 }
 
 class Session {
@@ -98,7 +95,7 @@ class Session {
   replay(revision: number): void {
     const { history } = this.#watches.store;
     if (revision < history.compacted) {
-      const error: ApiError = expired(compactedMessage(revision, history.compacted));
+      const error = expired(compactedMessage(revision, history.compacted));
       this.#send("ERROR", JSON.stringify(error.status()));
       this.stream.end();
       return;
@@ -128,7 +125,8 @@ class Session {
     const isMatch = change.type !== "DELETED" && this.#matches(entry);
     const wasMatch = previous !== undefined && this.#matches(previous);
     if (isMatch) this.#sendEntry(wasMatch ? "MODIFIED" : "ADDED", entry);
-    else if (wasMatch) this.#sendEntry("DELETED", change.type === "DELETED" ? entry : restamped(previous, change.revision));
+    else if (wasMatch)
+      this.#sendEntry("DELETED", change.type === "DELETED" ? entry : restamped(previous, change.revision));
   }
 
   #sendEntry(type: string, entry: Entry): void {
@@ -146,7 +144,6 @@ class Session {
       apiVersion: apiVersion(this.#resource),
       metadata: {
         resourceVersion: String(this.#watches.store.revision),
-        creationTimestamp: null,
         ...(annotations === undefined ? {} : { annotations }),
       },
     };
@@ -178,6 +175,7 @@ function restamped(previous: Entry, revision: number): Entry {
 
 function readTimeout(text: string | null): number {
   if (text === null || text === "" || text === "0") return defaultTimeoutMs;
-  if (!/^\d{1,9}$/.test(text)) throw badRequest(`timeoutSeconds: Invalid value: ${JSON.stringify(text)}: it is a number`);
+  if (!/^\d{1,9}$/.test(text))
+    throw badRequest(`timeoutSeconds: Invalid value: ${JSON.stringify(text)}: it is a number`);
   return Number(text) * 1000;
 }

@@ -7,11 +7,11 @@ import { trackUpdate } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
 import type { Clock } from "../clock.ts";
 import { timestamp } from "../clock.ts";
-import { clone, digList, equal } from "../json.ts";
+import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
-import { crdStorage } from "../registry/crd.ts";
 import { establish } from "../registry/crd-strategy.ts";
+import { crdStorage } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { strategyOf } from "../registry/strategy.ts";
@@ -60,7 +60,7 @@ export async function create(writing: Writing, context: Context, given: KubeObje
   let object = prepareCreate(writing, context, given);
   if (isGenerated) object.metadata.name = generateName(given.metadata.generateName!, writing.random);
   if (writing.admission.concerns(context, "CREATE")) {
-    refuseNamespace(writing, context, (place) => writing.store.get(place));
+    refuseNamespace(context, (place) => writing.store.get(place));
     object = await writing.admission.mutate(context, "CREATE", object, undefined, isDry);
     normalise(resource, object, "Ignore", []);
     check(resource, object, undefined, "");
@@ -71,9 +71,12 @@ export async function create(writing: Writing, context: Context, given: KubeObje
   if (resource.storage === crdStorage) establishCrd(writing, object);
   if (track) trackUpdate(undefined, object, resource.schema, managerOf(writing, context));
   return perform(writing, isDry, (transaction) => {
-    refuseNamespace(writing, context, (place) => transaction.get(place));
-    for (let attempt = 1; transaction.get(placeOf(context, object.metadata.name)) !== undefined; attempt++) {
-      if (!isGenerated || attempt >= generatedNamesMax) throw alreadyExists(resource, object.metadata.name!);
+    refuseNamespace(context, (place) => transaction.get(place));
+    for (let attempt = 1; ; attempt++) {
+      const taken = transaction.get(placeOf(context, object.metadata.name));
+      if (taken === undefined) break;
+      const isLeaving = taken.object.metadata.deletionTimestamp !== undefined;
+      if (!isGenerated || attempt >= generatedNamesMax) throw alreadyExists(resource, object.metadata.name!, isLeaving);
       object.metadata.name = generateName(given.metadata.generateName!, writing.random);
     }
     return transaction.put(placeOf(context, object.metadata.name), toStorage(resource, object));
@@ -81,10 +84,9 @@ export async function create(writing: Writing, context: Context, given: KubeObje
 }
 
 function establishCrd(writing: Writing, crd: KubeObject): void {
-  const group = String(digList([crd["spec"] ?? {}])[0] ?? "");
-  const spec = crd["spec"] as { group: string; names: Record<string, string | string[]> };
-  const names = new Set([spec.names["plural"], spec.names["singular"], spec.names["kind"], spec.names["listKind"]].flat());
-  const clash = writing.registry.nameTaken(crd.metadata.name!, spec.group ?? group, names as Set<string>);
+  const named = digObject(crd, "spec", "names");
+  const names = ["plural", "singular", "kind", "listKind"].flatMap((key) => digString(named, key) ?? []);
+  const clash = writing.registry.nameTaken(crd.metadata.name!, digString(crd, "spec", "group") ?? "", new Set(names));
   establish(crd, clash, writing.clock.now());
 }
 
@@ -111,20 +113,30 @@ function prepareCreate(writing: Writing, context: Context, given: KubeObject): K
   };
   if (context.namespace === "") delete object.metadata.namespace;
   if (!resource.generation) delete object.metadata.generation;
-  for (const key of ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) delete object.metadata[key];
+  for (const key of ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"])
+    delete object.metadata[key];
   return object;
 }
 
-function refuseNamespace(_writing: Writing, context: Context, get: (place: Place) => Entry | undefined): void {
+function refuseNamespace(context: Context, get: (place: Place) => Entry | undefined): void {
   const { resource, namespace, name } = context;
   if (!resource.namespaced) return;
   const subject = { group: "", plural: "namespaces", kind: "Namespace" };
   const found = get({ resource: "/namespaces", namespace: "", name: namespace });
   if (found === undefined) throw notFound(subject, namespace);
   if (found.object.metadata.deletionTimestamp === undefined) return;
-  throw forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`, [
-    { reason: "NamespaceTerminating", message: `namespace ${namespace} is being terminated`, field: "metadata.namespace" },
-  ]);
+  throw forbidden(
+    resource,
+    name,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  );
 }
 
 export interface Change {
@@ -132,8 +144,6 @@ export interface Change {
   transform(before: KubeObject): KubeObject;
   /** Apply computes managed fields itself. */
   readonly tracksItself?: true;
-  /** Fields that a PUT or patch brings and the schema does not know are warned of; those stored long ago are not. */
-  readonly operation?: "UPDATE";
 }
 
 /** Resolves with the stored object; with the last state where the update was the end of a deletion. */
@@ -201,11 +211,18 @@ function prepareUpdate(writing: Writing, context: Context, existing: Entry, chan
   const given = metadata.resourceVersion ?? "";
   if (given !== "" && given !== "0" && given !== String(existing.revision)) throw conflict(resource, context.name);
   if (given === "" && !resource.unconditionalUpdate && context.subresource === "") {
-    throw invalid(resource, context.name, [fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update")]);
+    throw invalid(resource, context.name, [
+      fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
+    ]);
   }
   if ((metadata.uid ?? "") !== "" && metadata.uid !== before.metadata.uid) {
     const rule = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${before.metadata.uid}`;
     throw conflict(resource, context.name, rule);
+  }
+  if (metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
+    throw invalid(resource, context.name, [
+      fieldError.invalid("metadata.deletionTimestamp", metadata.deletionTimestamp, "field is immutable"),
+    ]);
   }
   normalise(resource, after, fieldValidation(context), context.warnings);
   const settled = settle(context, after, before);
@@ -233,13 +250,23 @@ function settle(context: Context, after: KubeObject, before: KubeObject): KubeOb
   // The contents of a namespace decide about its finalizer, through /finalize only.
   if (resource.storage === "/namespaces" && subresource !== "finalize") result["spec"] = before["spec"];
   result.metadata = restoreMetadata(result.metadata, before.metadata);
-  if (resource.generation && subresource === "" && specChanged(result, before)) {
+  if (resource.generation && subresource === "" && specChanged(context, result, before)) {
     result.metadata.generation = (before.metadata.generation ?? 0) + 1;
   }
   return result;
 }
 
-const serverKept = ["name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generateName"] as const;
+const serverKept = [
+  "name",
+  "namespace",
+  "uid",
+  "creationTimestamp",
+  "generation",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "resourceVersion",
+  "generateName",
+] as const;
 
 function restoreMetadata(after: KubeObject["metadata"], before: KubeObject["metadata"]): KubeObject["metadata"] {
   const result: KubeObject["metadata"] = { ...after };
@@ -251,8 +278,9 @@ function restoreMetadata(after: KubeObject["metadata"], before: KubeObject["meta
   return result;
 }
 
-function specChanged(after: KubeObject, before: KubeObject): boolean {
-  const hidden = { metadata: null, status: null, apiVersion: null, kind: null };
+function specChanged({ resource }: Context, after: KubeObject, before: KubeObject): boolean {
+  const isApart = resource.custom === undefined || resource.subresources.includes("status");
+  const hidden = { metadata: null, apiVersion: null, kind: null, ...(isApart ? { status: null } : {}) };
   return !equal({ ...after, ...hidden }, { ...before, ...hidden });
 }
 
@@ -270,10 +298,7 @@ function store(
   // What changes nothing is not written: no revision, no event.
   if (equal(after, before)) return existing;
   const stored = toStorage(resource, after);
-  if (isFinished(stored)) {
-    transaction.put(place, stored);
-    return transaction.delete(place);
-  }
+  if (isFinished(stored)) return transaction.delete(place);
   return transaction.put(place, stored);
 }
 
@@ -282,5 +307,7 @@ export function isFinished(object: KubeObject): boolean {
   const { metadata } = object;
   if (metadata.deletionTimestamp === undefined || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
   if ((metadata.finalizers ?? []).length > 0) return false;
-  return object.kind !== "Namespace" || object.apiVersion !== "v1" || digList(object, "spec", "finalizers").length === 0;
+  return (
+    object.kind !== "Namespace" || object.apiVersion !== "v1" || digList(object, "spec", "finalizers").length === 0
+  );
 }

@@ -2,6 +2,7 @@
 // builtin.json is generated: test/apiserver/schemas.test.ts compares it with what a real API server publishes, and rewrites it when asked.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+
 import type { JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import type { Schema } from "./schema.ts";

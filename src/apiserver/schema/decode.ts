@@ -52,6 +52,12 @@ function decodeList(value: JsonValue, schema: Schema, path: string, dropped: str
   return value;
 }
 
+/** Empty lists and maps are not written by the real server; empty structs are, since they may mean something (`emptyDir: {}`). */
+function isEmpty(value: JsonValue, schema: Schema): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return isObject(value) && typeof schema.additionalProperties === "object" && Object.keys(value).length === 0;
+}
+
 function decodeObject(value: JsonObject, schema: Schema, path: string, dropped: string[]): JsonObject {
   // An object of which nothing is said holds anything: an embedded object, field sets.
   if (schema.properties === undefined && schema.additionalProperties === undefined) return value;
@@ -61,7 +67,11 @@ function decodeObject(value: JsonObject, schema: Schema, path: string, dropped: 
     if (child === undefined) {
       delete value[key];
       dropped.push(below);
-    } else if (item === null || item === undefined) {
+    } else if (
+      item === null ||
+      item === undefined ||
+      (isEmpty(item, child) && schema.required?.includes(key) !== true)
+    ) {
       delete value[key];
     } else {
       value[key] = decode(item, child, below, dropped);

@@ -14,7 +14,9 @@ export function validateList(value: JsonValue[], schema: Schema, path: string, v
     errors.push(fieldError.tooMany(path, value.length, schema.maxItems));
   }
   if (schema.minItems !== undefined && value.length < schema.minItems) {
-    errors.push(fieldError.invalid(path, value.length, `${path} in body should have at least ${schema.minItems} items`));
+    errors.push(
+      fieldError.invalid(path, value.length, `${path} in body should have at least ${schema.minItems} items`),
+    );
   }
   const { items } = schema;
   if (items !== undefined) value.forEach((item, at) => errors.push(...validate(item, items, `${path}[${at}]`)));

@@ -1,13 +1,14 @@
 // Checks a value against a structural schema and words each fault as the real server does.
 // Not checked: x-kubernetes-validations (CEL) and formats beyond date-time, ipv4, ipv6 and byte.
 import { isIP } from "node:net";
+
 import type { JsonObject, JsonValue } from "../json.ts";
 import { canonical, equal, isObject } from "../json.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
-import { validateList } from "./validate-list.ts";
 import { childOf, isIntOrString } from "./schema.ts";
 import type { Schema } from "./schema.ts";
+import { validateList } from "./validate-list.ts";
 
 export function validate(value: JsonValue, schema: Schema, path: string): FieldError[] {
   if (value === null && schema.nullable === true) return [];
@@ -60,7 +61,8 @@ function patternOf(source: string): RegExp | undefined {
 }
 
 const formats: Readonly<Record<string, (value: string) => boolean>> = {
-  "date-time": (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) && !Number.isNaN(Date.parse(value)),
+  "date-time": (value) =>
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) && !Number.isNaN(Date.parse(value)),
   ipv4: (value) => isIP(value) === 4,
   ipv6: (value) => isIP(value) === 6,
   byte: (value) => /^[A-Za-z0-9+/]*={0,2}$/.test(value),
@@ -111,7 +113,9 @@ function validateObject(value: JsonObject, schema: Schema, path: string): FieldE
     errors.push(fieldError.invalid(path, count, `must have at most ${schema.maxProperties} items`));
   }
   if (schema.minProperties !== undefined && count < schema.minProperties) {
-    errors.push(fieldError.invalid(path, count, `${path} in body should have at least ${schema.minProperties} properties`));
+    errors.push(
+      fieldError.invalid(path, count, `${path} in body should have at least ${schema.minProperties} properties`),
+    );
   }
   for (const [key, item] of Object.entries(value)) {
     const child = childOf(schema, key);
@@ -132,10 +136,14 @@ function validateLogic(value: JsonValue, schema: Schema, path: string): FieldErr
   const passes = (branch: Schema) => validate(value, branch, path).length === 0;
   for (const branch of schema.allOf ?? []) errors.push(...validate(value, branch, path));
   if (schema.anyOf !== undefined && !isIntOrString(schema) && !schema.anyOf.some(passes)) {
-    errors.push(fieldError.invalid(path, canonical(value), `${path} in body must validate at least one schema (anyOf)`));
+    errors.push(
+      fieldError.invalid(path, canonical(value), `${path} in body must validate at least one schema (anyOf)`),
+    );
   }
   if (schema.oneOf !== undefined && schema.oneOf.filter(passes).length !== 1) {
-    errors.push(fieldError.invalid(path, canonical(value), `${path} in body must validate one and only one schema (oneOf)`));
+    errors.push(
+      fieldError.invalid(path, canonical(value), `${path} in body must validate one and only one schema (oneOf)`),
+    );
   }
   if (schema.not !== undefined && passes(schema.not)) {
     errors.push(fieldError.invalid(path, canonical(value), `${path} in body must not validate the schema (not)`));

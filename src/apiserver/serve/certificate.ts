@@ -1,6 +1,7 @@
 // A self-signed certificate for the addresses the server listens on (RFC 5280, ECDSA P-256), so that clients verify whom they speak to.
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIP, isIPv4 } from "node:net";
+
 import { bits, boolean, der, identifier, integer, octets, sequence, set, time, utf8 } from "./der.ts";
 
 export interface Certificate {

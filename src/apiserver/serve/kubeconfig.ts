@@ -1,5 +1,6 @@
 // The file by which kubectl and every other client find and trust this server.
 import { chmodSync, renameSync, writeFileSync } from "node:fs";
+
 import { stringify } from "yaml";
 
 export interface Access {

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { isIPv6 } from "node:net";
+
 import { administrator } from "../api.ts";
 import type { Api } from "../api.ts";
 import { bodyBytesMax } from "../request/body.ts";
@@ -44,9 +45,12 @@ export async function serve(api: Api, options: ServeOptions = {}): Promise<Serve
   const hosts = [...new Set(["127.0.0.1", "::1", "localhost", host])];
   const made = api.remember(`certificate ${hosts.join(" ")}`, () => JSON.stringify(selfSigned(hosts, Date.now())));
   const { certificate, key } = JSON.parse(made) as Certificate;
-  const server = createServer({ cert: certificate, key, keepAliveTimeout: 120_000, noDelay: true }, (incoming, outgoing) => {
-    void exchange(api, token, incoming, outgoing);
-  });
+  const server = createServer(
+    { cert: certificate, key, keepAliveTimeout: 120_000, noDelay: true },
+    (incoming, outgoing) => {
+      void exchange(api, token, incoming, outgoing);
+    },
+  );
   server.maxConnections = connectionsMax;
   server.listen(options.port ?? 0, host);
   await once(server, "listening");
@@ -88,7 +92,9 @@ async function respond(api: Api, token: string, incoming: IncomingMessage, signa
   }
   const body = await readBody(incoming);
   if (body === undefined) {
-    return respondError(new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`));
+    return respondError(
+      new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`),
+    );
   }
   const headers = incoming.headers as Record<string, string>;
   const request = { method: incoming.method ?? "GET", path, headers, signal };

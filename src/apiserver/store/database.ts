@@ -2,6 +2,7 @@
 import { chmodSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { StatementSync } from "node:sqlite";
+
 import { Entry } from "./entry.ts";
 import type { Place } from "./entry.ts";
 
@@ -46,7 +47,9 @@ export class Database {
     const found = this.meta("layout");
     if (found !== undefined && found !== layout) {
       this.#db.close();
-      throw new Error(`${path} has layout ${found}; this version reads layout ${layout}. Use the version that wrote it.`);
+      throw new Error(
+        `${path} has layout ${found}; this version reads layout ${layout}. Use the version that wrote it.`,
+      );
     }
     if (found === undefined) this.#meta.run("layout", layout);
   }
@@ -66,7 +69,11 @@ export class Database {
 
   *entries(): Generator<Entry> {
     for (const row of this.#db.prepare("SELECT * FROM objects").iterate()) {
-      const place = { resource: String(row["resource"]), namespace: String(row["namespace"]), name: String(row["name"]) };
+      const place = {
+        resource: String(row["resource"]),
+        namespace: String(row["namespace"]),
+        name: String(row["name"]),
+      };
       yield new Entry(place, Number(row["revision"]), String(row["body"]));
     }
   }

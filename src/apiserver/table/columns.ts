@@ -45,8 +45,14 @@ const ageColumn: TableColumn = {
 
 const size = (value: JsonValue | undefined) => (isObject(value) ? Object.keys(value).length : 0);
 const number = (value: JsonValue | undefined) => (typeof value === "number" ? value : 0);
-const at = (...path: string[]) => (object: KubeObject) => digString(object, ...path);
-const amount = (...path: string[]) => (object: KubeObject) => number(dig(object, ...path));
+const at =
+  (...path: string[]) =>
+  (object: KubeObject) =>
+    digString(object, ...path);
+const amount =
+  (...path: string[]) =>
+  (object: KubeObject) =>
+    number(dig(object, ...path));
 
 function nodeStatus(node: KubeObject): string {
   const ready = digList(node, "status", "conditions").find((condition) => dig(condition, "type") === "Ready");
@@ -61,7 +67,9 @@ function nodeRoles(node: KubeObject): string {
 }
 
 function servicePorts(service: KubeObject): string {
-  const ports = digList(service, "spec", "ports").map((port) => `${String(dig(port, "port"))}/${digString(port, "protocol") ?? "TCP"}`);
+  const ports = digList(service, "spec", "ports").map(
+    (port) => `${String(dig(port, "port"))}/${digString(port, "protocol") ?? "TCP"}`,
+  );
   return ports.join(",") || "<none>";
 }
 
@@ -77,7 +85,12 @@ const replicas = (status: string) => (object: KubeObject) =>
 const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   "/pods": podColumns,
   "/namespaces": [text("Status", at("status", "phase"))],
-  "/nodes": [text("Status", nodeStatus), text("Roles", nodeRoles), ageColumn, text("Version", (node) => digString(node, "status", "nodeInfo", "kubeletVersion") ?? "")],
+  "/nodes": [
+    text("Status", nodeStatus),
+    text("Roles", nodeRoles),
+    ageColumn,
+    text("Version", (node) => digString(node, "status", "nodeInfo", "kubeletVersion") ?? ""),
+  ],
   "/configmaps": [count("Data", (object) => size(object["data"]) + size(object["binaryData"]))],
   "/secrets": [text("Type", at("type")), count("Data", (object) => size(object["data"]))],
   "/serviceaccounts": [count("Secrets", (object) => digList(object, "secrets").length)],
@@ -88,7 +101,15 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
     text("Port(s)", servicePorts),
   ],
   "/events": [
-    { name: "Last Seen", type: "string", cell: (event, nowMs) => ageOf(digString(event, "lastTimestamp") ?? digString(event, "eventTime") ?? event.metadata.creationTimestamp, nowMs) },
+    {
+      name: "Last Seen",
+      type: "string",
+      cell: (event, nowMs) =>
+        ageOf(
+          digString(event, "lastTimestamp") ?? digString(event, "eventTime") ?? event.metadata.creationTimestamp,
+          nowMs,
+        ),
+    },
     text("Type", at("type")),
     text("Reason", at("reason")),
     text("Object", eventObject),
@@ -109,10 +130,18 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   "apps/statefulsets": [text("Ready", replicas("readyReplicas"))],
   "coordination.k8s.io/leases": [text("Holder", (lease) => digString(lease, "spec", "holderIdentity") ?? "")],
   "apiextensions.k8s.io/customresourcedefinitions": [text("Created At", (crd) => crd.metadata.creationTimestamp ?? "")],
-  "admissionregistration.k8s.io/mutatingwebhookconfigurations": [count("Webhooks", (object) => digList(object, "webhooks").length)],
-  "admissionregistration.k8s.io/validatingwebhookconfigurations": [count("Webhooks", (object) => digList(object, "webhooks").length)],
-  "rbac.authorization.k8s.io/rolebindings": [text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`)],
-  "rbac.authorization.k8s.io/clusterrolebindings": [text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`)],
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": [
+    count("Webhooks", (object) => digList(object, "webhooks").length),
+  ],
+  "admissionregistration.k8s.io/validatingwebhookconfigurations": [
+    count("Webhooks", (object) => digList(object, "webhooks").length),
+  ],
+  "rbac.authorization.k8s.io/rolebindings": [
+    text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`),
+  ],
+  "rbac.authorization.k8s.io/clusterrolebindings": [
+    text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`),
+  ],
 };
 
 /** Events and CRDs show other times than their age. */
@@ -121,7 +150,8 @@ const ageless = new Set(["/events", "apiextensions.k8s.io/customresourcedefiniti
 export function columnsOf(resource: Resource): readonly TableColumn[] {
   if (resource.custom !== undefined) return [nameColumn, ...resource.custom.columns.map(customColumn)];
   const own = columns[resource.storage] ?? [];
-  const withAge = own.some((column) => column.name === "Age") || ageless.has(resource.storage) ? own : [...own, ageColumn];
+  const withAge =
+    own.some((column) => column.name === "Age") || ageless.has(resource.storage) ? own : [...own, ageColumn];
   return resource.storage === "/events" ? withAge : [nameColumn, ...withAge];
 }
 

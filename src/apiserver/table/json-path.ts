@@ -4,7 +4,8 @@ import { dig, isObject } from "../json.ts";
 
 type Step = (values: JsonValue[]) => JsonValue[];
 
-const token = /^(?:\.?\[\s*\?\(\s*@((?:\.[\w-]+)+)\s*==\s*["']([^"']*)["']\s*\)\s*\]|\.?\[\s*['"]([^'"]+)['"]\s*\]|\.?\[\s*(\*|-?\d+)\s*\]|\.((?:\\\.|[^.[\]])+))/;
+const token =
+  /^(?:\.?\[\s*\?\(\s*@((?:\.[\w-]+)+)\s*==\s*["']([^"']*)["']\s*\)\s*\]|\.?\[\s*['"]([^'"]+)['"]\s*\]|\.?\[\s*(\*|-?\d+)\s*\]|\.((?:\\\.|[^.[\]])+))/;
 
 /** Undefined where the path is not of the supported form. */
 export function parsePath(text: string): ((value: JsonValue) => JsonValue[]) | undefined {

@@ -14,7 +14,8 @@ function restarts(pod: KubeObject): number {
 function state(pod: KubeObject): string {
   if (pod.metadata.deletionTimestamp !== undefined) return "Terminating";
   for (const status of statuses(pod)) {
-    const reason = digString(status, "state", "waiting", "reason") ?? digString(status, "state", "terminated", "reason");
+    const reason =
+      digString(status, "state", "waiting", "reason") ?? digString(status, "state", "terminated", "reason");
     if (reason !== undefined) return reason;
   }
   return digString(pod, "status", "reason") ?? digString(pod, "status", "phase") ?? "Unknown";
