@@ -1,0 +1,220 @@
+// Admission: asks the configured webhooks, mutating ones first, one after the other by name; validating ones at the same time.
+// Not done: matchPolicy (rules match the version that was asked for), reinvocation, matchConditions, and services as targets, since no
+// cluster network is here: such a webhook fails as if it could not be reached.
+import type { JsonObject, JsonValue } from "../json.ts";
+import { clone, dig, digList, digString, isObject } from "../json.ts";
+import { newUid } from "../names.ts";
+import type { KubeObject } from "../object.ts";
+import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
+import type { Context } from "../request/context.ts";
+import { isDryRun } from "../request/context.ts";
+import { ApiError, badRequest } from "../status.ts";
+import type { Reason } from "../status.ts";
+import type { Store } from "../store/store.ts";
+import type { CallWebhook } from "./call.ts";
+import { coversRequest, selects, webhooksOf } from "./webhook.ts";
+import type { Operation, Webhook } from "./webhook.ts";
+
+const group = "admissionregistration.k8s.io";
+const storages = {
+  mutating: `${group}/mutatingwebhookconfigurations`,
+  validating: `${group}/validatingwebhookconfigurations`,
+};
+
+interface Review {
+  readonly context: Context;
+  readonly operation: Operation;
+  readonly object: KubeObject | undefined;
+  readonly before: KubeObject | undefined;
+  readonly isDry: boolean;
+}
+
+export class Admission {
+  readonly #store: Store;
+  readonly #call: CallWebhook;
+  readonly #random: (size: number) => Uint8Array;
+  #mutating: Webhook[] = [];
+  #validating: Webhook[] = [];
+
+  constructor(store: Store, call: CallWebhook, random: (size: number) => Uint8Array) {
+    this.#store = store;
+    this.#call = call;
+    this.#random = random;
+    this.#load();
+    store.subscribe((changes) => {
+      if (changes.some(({ entry }) => entry.resource === storages.mutating || entry.resource === storages.validating))
+        this.#load();
+    });
+  }
+
+  #load(): void {
+    const read = (storage: string) =>
+      [...this.#store.collection(storage).list(undefined, "")].flatMap((entry) => webhooksOf(entry.object));
+    this.#mutating = read(storages.mutating);
+    this.#validating = read(storages.validating);
+  }
+
+  /** Whether any webhook may want to see the request; without one, writes take the short way. */
+  concerns(context: Context, operation: Operation): boolean {
+    // No webhook stands between an operator and the configuration of webhooks.
+    if (context.resource.group === group) return false;
+    return [...this.#mutating, ...this.#validating].some((webhook) => coversRequest(webhook, context, operation));
+  }
+
+  async mutate(
+    context: Context,
+    operation: Operation,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    isDry: boolean,
+  ): Promise<KubeObject> {
+    let current = object;
+    for (const webhook of this.#mutating) {
+      const review: Review = { context, operation, object: current, before, isDry };
+      if (!this.#applies(webhook, review)) continue;
+      const response = await this.#ask(webhook, review);
+      if (response !== undefined) current = patched(webhook, current, response);
+    }
+    return current === object ? clone(object) : current;
+  }
+
+  async validate(
+    context: Context,
+    operation: Operation,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    isDry: boolean,
+  ): Promise<void> {
+    await this.#validateAll({ context, operation, object, before, isDry });
+  }
+
+  async validateDelete(context: Context, before: KubeObject, isDry: boolean): Promise<void> {
+    const review: Review = {
+      context,
+      operation: "DELETE",
+      object: undefined,
+      before,
+      isDry: isDry || isDryRun(context),
+    };
+    for (const webhook of this.#mutating) if (this.#applies(webhook, review)) await this.#ask(webhook, review);
+    await this.#validateAll(review);
+  }
+
+  async #validateAll(review: Review): Promise<void> {
+    const asked = this.#validating.filter((webhook) => this.#applies(webhook, review));
+    const results = await Promise.allSettled(asked.map((webhook) => this.#ask(webhook, review)));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+
+  #applies(webhook: Webhook, { context, operation, object, before }: Review): boolean {
+    if (!coversRequest(webhook, context, operation)) return false;
+    const labels = [object?.metadata.labels, before?.metadata.labels];
+    const seen = [object, before].flatMap((one, at) => (one === undefined ? [] : [labels[at]]));
+    if (!seen.some((each) => selects(webhook.objectSelector, each))) return false;
+    return (
+      selects(webhook.namespaceSelector, this.#namespaceLabels(context, object ?? before)) || !hasNamespace(context)
+    );
+  }
+
+  #namespaceLabels(context: Context, object: KubeObject | undefined): Record<string, string> | undefined {
+    if (context.resource.storage === "/namespaces") return object?.metadata.labels;
+    const entry = this.#store.get({ resource: "/namespaces", namespace: "", name: context.namespace });
+    return entry?.object.metadata.labels;
+  }
+
+  /** The response; undefined when the webhook failed and may be ignored. Throws a refusal. */
+  async #ask(webhook: Webhook, review: Review): Promise<JsonObject | undefined> {
+    if (review.isDry && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
+      throw badRequest(`admission webhook ${JSON.stringify(webhook.name)} does not support dry run`);
+    }
+    const uid = newUid(this.#random);
+    let response: JsonObject;
+    try {
+      if (webhook.url === undefined)
+        throw new Error("service references are not supported by this server: use clientConfig.url");
+      const body = JSON.stringify(requestOf(review, uid));
+      const reply = await this.#call({
+        url: webhook.url,
+        caBundle: webhook.caBundle,
+        timeoutMs: webhook.timeoutMs,
+        body,
+      });
+      response = responseOf(reply, uid);
+    } catch (cause) {
+      if (webhook.isIgnoredOnFailure) return undefined;
+      const said = cause instanceof Error ? cause.message : String(cause);
+      const message = `Internal error occurred: failed calling webhook ${JSON.stringify(webhook.name)}: failed to call webhook: ${said}`;
+      throw new ApiError(500, "InternalError", message, { causes: [{ message: said }] }, { cause });
+    }
+    review.context.warnings.push(...digList(response, "warnings").filter((warning) => typeof warning === "string"));
+    if (response["allowed"] !== true) throw denied(webhook, response);
+    return response;
+  }
+}
+
+function hasNamespace(context: Context): boolean {
+  return context.resource.namespaced || context.resource.storage === "/namespaces";
+}
+
+function requestOf({ context, operation, object, before, isDry }: Review, uid: string): JsonObject {
+  const { resource } = context;
+  const kind = { group: resource.group, version: resource.version, kind: resource.kind };
+  const named = { group: resource.group, version: resource.version, resource: resource.plural };
+  const subject = object ?? before;
+  return {
+    kind: "AdmissionReview",
+    apiVersion: "admission.k8s.io/v1",
+    request: {
+      uid,
+      kind,
+      resource: named,
+      requestKind: kind,
+      requestResource: named,
+      ...(context.subresource === ""
+        ? {}
+        : { subResource: context.subresource, requestSubResource: context.subresource }),
+      name: subject?.metadata.name ?? context.name,
+      ...(context.namespace === "" ? {} : { namespace: context.namespace }),
+      operation,
+      userInfo: { username: context.user.username, groups: [...context.user.groups] },
+      object: object ?? null,
+      oldObject: before ?? null,
+      dryRun: isDry,
+      options: {
+        kind: `${operation.charAt(0)}${operation.slice(1).toLowerCase()}Options`,
+        apiVersion: "meta.k8s.io/v1",
+      },
+    },
+  };
+}
+
+function responseOf(reply: JsonObject, uid: string): JsonObject {
+  const response = reply["response"];
+  if (reply["kind"] !== "AdmissionReview" || !isObject(response))
+    throw new Error("the reply is no AdmissionReview with a response");
+  if (response["uid"] !== uid)
+    throw new Error(`the reply is to another request: expected response.uid=${JSON.stringify(uid)}`);
+  return response;
+}
+
+function denied(webhook: Webhook, response: JsonObject): ApiError {
+  const code = dig(response, "status", "code");
+  const why = digString(response, "status", "message") ?? digString(response, "status", "reason");
+  const message = `admission webhook ${JSON.stringify(webhook.name)} denied the request${why === undefined ? " without explanation" : `: ${why}`}`;
+  const status = typeof code === "number" && code >= 400 && code < 600 ? code : 403;
+  const reason = digString(response, "status", "reason") ?? (status === 403 ? "Forbidden" : "");
+  return new ApiError(status, reason as Reason, message);
+}
+
+function patched(webhook: Webhook, object: KubeObject, response: JsonObject): KubeObject {
+  const patch = digString(response, "patch");
+  if (patch === undefined || patch === "") return object;
+  try {
+    const operations = JSON.parse(Buffer.from(patch, "base64").toString("utf8")) as JsonValue;
+    return applyJsonPatch(object, parseJsonPatch(operations)) as KubeObject;
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    const message = `Internal error occurred: the patch of webhook ${JSON.stringify(webhook.name)} does not apply: ${said}`;
+    throw new ApiError(500, "InternalError", message, undefined, { cause });
+  }
+}

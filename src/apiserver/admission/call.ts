@@ -1,0 +1,62 @@
+// One call of one webhook over HTTPS, its certificate checked against the configuration's caBundle.
+import { request } from "node:https";
+
+import type { JsonObject } from "../json.ts";
+import { isObject } from "../json.ts";
+
+/** A response carries a patch of one object at most: twice the object limit, in base64 (4/3), leaves room for the rest. */
+const replyBytesMax = 4 * 1024 * 1024;
+
+export interface WebhookCall {
+  readonly url: string;
+  readonly caBundle: string | undefined;
+  readonly timeoutMs: number;
+  readonly body: string;
+}
+
+/** Rejects with a sentence that says what went wrong. Injected, so that a simulation needs no sockets. */
+export type CallWebhook = (call: WebhookCall) => Promise<JsonObject>;
+
+export const callOverHttps: CallWebhook = (call) =>
+  new Promise((resolve, reject) => {
+    const fail = (message: string, cause?: unknown) => reject(new Error(message, { cause }));
+    const outgoing = request(
+      call.url,
+      {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          "content-length": Buffer.byteLength(call.body),
+        },
+        ...(call.caBundle === undefined ? {} : { ca: call.caBundle }),
+        agent: false,
+        signal: AbortSignal.timeout(call.timeoutMs),
+      },
+      (reply) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        reply.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > replyBytesMax) outgoing.destroy(new Error(`the reply is larger than ${replyBytesMax} bytes`));
+          chunks.push(chunk);
+        });
+        reply.on("error", (cause) => fail(cause.message, cause));
+        reply.on("end", () => {
+          if (reply.statusCode !== 200) return fail(`the webhook answered with status ${reply.statusCode}`);
+          try {
+            const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+            if (isObject(value)) resolve(value);
+            else fail("the webhook's reply is no AdmissionReview");
+          } catch (cause) {
+            fail("the webhook's reply is not JSON", cause);
+          }
+        });
+      },
+    );
+    outgoing.on("error", (cause) => {
+      const isTimeout = cause.name === "TimeoutError" || cause.name === "AbortError";
+      fail(isTimeout ? "context deadline exceeded" : cause.message, cause);
+    });
+    outgoing.end(call.body);
+  });

@@ -1,0 +1,152 @@
+// The embedded Kubernetes API: one SQLite file (or memory), one process, all clients of it.
+//
+// Promised: what the real server promises of the behaviours listed in docs/api-server.md; an acknowledged write survives kill -9.
+// Not promised: several servers on one file, history (and so watches from old revisions) across restarts, CEL, conversion webhooks,
+// protobuf, authorisation: whoever may speak to it may do everything. It is for one machine; clusters have their own API server.
+import { randomBytes } from "node:crypto";
+
+import { Admission } from "./admission/admission.ts";
+import { callOverHttps } from "./admission/call.ts";
+import type { CallWebhook } from "./admission/call.ts";
+import { systemClock, timestamp } from "./clock.ts";
+import type { Clock } from "./clock.ts";
+import { ConnectionLost } from "./faults.ts";
+import type { Faults } from "./faults.ts";
+import { Caretaker } from "./lifecycle/caretaker.ts";
+import { newUid } from "./names.ts";
+import { Registry } from "./registry/registry.ts";
+import type { User } from "./request/context.ts";
+import { respondJson } from "./request/represent.ts";
+import type { Serving } from "./request/resource-request.ts";
+import type { Stream } from "./request/stream.ts";
+import { Router } from "./router.ts";
+import { ApiError } from "./status.ts";
+import type { historyLimits } from "./store/history.ts";
+import { Store } from "./store/store.ts";
+import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
+
+export interface ApiOptions {
+  /** A SQLite file, or ":memory:". */
+  readonly path: string;
+  readonly clock?: Clock;
+  /** Bytes for uids and generated names. */
+  readonly random?: (size: number) => Uint8Array;
+  readonly faults?: Faults;
+  readonly callWebhook?: CallWebhook;
+  /** How much history is kept for watches and paged lists. */
+  readonly history?: typeof historyLimits;
+}
+
+export interface Api {
+  /** Requests without sockets, as the administrator. */
+  readonly transport: Transport;
+  /** The same for a user whom somebody has authenticated. */
+  handle(request: ApiRequest, user: User): Promise<ApiResponse>;
+  /** Ends every open watch, as a restart of the server would. */
+  closeWatches(): void;
+  /** Forgets the history: watches from earlier revisions and pages of earlier lists get 410. */
+  compact(): void;
+  /** Resolves when garbage collection, namespaces and CRDs have nothing left to do. */
+  settled(): Promise<void>;
+  /** A text that stays with the database: made once, the same after every restart. */
+  remember(key: string, make: () => string): string;
+  /** Queued writes are committed, watches ended, the file closed. */
+  close(): void;
+}
+
+export const administrator: User = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
+
+export function openApi(options: ApiOptions): Api {
+  const clock = options.clock ?? systemClock;
+  const random = options.random ?? ((size: number) => randomBytes(size));
+  const store = new Store(options.path, options.history);
+  const registry = new Registry(store);
+  const admission = new Admission(store, options.callWebhook ?? callOverHttps, random);
+  const open = new Set<Stream>();
+  const serving: Serving = { store, registry, clock, random, admission, open };
+  const caretaker = new Caretaker(store, registry, clock);
+  const router = new Router(serving);
+  const ready = makeNamespaces(serving);
+
+  const handle = async (request: ApiRequest, user: User): Promise<ApiResponse> => {
+    await ready;
+    const faults = options.faults?.(request) ?? [];
+    for (const fault of faults) {
+      if (fault.kind === "drop") throw new ConnectionLost();
+      if (fault.kind === "delay") await clock.sleep(fault.ms, request.signal);
+      if (fault.kind === "refuse") return refusal(fault.status, fault.retryAfterSeconds);
+    }
+    const response = await router.answer(request, user);
+    if (faults.some((fault) => fault.kind === "lose-reply")) throw new ConnectionLost();
+    return response;
+  };
+  const closeWatches = () => {
+    for (const stream of open) stream.end();
+  };
+  return {
+    handle,
+    transport: (request) => handle(request, administrator),
+    closeWatches,
+    compact: () => store.compact(),
+    settled: () => caretaker.settled(),
+    remember: (key, make) => {
+      const known = store.meta(key);
+      if (known !== undefined) return known;
+      const made = make();
+      store.setMeta(key, made);
+      return made;
+    },
+    close: () => {
+      closeWatches();
+      caretaker.close();
+      store.close();
+    },
+  };
+}
+
+function refusal(status: number, retryAfterSeconds: number | undefined): ApiResponse {
+  const details = retryAfterSeconds === undefined ? undefined : { retryAfterSeconds };
+  const error =
+    status === 429
+      ? new ApiError(
+          429,
+          "TooManyRequests",
+          "the server has received too many requests and has asked us to try again later",
+          details,
+        )
+      : new ApiError(
+          status,
+          status === 503 ? "ServiceUnavailable" : "InternalError",
+          "an injected fault refused this request",
+          details,
+        );
+  const headers = retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
+  return respondJson(status, error.status(), headers);
+}
+
+/** The namespaces that every cluster has. */
+async function makeNamespaces({ store, clock, random }: Serving): Promise<void> {
+  const names = ["default", "kube-system", "kube-public", "kube-node-lease"];
+  const missing = names.filter((name) => store.get({ resource: "/namespaces", namespace: "", name }) === undefined);
+  await Promise.all(
+    missing.map((name) =>
+      store.write((transaction) =>
+        transaction.put(
+          { resource: "/namespaces", namespace: "", name },
+          {
+            kind: "Namespace",
+            apiVersion: "v1",
+            metadata: {
+              name,
+              uid: newUid(random),
+              creationTimestamp: timestamp(clock.now()),
+              labels: { "kubernetes.io/metadata.name": name },
+            },
+            spec: { finalizers: ["kubernetes"] },
+            status: { phase: "Active" },
+          },
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,187 @@
+// Discovery: which groups, versions and resources there are, in the old form and the aggregated one.
+import type { JsonObject } from "./json.ts";
+import { reviewKinds } from "./registry/builtin.ts";
+import type { Registry } from "./registry/registry.ts";
+import type { Resource } from "./registry/resource.ts";
+
+export const serverVersion: JsonObject = {
+  major: "1",
+  minor: "36",
+  gitVersion: "v1.36.3+holdfast",
+  gitCommit: "",
+  gitTreeState: "",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "node",
+  platform: "linux/amd64",
+};
+
+const verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const subresourceVerbs: Readonly<Record<string, string[]>> = {
+  status: ["get", "patch", "update"],
+  finalize: ["update"],
+  binding: ["create"],
+  eviction: ["create"],
+};
+const subresourceKinds: Readonly<Record<string, readonly [string, string, string]>> = {
+  binding: ["", "v1", "Binding"],
+  eviction: ["policy", "v1", "Eviction"],
+};
+
+interface Listed {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs: string[];
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly subresources: readonly string[];
+}
+
+const stored = (resource: Resource): Listed => ({
+  ...resource,
+  verbs: resource.storage === "/namespaces" ? verbs.filter((verb) => verb !== "deletecollection") : verbs,
+});
+
+function listedOf(registry: Registry): Listed[] {
+  const reviews = reviewKinds.map((review) => ({
+    ...review,
+    singular: review.kind.toLowerCase(),
+    verbs: ["create"],
+    shortNames: [],
+    categories: [],
+    subresources: [],
+  }));
+  return [...registry.all().map(stored), ...reviews];
+}
+
+/** GA before beta before alpha, then the higher number first, as clients expect their preferred version. */
+export function compareVersions(a: string, b: string): number {
+  const rank = (version: string) => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+    if (match === null) return [-1, 0, 0];
+    return [match[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0, Number(match[1]), Number(match[3] ?? 0)];
+  };
+  const [x, y] = [rank(a), rank(b)];
+  for (let at = 0; at < 3; at++) if (x[at] !== y[at]) return y[at]! - x[at]!;
+  return a < b ? -1 : 1;
+}
+
+/** Key: group; value: its versions, the preferred one first. */
+function groupsOf(registry: Registry): Map<string, string[]> {
+  const groups = new Map<string, Set<string>>();
+  for (const { group, version } of listedOf(registry)) {
+    if (group === "") continue;
+    groups.set(group, (groups.get(group) ?? new Set()).add(version));
+  }
+  return new Map([...groups].map(([group, versions]) => [group, [...versions].sort(compareVersions)]));
+}
+
+function groupObject(group: string, versions: readonly string[]): JsonObject {
+  const listed = versions.map((version) => ({ groupVersion: `${group}/${version}`, version }));
+  return { name: group, versions: listed, preferredVersion: listed[0]! };
+}
+
+export const apiVersions: JsonObject = {
+  kind: "APIVersions",
+  versions: ["v1"],
+  serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: "127.0.0.1" }],
+};
+
+export function groupList(registry: Registry): JsonObject {
+  const groups = [...groupsOf(registry)].map(([group, versions]) => groupObject(group, versions));
+  return { kind: "APIGroupList", apiVersion: "v1", groups };
+}
+
+export function groupDocument(registry: Registry, group: string): JsonObject | undefined {
+  const versions = groupsOf(registry).get(group);
+  if (versions === undefined) return undefined;
+  return { kind: "APIGroup", apiVersion: "v1", ...groupObject(group, versions) };
+}
+
+export function resourceList(registry: Registry, group: string, version: string): JsonObject | undefined {
+  const listed = listedOf(registry).filter((resource) => resource.group === group && resource.version === version);
+  if (listed.length === 0) return undefined;
+  return {
+    kind: "APIResourceList",
+    apiVersion: "v1",
+    groupVersion: group === "" ? version : `${group}/${version}`,
+    resources: listed.flatMap((resource) => [
+      resourceEntry(resource),
+      ...resource.subresources.map((name) => subresourceEntry(resource, name)),
+    ]),
+  };
+}
+
+function resourceEntry(resource: Listed): JsonObject {
+  return {
+    name: resource.plural,
+    singularName: resource.singular,
+    namespaced: resource.namespaced,
+    kind: resource.kind,
+    verbs: resource.verbs,
+    ...(resource.shortNames.length === 0 ? {} : { shortNames: [...resource.shortNames] }),
+    ...(resource.categories.length === 0 ? {} : { categories: [...resource.categories] }),
+  };
+}
+
+function subresourceEntry(resource: Listed, name: string): JsonObject {
+  const [group, version, kind] = subresourceKinds[name] ?? ["", "", resource.kind];
+  return {
+    name: `${resource.plural}/${name}`,
+    singularName: "",
+    namespaced: resource.namespaced,
+    ...(version === "" ? {} : { group, version }),
+    kind,
+    verbs: subresourceVerbs[name] ?? ["get"],
+  };
+}
+
+/** apidiscovery.k8s.io/v2: everything in two requests. `legacy` is the core group. */
+export function aggregated(registry: Registry, legacy: boolean): JsonObject {
+  const groups: [string, string[]][] = legacy ? [["", ["v1"]]] : [...groupsOf(registry)];
+  const listed = listedOf(registry);
+  return {
+    kind: "APIGroupDiscoveryList",
+    apiVersion: "apidiscovery.k8s.io/v2",
+    metadata: {},
+    items: groups.map(([group, versions]) => ({
+      metadata: group === "" ? {} : { name: group },
+      versions: versions.map((version) => ({
+        version,
+        resources: listed
+          .filter((resource) => resource.group === group && resource.version === version)
+          .map(aggregatedEntry),
+        freshness: "Current",
+      })),
+    })),
+  };
+}
+
+function aggregatedEntry(resource: Listed): JsonObject {
+  const kindOf = (name: string) => {
+    const [group, version, kind] = subresourceKinds[name] ?? [resource.group, resource.version, resource.kind];
+    return { group, version, kind };
+  };
+  return {
+    resource: resource.plural,
+    responseKind: { group: resource.group, version: resource.version, kind: resource.kind },
+    scope: resource.namespaced ? "Namespaced" : "Cluster",
+    singularResource: resource.singular,
+    verbs: resource.verbs,
+    ...(resource.shortNames.length === 0 ? {} : { shortNames: [...resource.shortNames] }),
+    ...(resource.categories.length === 0 ? {} : { categories: [...resource.categories] }),
+    ...(resource.subresources.length === 0
+      ? {}
+      : {
+          subresources: resource.subresources.map((name) => ({
+            subresource: name,
+            responseKind: kindOf(name),
+            verbs: subresourceVerbs[name] ?? ["get"],
+          })),
+        }),
+  };
+}

@@ -1,0 +1,257 @@
+// What the controllers of a cluster do for the API itself: garbage collection by owner references, the end of namespaces and of CRDs.
+// It works off a queue of places that may need care, level-based: it looks at what is there, never at what happened.
+import type { Clock } from "../clock.ts";
+import { timestamp } from "../clock.ts";
+import { dig, digList, digObject, equal, isObject } from "../json.ts";
+import type { KubeObject, OwnerReference } from "../object.ts";
+import { crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Resource } from "../registry/resource.ts";
+import { foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
+import type { DeleteOptions } from "../request/delete.ts";
+import { isFinished } from "../request/write.ts";
+import type { Change, Entry, Place } from "../store/entry.ts";
+import { keyOf } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
+import type { Transaction } from "../store/transaction.ts";
+import { Owners, ownersOf } from "./owners.ts";
+
+const background: DeleteOptions = { propagation: "Background" };
+
+/** A pass works off so many places in one commit; the rest waits for the next, so that clients get their turn in between. */
+const passMax = 200;
+
+export class Caretaker {
+  readonly #store: Store;
+  readonly #registry: Registry;
+  readonly #clock: Clock;
+  readonly #owners: Owners;
+  /** Key: resource and namespace/name. Each place once, however often it was touched. */
+  readonly #queue = new Map<string, Place>();
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(store: Store, registry: Registry, clock: Clock) {
+    this.#store = store;
+    this.#registry = registry;
+    this.#clock = clock;
+    this.#owners = new Owners(store);
+    for (const place of this.#owners.all()) this.#add(place);
+    for (const resource of store.resources()) {
+      for (const entry of store.collection(resource).values())
+        if (entry.json.includes('"deletionTimestamp"')) this.#add(entry);
+    }
+    store.subscribe((changes) => this.#notice(changes));
+    this.#start();
+  }
+
+  #notice(changes: readonly Change[]): void {
+    for (const change of changes) {
+      this.#owners.apply(change);
+      const { entry } = change;
+      if (change.type === "DELETED") this.#noticeGone(entry);
+      else if (entry.object.metadata.deletionTimestamp !== undefined || ownersOf(entry).length > 0) this.#add(entry);
+    }
+    this.#start();
+  }
+
+  #noticeGone(entry: Entry): void {
+    for (const place of this.#owners.dependentsOf(entry.object.metadata.uid ?? "")) this.#add(place);
+    // An owner that waits for its dependents, a namespace or a CRD that waits for its contents, may be able to go now.
+    for (const owner of ownersOf(entry)) {
+      const found = this.#find(owner, entry.namespace);
+      if (found !== undefined && typeof found !== "string") this.#add(found);
+    }
+    const namespace = this.#store.get({ resource: "/namespaces", namespace: "", name: entry.namespace });
+    if (namespace?.object.metadata.deletionTimestamp !== undefined) this.#add(namespace);
+    for (const crd of this.#store.collection(crdStorage).values()) {
+      if (crd.object.metadata.deletionTimestamp !== undefined) this.#add(crd);
+    }
+  }
+
+  #add(place: Place): void {
+    this.#queue.set(`${place.resource} ${keyOf(place.namespace, place.name)}`, place);
+  }
+
+  #start(): void {
+    if (this.#running !== undefined || this.#queue.size === 0 || this.#closed) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      this.#start();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.size > 0 && !this.#closed) {
+      const batch = [...this.#queue].slice(0, passMax);
+      for (const [key] of batch) this.#queue.delete(key);
+      await Promise.all(batch.map(([, place]) => this.#careFor(place)));
+    }
+  }
+
+  async #careFor(place: Place): Promise<void> {
+    const entry = this.#store.get(place);
+    if (entry === undefined) return;
+    try {
+      await this.#store.write((transaction) => this.#decide(transaction, place));
+    } catch (error) {
+      // A closed store ends the work; it is taken up again when the file is opened next.
+      if (!this.#closed) throw error;
+    }
+  }
+
+  /** Resolves when nothing is left to do: for tests and simulation. */
+  async settled(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  #decide(transaction: Transaction, place: Place): void {
+    const entry = transaction.get(place);
+    if (entry === undefined) return;
+    const { metadata } = entry.object;
+    if (metadata.deletionTimestamp === undefined) return this.#collect(transaction, entry);
+    const finalizers = metadata.finalizers ?? [];
+    if (finalizers.includes(orphanFinalizer)) return this.#orphan(transaction, entry);
+    if (finalizers.includes(foregroundFinalizer)) return this.#foreground(transaction, entry);
+    if (place.resource === "/namespaces") return this.#emptyNamespace(transaction, entry);
+    if (place.resource === crdStorage) return this.#emptyDefinition(transaction, entry);
+  }
+
+  /** Deletes an object whose owners are all gone; one that keeps some loses the references to the others. */
+  #collect(transaction: Transaction, entry: Entry): void {
+    const owners = ownersOf(entry);
+    if (owners.length === 0) return;
+    const judged = owners.map((owner) => ({ owner, found: this.#find(owner, entry.namespace, transaction) }));
+    const solid = judged.filter(({ found }) => found === "unknown" || (found !== undefined && !isLeaving(found)));
+    const leaving = judged.filter(({ found }) => typeof found === "object" && isLeaving(found));
+    const resource = this.#resourceOf(entry);
+    if (resource === undefined) return;
+    if (solid.length === 0) {
+      // A dependent of an owner that waits for it is deleted in the foreground too, so that its own dependents go first.
+      const hasDependents = this.#owners.dependentsOf(entry.object.metadata.uid ?? "").length > 0;
+      const propagation = leaving.length > 0 && hasDependents ? "Foreground" : "Background";
+      removeNow(transaction, entry, resource, { propagation }, this.#clock.now());
+    } else if (solid.length < owners.length) {
+      rewrite(transaction, entry, (metadata) => (metadata.ownerReferences = solid.map(({ owner }) => owner)));
+    }
+  }
+
+  #resourceOf(place: Place): Resource | undefined {
+    return this.#registry.stored().find((resource) => resource.storage === place.resource);
+  }
+
+  /** The owner; "unknown" when its kind is not served, so that nothing can be said of it; undefined when it is gone. */
+  #find(owner: OwnerReference, namespace: string, transaction?: Transaction): Entry | "unknown" | undefined {
+    const resource = this.#registry.byKind(owner.apiVersion, owner.kind);
+    if (resource === undefined) return "unknown";
+    const place = { resource: resource.storage, namespace: resource.namespaced ? namespace : "", name: owner.name };
+    const entry = transaction === undefined ? this.#store.get(place) : transaction.get(place);
+    return entry?.object.metadata.uid === owner.uid ? entry : undefined;
+  }
+
+  #orphan(transaction: Transaction, entry: Entry): void {
+    const { uid } = entry.object.metadata;
+    for (const place of this.#owners.dependentsOf(uid!)) {
+      const dependent = transaction.get(place);
+      if (dependent === undefined) continue;
+      rewrite(transaction, dependent, (metadata) => {
+        metadata.ownerReferences = (metadata.ownerReferences ?? []).filter((owner) => owner.uid !== uid);
+      });
+    }
+    dropFinalizer(transaction, entry, orphanFinalizer);
+  }
+
+  #foreground(transaction: Transaction, entry: Entry): void {
+    const { uid } = entry.object.metadata;
+    let isBlocked = false;
+    for (const place of this.#owners.dependentsOf(uid!)) {
+      const dependent = transaction.get(place);
+      if (dependent === undefined) continue;
+      if (dependent.object.metadata.deletionTimestamp === undefined) this.#collect(transaction, dependent);
+      const left = transaction.get(place);
+      isBlocked ||=
+        left !== undefined && ownersOf(left).some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);
+    }
+    if (!isBlocked) dropFinalizer(transaction, entry, foregroundFinalizer);
+  }
+
+  #emptyNamespace(transaction: Transaction, entry: Entry): void {
+    const resources = this.#registry.stored().filter((resource) => resource.namespaced);
+    const left = this.#deleteAll(transaction, resources, entry.name);
+    if (left > 0) reportRemaining(transaction, entry, left, this.#clock.now());
+    if (left > 0 || digList(entry.object, "spec", "finalizers").every((finalizer) => finalizer !== "kubernetes"))
+      return;
+    const finalizers = digList(entry.object, "spec", "finalizers").filter((finalizer) => finalizer !== "kubernetes");
+    const spec = { finalizers };
+    finish(transaction, entry, { ...entry.object, spec });
+  }
+
+  #emptyDefinition(transaction: Transaction, entry: Entry): void {
+    const [resource] = resourcesOf(entry.object);
+    const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], undefined);
+    if (left === 0) dropFinalizer(transaction, entry, crdFinalizer);
+  }
+
+  /** How many objects are still there afterwards, held by finalizers or beyond what one pass takes. */
+  #deleteAll(transaction: Transaction, resources: readonly Resource[], namespace: string | undefined): number {
+    let left = 0;
+    let done = 0;
+    for (const resource of resources) {
+      for (const entry of this.#store.collection(resource.storage).list(namespace, "")) {
+        const now = transaction.get(entry);
+        if (now === undefined) continue;
+        if (now.object.metadata.deletionTimestamp !== undefined || done >= passMax) left++;
+        else if (
+          !removeNow(transaction, entry, resource, { ...background, gracePeriodSeconds: 0 }, this.#clock.now()).gone
+        )
+          left++;
+        done++;
+      }
+    }
+    return left;
+  }
+}
+
+/** Says in the namespace's status what its end waits for. */
+function reportRemaining(transaction: Transaction, entry: Entry, left: number, nowMs: number): void {
+  const told = digList(entry.object, "status", "conditions");
+  const message = `Some resources are remaining: ${left} objects still wait for their finalizers`;
+  const conditions = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"].map((type) => {
+    const reason = type === "NamespaceContentRemaining" ? "SomeResourcesRemain" : "SomeFinalizersRemain";
+    const known = told.find((condition) => dig(condition, "type") === type);
+    return isObject(known) && known["message"] === message
+      ? known
+      : { type, status: "True", reason, message, lastTransitionTime: timestamp(nowMs) };
+  });
+  if (equal(conditions, told)) return;
+  transaction.put(entry, { ...entry.object, status: { ...digObject(entry.object, "status"), conditions } });
+}
+
+const isLeaving = (owner: Entry | "unknown") =>
+  typeof owner === "object" &&
+  owner.object.metadata.deletionTimestamp !== undefined &&
+  owner.object.metadata.finalizers?.includes(foregroundFinalizer) === true;
+
+function rewrite(transaction: Transaction, entry: Entry, change: (metadata: KubeObject["metadata"]) => void): void {
+  const metadata = { ...entry.object.metadata };
+  change(metadata);
+  if (metadata.ownerReferences?.length === 0) delete metadata.ownerReferences;
+  finish(transaction, entry, { ...entry.object, metadata });
+}
+
+function dropFinalizer(transaction: Transaction, entry: Entry, finalizer: string): void {
+  const metadata = { ...entry.object.metadata };
+  const finalizers = (metadata.finalizers ?? []).filter((each) => each !== finalizer);
+  if (finalizers.length > 0) metadata.finalizers = finalizers;
+  else delete metadata.finalizers;
+  finish(transaction, entry, { ...entry.object, metadata });
+}
+
+function finish(transaction: Transaction, entry: Entry, object: KubeObject): void {
+  if (isFinished(object)) transaction.delete(entry);
+  else transaction.put(entry, object);
+}

@@ -1,0 +1,103 @@
+// What the OpenAPI documents say, before it is written in one of their forms: the kinds' shapes and the paths of the resources.
+import type { JsonObject, JsonValue } from "../json.ts";
+import { clone, isObject } from "../json.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Resource } from "../registry/resource.ts";
+import { builtinDefinitions, objectMetaDefinition } from "../schema/builtin.ts";
+
+export interface Operation {
+  readonly method: "get" | "put" | "post" | "delete" | "patch";
+  readonly action: string;
+  readonly parameters: readonly string[];
+}
+
+export interface Path {
+  readonly path: string;
+  readonly resource: Resource;
+  readonly operations: readonly Operation[];
+}
+
+const writeParameters = ["dryRun", "fieldManager", "fieldValidation"];
+
+const objectOperations: readonly Operation[] = [
+  { method: "get", action: "get", parameters: [] },
+  { method: "put", action: "put", parameters: writeParameters },
+  { method: "patch", action: "patch", parameters: [...writeParameters, "force"] },
+  { method: "delete", action: "delete", parameters: ["dryRun", "gracePeriodSeconds", "propagationPolicy"] },
+];
+
+const collectionOperations: readonly Operation[] = [
+  { method: "get", action: "list", parameters: ["labelSelector", "fieldSelector", "limit", "continue", "watch"] },
+  { method: "post", action: "post", parameters: writeParameters },
+];
+
+export function pathsOf(resources: readonly Resource[]): Path[] {
+  return resources.flatMap((resource) => {
+    const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+    const collection = `${root}/${resource.namespaced ? "namespaces/{namespace}/" : ""}${resource.plural}`;
+    const paths: Path[] = [
+      { path: collection, resource, operations: collectionOperations },
+      { path: `${collection}/{name}`, resource, operations: objectOperations },
+    ];
+    if (resource.subresources.includes("status")) {
+      paths.push({ path: `${collection}/{name}/status`, resource, operations: objectOperations.slice(0, 3) });
+    }
+    return paths;
+  });
+}
+
+/** Key: definition name. References are `{ "$ref": name }`. */
+export function definitionsOf(
+  registry: Registry,
+  resources: readonly Resource[] = registry.all(),
+): Record<string, JsonObject> {
+  const found: Record<string, JsonObject> = {};
+  const queue: string[] = [];
+  for (const resource of resources) {
+    const given =
+      resource.custom === undefined ? builtinDefinitions()[resource.definition] : customDefinition(resource);
+    const definition: JsonObject = isObject(given) ? { ...given } : { type: "object" };
+    definition["description"] ??=
+      `${resource.kind} (${resource.group === "" ? "core" : resource.group}/${resource.version}), as served by the embedded API of Holdfast.`;
+    definition["x-kubernetes-group-version-kind"] = [
+      { group: resource.group, version: resource.version, kind: resource.kind },
+    ];
+    found[resource.definition] = definition;
+    collectReferences(definition, queue);
+  }
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    const definition = builtinDefinitions()[name];
+    if (found[name] !== undefined || !isObject(definition)) continue;
+    found[name] = definition;
+    collectReferences(definition, queue);
+  }
+  return found;
+}
+
+function collectReferences(value: JsonValue | undefined, queue: string[]): void {
+  if (Array.isArray(value)) for (const item of value) collectReferences(item, queue);
+  if (!isObject(value)) return;
+  for (const [key, item] of Object.entries(value)) {
+    if (key === "$ref" && typeof item === "string") queue.push(item);
+    else collectReferences(item, queue);
+  }
+}
+
+function customDefinition(resource: Resource): JsonObject {
+  const { metadata: _metadata, ...properties } = resource.schema?.properties ?? {};
+  const schema = clone({ ...resource.schema, properties } as unknown as JsonObject);
+  schema["properties"] = { ...(schema["properties"] as JsonObject), metadata: { $ref: objectMetaDefinition } };
+  return schema;
+}
+
+/** The schema with references that start with `prefix`. */
+export function withReferences(value: JsonValue, prefix: string): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => withReferences(item, prefix));
+  if (!isObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (item === undefined) continue;
+    copy[key] = key === "$ref" && typeof item === "string" ? prefix + item : withReferences(item, prefix);
+  }
+  return copy;
+}

@@ -1,0 +1,56 @@
+// OpenAPI v3: an index, and one document for each group and version.
+import { createHash } from "node:crypto";
+
+import type { JsonObject } from "../json.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Resource } from "../registry/resource.ts";
+import { definitionsOf, pathsOf, withReferences } from "./model.ts";
+import type { Path } from "./model.ts";
+
+/** `api/v1` or `apis/GROUP/VERSION`. */
+const rootOf = ({ group, version }: Resource) => (group === "" ? `api/${version}` : `apis/${group}/${version}`);
+
+export function indexV3(registry: Registry): JsonObject {
+  const paths: JsonObject = {};
+  for (const root of new Set(registry.all().map(rootOf))) {
+    const hash = createHash("sha256")
+      .update(JSON.stringify(documentV3(registry, root)))
+      .digest("hex")
+      .slice(0, 32);
+    paths[root] = { serverRelativeURL: `/openapi/v3/${root}?hash=${hash.toUpperCase()}` };
+  }
+  return { paths };
+}
+
+export function documentV3(registry: Registry, root: string): JsonObject | undefined {
+  const resources = registry.all().filter((resource) => rootOf(resource) === root);
+  if (resources.length === 0) return undefined;
+  const schemas: JsonObject = {};
+  for (const [name, schema] of Object.entries(definitionsOf(registry, resources))) {
+    schemas[name] = withReferences(schema, "#/components/schemas/");
+  }
+  const paths: JsonObject = {};
+  for (const path of pathsOf(resources)) paths[path.path] = pathItem(path);
+  return {
+    openapi: "3.0.0",
+    info: { title: "Holdfast embedded API", version: "v1.36.3" },
+    paths,
+    components: { schemas },
+  };
+}
+
+function pathItem({ resource, operations, path }: Path): JsonObject {
+  const kind = { group: resource.group, version: resource.version, kind: resource.kind };
+  const reference = { schema: { $ref: `#/components/schemas/${resource.definition}` } };
+  const item: JsonObject = {};
+  for (const { method, action, parameters } of operations) {
+    item[method] = {
+      operationId: `${action}_${path.replaceAll(/[^a-zA-Z]+/g, "_")}`,
+      parameters: parameters.map((name) => ({ name, in: "query", schema: { type: "string", uniqueItems: true } })),
+      responses: { "200": { description: "OK", content: { "application/json": reference } } },
+      "x-kubernetes-action": action,
+      "x-kubernetes-group-version-kind": kind,
+    };
+  }
+  return item;
+}

@@ -1,0 +1,213 @@
+// The table of built-in kinds. Most are only stored; what more some of them do is in lifecycle/ and registry/strategy.ts.
+import type { NameRule } from "../names.ts";
+import { builtinSchema } from "../schema/builtin.ts";
+import { eventConversion } from "./event-conversion.ts";
+import type { Resource } from "./resource.ts";
+
+/** Columns: plural, kind, scope (N namespaced, C cluster), short names, subresources, marks. */
+type Row = readonly [string, string, "N" | "C", string?, string?, string?];
+
+/**
+ * Marks: `g` generation is counted, `c` updates need a resourceVersion, `l` names are DNS labels, `p` names are path segments,
+ * `u` a PUT of an absent object creates it, `a` in category all, `x` in category api-extensions, `d` DELETE answers with the object.
+ */
+const tables: Readonly<Record<string, readonly Row[]>> = {
+  "/v1": [
+    ["configmaps", "ConfigMap", "N", "cm"],
+    ["endpoints", "Endpoints", "N", "ep", "", "u"],
+    ["events", "Event", "N", "ev", "", "u"],
+    ["limitranges", "LimitRange", "N", "limits", "", "u"],
+    ["namespaces", "Namespace", "C", "ns", "finalize,status", "l"],
+    ["nodes", "Node", "C", "no", "status"],
+    ["persistentvolumeclaims", "PersistentVolumeClaim", "N", "pvc", "status", "d"],
+    ["persistentvolumes", "PersistentVolume", "C", "pv", "status", "d"],
+    ["pods", "Pod", "N", "po", "binding,eviction,status", "agd"],
+    ["podtemplates", "PodTemplate", "N", "", "", "gd"],
+    ["replicationcontrollers", "ReplicationController", "N", "rc", "status", "ag"],
+    ["resourcequotas", "ResourceQuota", "N", "quota", "status", "d"],
+    ["secrets", "Secret", "N"],
+    ["serviceaccounts", "ServiceAccount", "N", "sa", "", "d"],
+    ["services", "Service", "N", "svc", "status", "ald"],
+  ],
+  "apps/v1": [
+    ["controllerrevisions", "ControllerRevision", "N"],
+    ["daemonsets", "DaemonSet", "N", "ds", "status", "ag"],
+    ["deployments", "Deployment", "N", "deploy", "status", "ag"],
+    ["replicasets", "ReplicaSet", "N", "rs", "status", "ag"],
+    ["statefulsets", "StatefulSet", "N", "sts", "status", "ag"],
+  ],
+  "batch/v1": [
+    ["cronjobs", "CronJob", "N", "cj", "status", "ag"],
+    ["jobs", "Job", "N", "", "status", "ag"],
+  ],
+  "coordination.k8s.io/v1": [["leases", "Lease", "N", "", "", "cu"]],
+  "discovery.k8s.io/v1": [["endpointslices", "EndpointSlice", "N", "", "", "g"]],
+  "events.k8s.io/v1": [["events", "Event", "N", "ev"]],
+  "networking.k8s.io/v1": [
+    ["ingressclasses", "IngressClass", "C", "", "", "g"],
+    ["ingresses", "Ingress", "N", "ing", "status", "g"],
+    ["networkpolicies", "NetworkPolicy", "N", "netpol", "", "g"],
+  ],
+  "node.k8s.io/v1": [["runtimeclasses", "RuntimeClass", "C"]],
+  "policy/v1": [["poddisruptionbudgets", "PodDisruptionBudget", "N", "pdb", "status", "gc"]],
+  "rbac.authorization.k8s.io/v1": [
+    ["clusterrolebindings", "ClusterRoleBinding", "C", "", "", "pu"],
+    ["clusterroles", "ClusterRole", "C", "", "", "pu"],
+    ["rolebindings", "RoleBinding", "N", "", "", "pu"],
+    ["roles", "Role", "N", "", "", "pu"],
+  ],
+  "scheduling.k8s.io/v1": [["priorityclasses", "PriorityClass", "C", "pc", "", "g"]],
+  "storage.k8s.io/v1": [
+    ["csidrivers", "CSIDriver", "C"],
+    ["csinodes", "CSINode", "C"],
+    ["storageclasses", "StorageClass", "C", "sc"],
+    ["volumeattachments", "VolumeAttachment", "C", "", "status"],
+  ],
+  "admissionregistration.k8s.io/v1": [
+    ["mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "C", "", "", "gxc"],
+    ["validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "C", "", "", "gxc"],
+  ],
+  "apiextensions.k8s.io/v1": [
+    ["customresourcedefinitions", "CustomResourceDefinition", "C", "crd,crds", "status", "gxc"],
+  ],
+  "flowcontrol.apiserver.k8s.io/v1": [
+    ["flowschemas", "FlowSchema", "C", "", "status", "gc"],
+    ["prioritylevelconfigurations", "PriorityLevelConfiguration", "C", "", "status", "gc"],
+  ],
+};
+
+/** Key: storage, then the selector's name; value: the path in the object. */
+const selectable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "/pods": {
+    "spec.nodeName": "spec.nodeName",
+    "spec.restartPolicy": "spec.restartPolicy",
+    "spec.schedulerName": "spec.schedulerName",
+    "spec.serviceAccountName": "spec.serviceAccountName",
+    "spec.hostNetwork": "spec.hostNetwork",
+    "status.phase": "status.phase",
+    "status.podIP": "status.podIP",
+    "status.nominatedNodeName": "status.nominatedNodeName",
+  },
+  "/events": {
+    "involvedObject.kind": "involvedObject.kind",
+    "involvedObject.namespace": "involvedObject.namespace",
+    "involvedObject.name": "involvedObject.name",
+    "involvedObject.uid": "involvedObject.uid",
+    "involvedObject.apiVersion": "involvedObject.apiVersion",
+    "involvedObject.resourceVersion": "involvedObject.resourceVersion",
+    "involvedObject.fieldPath": "involvedObject.fieldPath",
+    reason: "reason",
+    reportingComponent: "reportingComponent",
+    source: "source.component",
+    type: "type",
+  },
+  "/namespaces": { "status.phase": "status.phase", name: "metadata.name" },
+  "/nodes": { "spec.unschedulable": "spec.unschedulable" },
+  "/secrets": { type: "type" },
+  "/services": { "spec.clusterIP": "spec.clusterIP", "spec.type": "spec.type" },
+  "/replicationcontrollers": { "status.replicas": "status.replicas" },
+  "apps/replicasets": { "status.replicas": "status.replicas" },
+  "batch/jobs": { "status.successful": "status.succeeded" },
+};
+
+/** Where the package of a group's definitions is not its first label. */
+const definitionPackages: Readonly<Record<string, string>> = {
+  "": "io.k8s.api.core",
+  "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+  "flowcontrol.apiserver.k8s.io": "io.k8s.api.flowcontrol",
+  "rbac.authorization.k8s.io": "io.k8s.api.rbac",
+};
+
+const split = (list: string | undefined) => (list === undefined || list === "" ? [] : list.split(","));
+
+function ruleOf(marks: string): NameRule {
+  if (marks.includes("l")) return "label";
+  return marks.includes("p") ? "path" : "subdomain";
+}
+
+function resourceOf(group: string, version: string, row: Row): Resource {
+  const [plural, kind, scope, shortNames, subresources, marks = ""] = row;
+  const isNewEvent = group === "events.k8s.io";
+  const storage = isNewEvent ? "/events" : `${group}/${plural}`;
+  const definition = `${definitionPackages[group] ?? `io.k8s.api.${group.split(".")[0]}`}.${version}.${kind}`;
+  return {
+    group,
+    version,
+    plural,
+    kind,
+    definition,
+    storage,
+    singular: kind.toLowerCase(),
+    listKind: `${kind}List`,
+    namespaced: scope === "N",
+    shortNames: split(shortNames),
+    subresources: split(subresources),
+    categories: [...(marks.includes("a") ? ["all"] : []), ...(marks.includes("x") ? ["api-extensions"] : [])],
+    storageVersion: isNewEvent ? "v1" : apiVersionFor(group, version),
+    get schema() {
+      return builtinSchema(definition);
+    },
+    nameRule: ruleOf(marks),
+    generation: marks.includes("g"),
+    unconditionalUpdate: !marks.includes("c"),
+    selectableFields: selectable[storage] ?? {},
+    ...(marks.includes("u") ? { createsOnUpdate: true as const } : {}),
+    ...(isNewEvent ? { convert: eventConversion } : {}),
+    ...(marks.includes("d") ? { returnsDeleted: true as const } : {}),
+  };
+}
+
+function apiVersionFor(group: string, version: string): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+export const builtinResources: readonly Resource[] = Object.entries(tables).flatMap(([groupVersion, rows]) => {
+  const [group, version] = groupVersion.split("/") as [string, string];
+  return rows.map((row) => resourceOf(group, version, row));
+});
+
+/** Kinds of which a request is the whole life: they are answered, never stored. */
+export const reviewKinds: readonly {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+}[] = [
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "subjectaccessreviews",
+    kind: "SubjectAccessReview",
+    namespaced: false,
+  },
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectaccessreviews",
+    kind: "SelfSubjectAccessReview",
+    namespaced: false,
+  },
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectrulesreviews",
+    kind: "SelfSubjectRulesReview",
+    namespaced: false,
+  },
+  {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "localsubjectaccessreviews",
+    kind: "LocalSubjectAccessReview",
+    namespaced: true,
+  },
+  { group: "authentication.k8s.io", version: "v1", plural: "tokenreviews", kind: "TokenReview", namespaced: false },
+  {
+    group: "authentication.k8s.io",
+    version: "v1",
+    plural: "selfsubjectreviews",
+    kind: "SelfSubjectReview",
+    namespaced: false,
+  },
+];

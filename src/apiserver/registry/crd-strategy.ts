@@ -1,0 +1,136 @@
+// What the API does with a CustomResourceDefinition itself: defaults, checks, and the conditions that say whether it is served.
+import { timestamp } from "../clock.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { dig, digList, digObject, digString, equal, isObject } from "../json.ts";
+import type { KubeObject } from "../object.ts";
+import { fieldError } from "../status.ts";
+import type { FieldError } from "../status.ts";
+import { conditionOf, crdFinalizer } from "./crd.ts";
+import { structuralErrors } from "./structural.ts";
+
+export function defaultCrd(crd: KubeObject): void {
+  const names = digObject(crd, "spec", "names");
+  const kind = digString(names, "kind") ?? "";
+  names["singular"] ??= kind.toLowerCase();
+  names["listKind"] ??= `${kind}List`;
+  const spec = crd["spec"];
+  if (!isObject(spec)) return;
+  spec["names"] = names;
+  spec["conversion"] ??= { strategy: "None" };
+}
+
+export function validateCrd(crd: KubeObject, before: KubeObject | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  const group = digString(crd, "spec", "group") ?? "";
+  const plural = digString(crd, "spec", "names", "plural") ?? "";
+  const name = crd.metadata.name ?? "";
+  if (name !== `${plural}.${group}`) {
+    errors.push(fieldError.invalid("metadata.name", name, `must be spec.names.plural+"."+spec.group`));
+  }
+  if (group === "") errors.push(fieldError.required("spec.group"));
+  else if (!group.includes("."))
+    errors.push(fieldError.invalid("spec.group", group, "should be a domain with at least one dot"));
+  const scope = dig(crd, "spec", "scope");
+  if (scope !== "Cluster" && scope !== "Namespaced") {
+    errors.push(
+      scope === undefined
+        ? fieldError.required("spec.scope")
+        : fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]),
+    );
+  }
+  for (const key of ["plural", "kind"]) {
+    if ((digString(crd, "spec", "names", key) ?? "") === "") errors.push(fieldError.required(`spec.names.${key}`));
+  }
+  errors.push(...validateVersions(digList(crd, "spec", "versions")));
+  if (dig(crd, "spec", "conversion", "strategy") === "Webhook") {
+    errors.push(fieldError.unsupported("spec.conversion.strategy", "Webhook", ["None"]));
+  }
+  if (before !== undefined) errors.push(...immutableErrors(crd, before));
+  return errors;
+}
+
+function validateVersions(versions: readonly JsonValue[]): FieldError[] {
+  const errors: FieldError[] = [];
+  const stored = versions.filter((version) => dig(version, "storage") === true).length;
+  if (stored !== 1) {
+    errors.push(
+      fieldError.invalid("spec.versions", versions.length, "must have exactly one version marked as storage version"),
+    );
+  }
+  const seen = new Set<string>();
+  versions.forEach((version, at) => {
+    const path = `spec.versions[${at}]`;
+    const name = digString(version, "name") ?? "";
+    if (seen.has(name)) errors.push(fieldError.invalid(path, name, "must contain unique version names"));
+    seen.add(name);
+    const schema = dig(version, "schema", "openAPIV3Schema");
+    if (!isObject(schema)) errors.push(fieldError.required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
+    else errors.push(...structuralErrors(schema, `${path}.schema.openAPIV3Schema`, true));
+  });
+  return errors;
+}
+
+function immutableErrors(crd: KubeObject, before: KubeObject): FieldError[] {
+  return [["group"], ["scope"], ["names", "plural"], ["names", "kind"]].flatMap((path) => {
+    const now = dig(crd, "spec", ...path);
+    if (equal(now, dig(before, "spec", ...path))) return [];
+    return [fieldError.invalid(`spec.${path.join(".")}`, now, "field is immutable")];
+  });
+}
+
+/** Sets acceptedNames, storedVersions and the two conditions. `clash` is a name that another CRD has already. */
+export function establish(crd: KubeObject, clash: string | undefined, nowMs: number): void {
+  const status = digObject(crd, "status");
+  crd["status"] = status;
+  const accepted = clash === undefined || conditionOf(crd, "Established")?.["status"] === "True";
+  if (accepted) status["acceptedNames"] = { ...digObject(crd, "spec", "names") };
+  else status["acceptedNames"] ??= { plural: "", kind: "" };
+  const storage = digString(
+    digList(crd, "spec", "versions").find((version) => dig(version, "storage") === true),
+    "name",
+  );
+  const stored = digList(status, "storedVersions");
+  status["storedVersions"] = storage === undefined || stored.includes(storage) ? stored : [...stored, storage];
+  setCondition(
+    crd,
+    "NamesAccepted",
+    clash === undefined,
+    clash === undefined ? "NoConflicts" : "NameConflict",
+    clash,
+    nowMs,
+  );
+  setCondition(crd, "Established", accepted, accepted ? "InitialNamesAccepted" : "NotAccepted", clash, nowMs);
+  const finalizers = crd.metadata.finalizers ?? [];
+  if (crd.metadata.deletionTimestamp === undefined && !finalizers.includes(crdFinalizer)) {
+    crd.metadata.finalizers = [...finalizers, crdFinalizer];
+  }
+}
+
+const messages: Readonly<Record<string, string>> = {
+  NoConflicts: "no conflicts found",
+  InitialNamesAccepted: "the initial names have been accepted",
+  NotAccepted: "not all names are accepted",
+};
+
+function setCondition(
+  crd: KubeObject,
+  type: string,
+  holds: boolean,
+  reason: string,
+  clash: string | undefined,
+  nowMs: number,
+): void {
+  const status = digObject(crd, "status");
+  const known = conditionOf(crd, type);
+  const value = holds ? "True" : "False";
+  if (known?.["status"] === value && known["reason"] === reason) return;
+  const condition: JsonObject = {
+    type,
+    status: value,
+    lastTransitionTime: timestamp(nowMs),
+    reason,
+    message: messages[reason] ?? `${JSON.stringify(clash)} is already in use`,
+    observedGeneration: crd.metadata.generation ?? 1,
+  };
+  status["conditions"] = [...digList(status, "conditions").filter((other) => other !== known), condition];
+}

@@ -1,0 +1,90 @@
+// Pods: the defaults that clients rely on, the first status, and what of a pod may change.
+import type { JsonObject } from "../json.ts";
+import { clone, digList, digObject, digString, equal, isObject } from "../json.ts";
+import type { KubeObject } from "../object.ts";
+import { fieldError } from "../status.ts";
+import type { FieldError } from "../status.ts";
+
+export function defaultPod(pod: KubeObject): void {
+  if (isObject(pod["spec"])) defaultPodSpec(pod["spec"]);
+}
+
+export function defaultPodSpec(spec: JsonObject): void {
+  spec["restartPolicy"] ??= "Always";
+  spec["dnsPolicy"] ??= "ClusterFirst";
+  spec["schedulerName"] ??= "default-scheduler";
+  spec["terminationGracePeriodSeconds"] ??= 30;
+  spec["securityContext"] ??= {};
+  spec["enableServiceLinks"] ??= true;
+  for (const field of ["containers", "initContainers"]) {
+    for (const container of digList(spec, field).filter(isObject)) defaultContainer(container);
+  }
+}
+
+function defaultContainer(container: JsonObject): void {
+  const image = typeof container["image"] === "string" ? container["image"] : "";
+  const latest = !image.includes("@") && (/:latest$/.test(image) || !/:[^/]*$/.test(image));
+  container["imagePullPolicy"] ??= latest ? "Always" : "IfNotPresent";
+  container["resources"] ??= {};
+  container["terminationMessagePath"] ??= "/dev/termination-log";
+  container["terminationMessagePolicy"] ??= "File";
+  for (const port of digList(container, "ports").filter(isObject)) port["protocol"] ??= "TCP";
+}
+
+export function initialPodStatus(pod: KubeObject): void {
+  pod["status"] = { phase: "Pending", qosClass: qosClass(pod) };
+}
+
+function qosClass(pod: KubeObject): string {
+  const all = digList(pod, "spec", "containers").map((container) => digObject(container, "resources"));
+  const amounts = (resources: JsonObject) => ({
+    limits: digObject(resources, "limits"),
+    requests: digObject(resources, "requests"),
+  });
+  if (
+    all.every((one) => Object.keys(amounts(one).limits).length === 0 && Object.keys(amounts(one).requests).length === 0)
+  ) {
+    return "BestEffort";
+  }
+  const guaranteed = all.every((one) => {
+    const { limits, requests } = amounts(one);
+    return ["cpu", "memory"].every(
+      (key) => limits[key] !== undefined && equal(requests[key] ?? limits[key], limits[key]),
+    );
+  });
+  return guaranteed ? "Guaranteed" : "Burstable";
+}
+
+export function validatePod(pod: KubeObject, before: KubeObject | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  const containers = digList(pod, "spec", "containers");
+  if (containers.length === 0) errors.push(fieldError.required("spec.containers"));
+  const seen = new Set<string>();
+  containers.forEach((container, at) => {
+    const path = `spec.containers[${at}]`;
+    const name = digString(container, "name") ?? "";
+    if (name === "") errors.push(fieldError.required(`${path}.name`));
+    else if (seen.has(name)) errors.push(fieldError.duplicate(`${path}.name`, name));
+    seen.add(name);
+    if ((digString(container, "image") ?? "") === "") errors.push(fieldError.required(`${path}.image`));
+  });
+  if (before !== undefined && !equal(frozenPart(pod), frozenPart(before))) {
+    errors.push(
+      fieldError.forbidden(
+        "spec",
+        "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+      ),
+    );
+  }
+  return errors;
+}
+
+function frozenPart(pod: KubeObject): JsonObject {
+  const spec = clone(digObject(pod, "spec"));
+  for (const key of ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"])
+    delete spec[key];
+  for (const field of ["containers", "initContainers"]) {
+    for (const container of digList(spec, field).filter(isObject)) delete container["image"];
+  }
+  return spec;
+}

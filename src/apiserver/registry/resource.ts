@@ -1,0 +1,62 @@
+// A resource as the API serves it: one version of one kind.
+import type { JsonObject } from "../json.ts";
+import type { NameRule } from "../names.ts";
+import type { KubeObject } from "../object.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { Subject } from "../status.ts";
+
+export interface Column extends JsonObject {
+  name: string;
+  type: string;
+  format?: string;
+  description?: string;
+  priority?: number;
+}
+
+export interface PrinterColumn extends Column {
+  jsonPath: string;
+}
+
+export interface Resource extends Subject {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly subresources: readonly string[];
+  /** Where its objects are kept: `group/plural`, shared by all versions of a kind. */
+  readonly storage: string;
+  readonly storageVersion: string;
+  readonly schema: Schema | undefined;
+  /** The name of its definition in the OpenAPI documents. */
+  readonly definition: string;
+  /** From a CRD: validated by its schema; without it a built-in kind, merged by strategic patches. */
+  readonly custom?: CustomTraits;
+  readonly nameRule: NameRule;
+  /** A change outside of metadata and status raises metadata.generation. */
+  readonly generation: boolean;
+  /** A PUT without resourceVersion overwrites. */
+  readonly unconditionalUpdate: boolean;
+  /** Paths beside metadata.name and metadata.namespace that field selectors may name; key: the selector's name, value: the path. */
+  readonly selectableFields: Readonly<Record<string, string>>;
+  /** Where the versions of a kind differ in more than apiVersion. */
+  readonly convert?: { toStorage(object: KubeObject): KubeObject; fromStorage(object: KubeObject): KubeObject };
+  /** A DELETE that removes the object at once answers with it rather than with a Status. */
+  readonly returnsDeleted?: true;
+  /** A PUT of an object that does not exist creates it. */
+  readonly createsOnUpdate?: true;
+  readonly deprecationWarning?: string;
+}
+
+export interface CustomTraits {
+  readonly columns: readonly PrinterColumn[];
+  readonly crdName: string;
+}
+
+export function apiVersion(resource: Resource): string {
+  return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+}

@@ -1,0 +1,63 @@
+// Whether a CRD's schema is structural: every field has a type, and logic only restricts what the structure declares.
+import type { JsonObject, JsonValue } from "../json.ts";
+import { digList, digObject, isObject } from "../json.ts";
+import { fieldError } from "../status.ts";
+import type { FieldError } from "../status.ts";
+
+/** Deep enough for every schema seen (Pod templates reach 14), shallow enough for the stack. */
+const depthMax = 64;
+
+export function structuralErrors(schema: JsonObject, path: string, isRoot: boolean, depth = 0): FieldError[] {
+  if (depth > depthMax) return [fieldError.invalid(path, depth, `a schema may not be deeper than ${depthMax}`)];
+  const errors: FieldError[] = [];
+  const { type } = schema;
+  const free = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
+  if (isRoot && type !== "object") {
+    errors.push(
+      type === undefined
+        ? fieldError.required(`${path}.type`, "must not be empty at the root")
+        : fieldError.invalid(`${path}.type`, type, "must be object at the root"),
+    );
+  } else if (type === undefined && !free) {
+    errors.push(fieldError.required(`${path}.type`, "must not be empty for specified object fields"));
+  }
+  if (type === "array" && !isObject(schema["items"]))
+    errors.push(fieldError.required(`${path}.items`, "must be specified"));
+  errors.push(...listErrors(schema, path));
+  if (schema["properties"] !== undefined && isObject(schema["additionalProperties"])) {
+    errors.push(
+      fieldError.forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"),
+    );
+  }
+  if (schema["$ref"] !== undefined) errors.push(fieldError.forbidden(`${path}.$ref`, "$ref is not supported"));
+  for (const [place, child] of childrenOf(schema))
+    errors.push(...structuralErrors(child, path + place, false, depth + 1));
+  return errors;
+}
+
+function childrenOf(schema: JsonObject): [string, JsonObject][] {
+  const children: [string, JsonValue | undefined][] = [
+    ...Object.entries(digObject(schema, "properties")).map(([key, value]): [string, JsonValue | undefined] => [
+      `.properties[${key}]`,
+      value,
+    ]),
+    [".items", schema["items"]],
+    [".additionalProperties", schema["additionalProperties"]],
+  ];
+  return children.filter((pair): pair is [string, JsonObject] => isObject(pair[1]));
+}
+
+function listErrors(schema: JsonObject, path: string): FieldError[] {
+  const listType = schema["x-kubernetes-list-type"];
+  if (listType === undefined) return [];
+  if (listType !== "atomic" && listType !== "set" && listType !== "map") {
+    return [fieldError.unsupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "map", "set"])];
+  }
+  const keys = digList(schema, "x-kubernetes-list-map-keys");
+  if (listType === "map" && keys.length === 0) {
+    return [
+      fieldError.required(`${path}.x-kubernetes-list-map-keys`, "must not be empty if x-kubernetes-list-type is map"),
+    ];
+  }
+  return [];
+}

@@ -1,0 +1,80 @@
+// Reading a request's body: JSON, or YAML where the real server takes it.
+import { parse } from "yaml";
+
+import type { JsonValue } from "../json.ts";
+import { isObject } from "../json.ts";
+import type { KubeObject } from "../object.ts";
+import type { Resource } from "../registry/resource.ts";
+import { apiVersion } from "../registry/resource.ts";
+import { ApiError, badRequest } from "../status.ts";
+
+/** The real server's limit on a request's body. */
+export const bodyBytesMax = 3 * 1024 * 1024;
+
+export function readBody(body: Uint8Array | string | undefined): string {
+  if (body === undefined) return "";
+  const size = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  if (size > bodyBytesMax) {
+    throw new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`);
+  }
+  return typeof body === "string" ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+}
+
+export function mediaType(headers: Readonly<Record<string, string>>): string {
+  return (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase();
+}
+
+const yamlTypes = new Set(["application/yaml", "application/apply-patch+yaml"]);
+
+export function parseBody(text: string, type: string): JsonValue {
+  try {
+    if (!yamlTypes.has(type) || text.trimStart().startsWith("{")) return JSON.parse(text) as JsonValue;
+  } catch (cause) {
+    if (!yamlTypes.has(type))
+      throw badRequest(`couldn't get version/kind; json parse error: ${said(cause)}`, { cause });
+  }
+  try {
+    // Aliases are bounded so that a small text cannot unfold into a huge object.
+    return parse(text, { maxAliasCount: 100 }) as JsonValue;
+  } catch (cause) {
+    throw badRequest(`error parsing YAML: ${said(cause)}`, { cause });
+  }
+}
+
+const said = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));
+
+/** The object in a create or update, its kind checked against the path's. */
+export function parseObject(text: string, type: string, resource: Resource): KubeObject {
+  if (type !== "" && type !== "application/json" && type !== "application/yaml") {
+    throw new ApiError(
+      415,
+      "UnsupportedMediaType",
+      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml",
+    );
+  }
+  return asObject(parseBody(text, type), resource);
+}
+
+export function asObject(value: JsonValue, resource: Resource): KubeObject {
+  if (!isObject(value))
+    throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): it is no object`);
+  const wanted = apiVersion(resource);
+  const kind = value["kind"] ?? resource.kind;
+  const version = value["apiVersion"] ?? wanted;
+  if (resource.custom !== undefined && (value["kind"] === undefined || value["apiVersion"] === undefined)) {
+    throw badRequest("Object 'Kind' or 'apiVersion' is missing in the body: a custom resource says both");
+  }
+  if (version !== wanted) {
+    throw badRequest(
+      `the API version in the data (${JSON.stringify(version).slice(1, -1)}) does not match the expected API version (${wanted})`,
+    );
+  }
+  if (kind !== resource.kind) {
+    throw badRequest(
+      `${String(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`,
+    );
+  }
+  const metadata = value["metadata"] ?? {};
+  if (!isObject(metadata)) throw badRequest(`${resource.kind}: metadata is an object`);
+  return { ...value, apiVersion: wanted, kind: resource.kind, metadata };
+}

@@ -1,0 +1,147 @@
+// PATCH: which of the four kinds, and the change that it asks for.
+import { applyConfiguration } from "../apply/managed-fields.ts";
+import type { JsonValue } from "../json.ts";
+import { isObject } from "../json.ts";
+import type { KubeObject } from "../object.ts";
+import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
+import { applyStrategicPatch } from "../patch/strategic.ts";
+import { apiVersion } from "../registry/resource.ts";
+import { ApiError, badRequest, conflict, fieldError, invalidOptions, notFound } from "../status.ts";
+import type { Entry } from "../store/entry.ts";
+import { normalise } from "./admit.ts";
+import { asObject, parseBody } from "./body.ts";
+import { fieldValidation, managerName, placeOf } from "./context.ts";
+import type { Context } from "./context.ts";
+import { create, update } from "./write.ts";
+import type { Writing } from "./write.ts";
+
+const applyType = "application/apply-patch+yaml";
+
+function unsupported(types: string): ApiError {
+  return new ApiError(
+    415,
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${types}`,
+  );
+}
+
+export async function patch(
+  writing: Writing,
+  context: Context,
+  text: string,
+  type: string,
+): Promise<{ entry: Entry; created: boolean }> {
+  if (type !== applyType && context.query.has("force")) {
+    throw invalidOptions("PatchOptions", fieldError.forbidden("force", "may not be specified for non-apply patch"));
+  }
+  if (type === applyType) return apply(writing, context, parseBody(text, type));
+  const transform = transformOf(context, parseBody(text, type), type);
+  return { entry: await update(writing, context, { transform }), created: false };
+}
+
+function transformOf(context: Context, body: JsonValue, type: string): (before: KubeObject) => KubeObject {
+  const { resource } = context;
+  const whole = (value: JsonValue) => {
+    if (!isObject(value) || !isObject(value["metadata"])) throw badRequest("the patch leaves no object with metadata");
+    return value as KubeObject;
+  };
+  switch (type) {
+    case "application/json-patch+json": {
+      const operations = parseJsonPatch(body);
+      return (before) => whole(applyJsonPatch(before, operations));
+    }
+    case "application/merge-patch+json":
+      if (!isObject(body)) throw badRequest("a merge patch is an object");
+      return (before) => whole(applyMergePatch(before, body));
+    case "application/strategic-merge-patch+json":
+      if (resource.custom !== undefined) {
+        throw unsupported("application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
+      }
+      if (!isObject(body)) throw badRequest("a strategic merge patch is an object");
+      return (before) => whole(applyStrategicPatch(before, body, resource.schema));
+    default:
+      throw unsupported(
+        "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
+      );
+  }
+}
+
+async function apply(writing: Writing, context: Context, body: JsonValue): Promise<{ entry: Entry; created: boolean }> {
+  const { resource, query } = context;
+  const manager = query.get("fieldManager") ?? "";
+  if (manager === "") {
+    throw invalidOptions("PatchOptions", fieldError.required("fieldManager", "is required for apply patch"));
+  }
+  if (!isObject(body) || typeof body["apiVersion"] !== "string" || typeof body["kind"] !== "string") {
+    throw badRequest("an applied configuration says its apiVersion and kind");
+  }
+  const config = ownPart(context, asObject(body, resource));
+  if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
+  checkIdentity(context, config);
+  // Unknown fields are judged here once; what was stored before is not this client's fault. Defaults are the server's, not the client's, to state.
+  normalise(resource, structuredClone(config), fieldValidation(context), context.warnings);
+  const quiet: Context = { ...context, query: ignoring(query), warnings: [] };
+  const by = () => ({
+    name: managerName(context),
+    apiVersion: apiVersion(resource),
+    subresource: context.subresource,
+    nowMs: writing.clock.now(),
+  });
+  if (writing.store.get(placeOf(context)) === undefined) {
+    if (context.subresource !== "") throw notFound(resource, context.name);
+    if ((config.metadata.uid ?? "") !== "") {
+      throw conflict(
+        resource,
+        context.name,
+        `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
+      );
+    }
+    const absent: KubeObject = { apiVersion: apiVersion(resource), kind: resource.kind, metadata: {} };
+    const made = applyConfiguration(absent, config, resource.schema, by(), true);
+    made.metadata.name = context.name;
+    return { entry: await create(writing, quiet, made, false), created: true };
+  }
+  const isForced = query.get("force") === "true";
+  const transform = (before: KubeObject) => applyConfiguration(before, config, resource.schema, by(), isForced);
+  return { entry: await update(writing, quiet, { transform, tracksItself: true }), created: false };
+}
+
+/** The status belongs to its subresource, the rest to the object, where a kind has the two apart. */
+function ownPart({ resource, subresource }: Context, config: KubeObject): KubeObject {
+  if (!resource.subresources.includes("status")) return config;
+  const { status, ...rest } = config;
+  if (subresource !== "status") return rest;
+  const { apiVersion: version, kind, metadata } = config;
+  const identity: KubeObject = {
+    apiVersion: version,
+    kind,
+    metadata: resource.custom === undefined ? metadata : identityOf(metadata),
+  };
+  return status === undefined ? identity : { ...identity, status };
+}
+
+function identityOf({ name, namespace, resourceVersion, uid }: KubeObject["metadata"]): KubeObject["metadata"] {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(uid === undefined ? {} : { uid }),
+  };
+}
+
+function checkIdentity(context: Context, config: KubeObject): void {
+  const { name, namespace } = config.metadata;
+  if (name !== undefined && name !== context.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${context.name})`);
+  }
+  if (namespace !== undefined && namespace !== context.namespace) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+}
+
+function ignoring(query: URLSearchParams): URLSearchParams {
+  const copy = new URLSearchParams(query);
+  copy.set("fieldValidation", "Ignore");
+  return copy;
+}

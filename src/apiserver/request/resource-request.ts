@@ -1,0 +1,242 @@
+// A request on a resource: which verb it is, and the answer.
+import type { JsonObject } from "../json.ts";
+import { digList, digObject, digString, isObject } from "../json.ts";
+import type { KubeObject } from "../object.ts";
+import { ApiError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
+import type { Entry } from "../store/entry.ts";
+import type { ApiResponse } from "../transport.ts";
+import { mediaType, parseBody, parseObject } from "./body.ts";
+import { placeOf } from "./context.ts";
+import type { Context } from "./context.ts";
+import { parseDeleteOptions, remove } from "./delete.ts";
+import type { Deletion } from "./delete.ts";
+import { filterOf } from "./filter.ts";
+import { list } from "./list.ts";
+import { patch } from "./patch.ts";
+import { entryText, includeObject, listText, negotiate, respond, respondJson, warningHeaders } from "./represent.ts";
+import { parseRevision, refuseFuture } from "./revision.ts";
+import { watch } from "./watch.ts";
+import type { Watches } from "./watch.ts";
+import { create, update } from "./write.ts";
+import type { Writing } from "./write.ts";
+
+export interface Serving extends Writing, Watches {}
+
+type Body = { readonly text: string; readonly type: string };
+
+export function answer(serving: Serving, context: Context, method: string, text: string): Promise<ApiResponse> {
+  const body: Body = { text, type: mediaType(context.headers) };
+  if (context.resource.deprecationWarning !== undefined) context.warnings.push(context.resource.deprecationWarning);
+  if (context.subresource !== "") return answerSubresource(serving, context, method, body);
+  return context.name === ""
+    ? answerCollection(serving, context, method, body)
+    : answerObject(serving, context, method, body);
+}
+
+const isTrue = (value: string | null) => value === "true" || value === "1";
+
+async function answerCollection(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
+  switch (method) {
+    case "GET":
+      return isTrue(context.query.get("watch")) ? answerWatch(serving, context) : answerList(serving, context);
+    case "POST": {
+      if (context.resource.namespaced && context.namespace === "") throw methodNotAllowed();
+      const given = parseObject(body.text, body.type, context.resource);
+      const named = { ...context, name: given.metadata.name ?? "" };
+      return written(serving, context, 201, await create(serving, named, given));
+    }
+    case "DELETE":
+      if (context.resource.storage === "/namespaces" || (context.resource.namespaced && context.namespace === ""))
+        throw methodNotAllowed();
+      return deleteCollection(serving, context, body);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+async function answerObject(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
+  switch (method) {
+    case "GET":
+      if (isTrue(context.query.get("watch"))) return answerWatch(serving, context);
+      return written(serving, context, 200, read(serving, context));
+    case "PUT": {
+      const given = parseObject(body.text, body.type, context.resource);
+      if (context.resource.createsOnUpdate === true && serving.store.get(placeOf(context)) === undefined) {
+        return written(
+          serving,
+          context,
+          201,
+          await create(serving, context, { ...given, metadata: { ...given.metadata, name: context.name } }),
+        );
+      }
+      return written(serving, context, 200, await update(serving, context, { transform: () => given }));
+    }
+    case "PATCH": {
+      const { entry, created } = await patch(serving, context, body.text, body.type);
+      return written(serving, context, created ? 201 : 200, entry);
+    }
+    case "DELETE": {
+      const options = readDeleteBody(body);
+      const deletion = await remove(serving, context, parseDeleteOptions(options, context.query), options);
+      return deleted(serving, context, deletion);
+    }
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+function read(serving: Serving, context: Context): Entry {
+  const revision = parseRevision(context.query.get("resourceVersion"));
+  if (revision !== undefined) refuseFuture(serving.store, revision);
+  const entry = serving.store.get(placeOf(context));
+  if (entry === undefined) throw notFound(context.resource, context.name);
+  return entry;
+}
+
+function written(serving: Serving, context: Context, status: number, entry: Entry): ApiResponse {
+  const form = negotiate(context.headers["accept"]);
+  const text = entryText(context.resource, entry, form, includeObject(context.query), serving.clock.now());
+  return respond(status, [text], form, warningHeaders(context.warnings));
+}
+
+function answerList(serving: Serving, context: Context): ApiResponse {
+  const form = negotiate(context.headers["accept"]);
+  const include = includeObject(context.query);
+  const page = list(serving.store, context);
+  return respond(
+    200,
+    listText(context.resource, page, form, include, serving.clock.now()),
+    form,
+    warningHeaders(context.warnings),
+  );
+}
+
+function answerWatch(serving: Serving, context: Context): ApiResponse {
+  const form = negotiate(context.headers["accept"]);
+  const include = includeObject(context.query);
+  const stream = watch(serving, context, (entry, isFirst) =>
+    entryText(context.resource, entry, form, include, serving.clock.now(), isFirst),
+  );
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": "no-cache, private",
+    ...warningHeaders(context.warnings),
+  };
+  return { status: 200, headers, body: stream.body() };
+}
+
+function readDeleteBody(body: Body): JsonObject {
+  if (body.text.trim() === "") return {};
+  const options = parseBody(body.text, body.type);
+  if (!isObject(options)) throw badRequest("the body of a DELETE is DeleteOptions");
+  return options;
+}
+
+function deleted(serving: Serving, context: Context, { entry, gone }: Deletion): ApiResponse {
+  const { resource } = context;
+  if (!gone || resource.returnsDeleted === true) return written(serving, context, 200, entry);
+  const details = {
+    name: entry.name,
+    ...(resource.group === "" ? {} : { group: resource.group }),
+    kind: resource.plural,
+    uid: entry.object.metadata.uid ?? "",
+  };
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details };
+  return respondJson(200, status, warningHeaders(context.warnings));
+}
+
+async function deleteCollection(serving: Serving, context: Context, body: Body): Promise<ApiResponse> {
+  const options = readDeleteBody(body);
+  const parsed = parseDeleteOptions(options, context.query);
+  const filter = filterOf(context);
+  const namespace = context.namespace === "" ? undefined : context.namespace;
+  const chosen = [...serving.store.collection(context.resource.storage).list(namespace, "")].filter(
+    (entry) => filter?.(entry) ?? true,
+  );
+  const removed = await Promise.all(
+    chosen.map((entry) =>
+      remove(serving, { ...context, namespace: entry.namespace, name: entry.name }, parsed, options).catch(
+        (error: unknown) => {
+          // Somebody else was faster: it is gone, which is what was asked for.
+          if (error instanceof ApiError && error.code === 404) return undefined;
+          throw error;
+        },
+      ),
+    ),
+  );
+  const entries = removed.flatMap((deletion) => (deletion === undefined ? [] : [deletion.entry]));
+  const form = negotiate(context.headers["accept"]);
+  const page = { entries, revision: serving.store.revision };
+  return respond(
+    200,
+    listText(context.resource, page, form, includeObject(context.query), serving.clock.now()),
+    form,
+    warningHeaders(context.warnings),
+  );
+}
+
+async function answerSubresource(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
+  const { resource, subresource } = context;
+  if (!resource.subresources.includes(subresource)) throw noSuchPath();
+  if (subresource === "binding" || subresource === "eviction") {
+    if (method !== "POST") throw methodNotAllowed();
+    const given = parseBody(body.text, body.type);
+    if (!isObject(given)) throw badRequest(`the body of a ${subresource} is an object`);
+    return subresource === "binding" ? bind(serving, context, given) : evict(serving, context, given);
+  }
+  switch (method) {
+    case "GET":
+      return written(serving, context, 200, read(serving, context));
+    case "PUT": {
+      const given = parseObject(body.text, body.type, resource);
+      return written(serving, context, 200, await update(serving, context, { transform: () => given }));
+    }
+    case "PATCH":
+      return written(serving, context, 200, (await patch(serving, context, body.text, body.type)).entry);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+/** The scheduler's word: on which node the pod runs. Once only. */
+async function bind(serving: Serving, context: Context, binding: JsonObject): Promise<ApiResponse> {
+  const node = digString(binding, "target", "name") ?? "";
+  if (node === "") throw badRequest("Binding: target.name: Required value");
+  const transform = (pod: KubeObject): KubeObject => {
+    const bound = digString(pod, "spec", "nodeName") ?? "";
+    if (bound !== "") {
+      throw conflict(
+        { group: "", plural: "pods/binding", kind: "Binding" },
+        context.name,
+        `pod ${context.name} is already assigned to node ${JSON.stringify(bound)}`,
+      );
+    }
+    const annotations = {
+      ...pod.metadata.annotations,
+      ...(digObject(binding, "metadata", "annotations") as Record<string, string>),
+    };
+    const scheduled = {
+      type: "PodScheduled",
+      status: "True",
+      lastTransitionTime: new Date(serving.clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
+    };
+    const conditions = digList(pod, "status", "conditions").filter(
+      (condition) => !isObject(condition) || condition["type"] !== "PodScheduled",
+    );
+    return {
+      ...pod,
+      metadata: Object.keys(annotations).length === 0 ? pod.metadata : { ...pod.metadata, annotations },
+      spec: { ...digObject(pod, "spec"), nodeName: node },
+      status: { ...digObject(pod, "status"), conditions: [...conditions, scheduled] },
+    };
+  };
+  await update(serving, context, { transform });
+  return respondJson(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+}
+
+/** Disruption budgets are only stored here, so an eviction is a deletion. */
+async function evict(serving: Serving, context: Context, eviction: JsonObject): Promise<ApiResponse> {
+  const options = digObject(eviction, "deleteOptions");
+  await remove(serving, { ...context, subresource: "" }, parseDeleteOptions(options, context.query), options);
+  return respondJson(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+}

@@ -1,0 +1,181 @@
+// Watches: every change of the matching objects after a revision, in order, each once; bookmarks that say how far the client has come.
+import type { Clock } from "../clock.ts";
+import type { JsonObject } from "../json.ts";
+import type { Resource } from "../registry/resource.ts";
+import { apiVersion } from "../registry/resource.ts";
+import { badRequest, expired, fieldError, invalidOptions } from "../status.ts";
+import type { Change } from "../store/entry.ts";
+import { Entry } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
+import type { Context } from "./context.ts";
+import { filterOf } from "./filter.ts";
+import type { Filter } from "./filter.ts";
+import { compactedMessage, parseRevision, refuseFuture } from "./revision.ts";
+import { Stream } from "./stream.ts";
+
+/** The real server sends one about once a minute. */
+const bookmarkIntervalMs = 60_000;
+/** The real server picks 30 to 60 minutes where the client names no timeout. */
+const defaultTimeoutMs = 30 * 60_000;
+
+/** How one object is written into an event: whole, as a table row, as metadata only. */
+export type Render = (entry: Entry, isFirst: boolean) => string;
+
+export interface Watches {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Open ones, so that they can be closed together. */
+  readonly open: Set<Stream>;
+}
+
+export function watch(watches: Watches, context: Context, render: Render): Stream {
+  const { query } = context;
+  const initial = query.get("sendInitialEvents");
+  checkInitial(initial, query.get("resourceVersionMatch") ?? "");
+  const since = parseRevision(query.get("resourceVersion"));
+  const session = new Session(watches, context, render);
+  if (since !== undefined && since > 0 && initial !== "true") {
+    refuseFuture(watches.store, since);
+    session.replay(since);
+  } else if (initial === "false") {
+    session.replay(watches.store.revision);
+  } else {
+    if (since !== undefined) refuseFuture(watches.store, since);
+    session.replayState(initial === "true");
+  }
+  session.run();
+  return session.stream;
+}
+
+function checkInitial(initial: string | null, match: string): void {
+  const rule =
+    initial === null
+      ? "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+      : "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+  const isRight = initial === null ? match === "" : match === "NotOlderThan";
+  if (!isRight) throw invalidOptions("ListOptions", fieldError.forbidden("resourceVersionMatch", rule));
+}
+
+class Session {
+  readonly stream: Stream;
+  readonly #watches: Watches;
+  readonly #resource: Resource;
+  readonly #namespace: string;
+  readonly #filter: Filter | undefined;
+  readonly #render: Render;
+  readonly #bookmarks: boolean;
+  readonly #timeoutMs: number;
+  readonly #stop = new AbortController();
+  #unsubscribe: () => void = () => {};
+  #sent = 0;
+
+  constructor(watches: Watches, context: Context, render: Render) {
+    this.#watches = watches;
+    this.#resource = context.resource;
+    this.#namespace = context.namespace;
+    this.#filter = filterOf(context);
+    this.#render = render;
+    this.#bookmarks = context.query.get("allowWatchBookmarks") === "true";
+    this.#timeoutMs = readTimeout(context.query.get("timeoutSeconds"));
+    this.stream = new Stream(() => this.#finish());
+    context.signal?.addEventListener("abort", () => this.stream.end(), { once: true, signal: this.#stop.signal });
+  }
+
+  run(): void {
+    const { store, clock, open } = this.#watches;
+    open.add(this.stream);
+    this.#unsubscribe = store.subscribe((changes) => {
+      for (const change of changes) this.#deliver(change);
+    });
+    void clock.sleep(this.#timeoutMs, this.#stop.signal).then(() => this.stream.end());
+    if (this.#bookmarks) void this.#bookmarkNowAndThen();
+  }
+
+  /** The changes after a revision, or, when they are no longer known, an ERROR event and the end. */
+  replay(revision: number): void {
+    const { history } = this.#watches.store;
+    if (revision < history.compacted) {
+      const error = expired(compactedMessage(revision, history.compacted));
+      this.#send("ERROR", JSON.stringify(error.status()));
+      this.stream.end();
+      return;
+    }
+    for (const change of history.since(revision)) this.#deliver(change);
+  }
+
+  /** The objects as they are now, as if each had just been added. */
+  replayState(withEnd: boolean): void {
+    const { store } = this.#watches;
+    const namespace = this.#namespace === "" ? undefined : this.#namespace;
+    for (const entry of store.collection(this.#resource.storage).list(namespace, "")) {
+      if (this.#matches(entry)) this.#sendEntry("ADDED", entry);
+    }
+    if (withEnd && this.#bookmarks) this.#bookmark({ "k8s.io/initial-events-end": "true" });
+  }
+
+  #matches(entry: Entry): boolean {
+    return this.#filter === undefined || this.#filter(entry);
+  }
+
+  /** An object that comes to match, or no longer does, is added and deleted as far as this watch can tell. */
+  #deliver(change: Change): void {
+    const { entry, previous } = change;
+    if (entry.resource !== this.#resource.storage) return;
+    if (this.#namespace !== "" && entry.namespace !== this.#namespace) return;
+    const isMatch = change.type !== "DELETED" && this.#matches(entry);
+    const wasMatch = previous !== undefined && this.#matches(previous);
+    if (isMatch) this.#sendEntry(wasMatch ? "MODIFIED" : "ADDED", entry);
+    else if (wasMatch)
+      this.#sendEntry("DELETED", change.type === "DELETED" ? entry : restamped(previous, change.revision));
+  }
+
+  #sendEntry(type: string, entry: Entry): void {
+    this.#send(type, this.#render(entry, this.#sent === 0));
+    this.#sent++;
+  }
+
+  #send(type: string, object: string): void {
+    this.stream.push(`{"type":"${type}","object":${object}}\n`);
+  }
+
+  #bookmark(annotations?: Record<string, string>): void {
+    const object: JsonObject = {
+      kind: this.#resource.kind,
+      apiVersion: apiVersion(this.#resource),
+      metadata: {
+        resourceVersion: String(this.#watches.store.revision),
+        ...(annotations === undefined ? {} : { annotations }),
+      },
+    };
+    this.#send("BOOKMARK", JSON.stringify(object));
+  }
+
+  async #bookmarkNowAndThen(): Promise<void> {
+    const { signal } = this.#stop;
+    for (;;) {
+      await this.#watches.clock.sleep(Math.min(bookmarkIntervalMs, Math.max(1000, this.#timeoutMs - 2000)), signal);
+      if (signal.aborted) return;
+      this.#bookmark();
+    }
+  }
+
+  #finish(): void {
+    this.#unsubscribe();
+    this.#watches.open.delete(this.stream);
+    this.#stop.abort();
+  }
+}
+
+/** The last state that matched, at the revision at which it stopped to. */
+function restamped(previous: Entry, revision: number): Entry {
+  const metadata = { ...previous.object.metadata, resourceVersion: String(revision) };
+  const object = { ...previous.object, metadata };
+  return new Entry(previous, revision, JSON.stringify(object), object);
+}
+
+function readTimeout(text: string | null): number {
+  if (text === null || text === "" || text === "0") return defaultTimeoutMs;
+  if (!/^\d{1,9}$/.test(text))
+    throw badRequest(`timeoutSeconds: Invalid value: ${JSON.stringify(text)}: it is a number`);
+  return Number(text) * 1000;
+}

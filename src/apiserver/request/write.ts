@@ -1,0 +1,313 @@
+// Creates and updates: one pipeline for every kind and every way of changing an object.
+//
+// An update is a function from the object as it is to the object as it shall be. Without webhooks it runs inside the store's own write, so
+// concurrent patches queue up and none is retried; with webhooks, which take time, it runs before, and again when somebody else was faster.
+import type { Admission } from "../admission/admission.ts";
+import { trackUpdate } from "../apply/managed-fields.ts";
+import type { Manager } from "../apply/managed-fields.ts";
+import type { Clock } from "../clock.ts";
+import { timestamp } from "../clock.ts";
+import { clone, digList, digObject, digString, equal } from "../json.ts";
+import { generateName, newUid } from "../names.ts";
+import type { KubeObject } from "../object.ts";
+import { establish } from "../registry/crd-strategy.ts";
+import { crdStorage } from "../registry/crd.ts";
+import type { Registry } from "../registry/registry.ts";
+import { apiVersion } from "../registry/resource.ts";
+import { strategyOf } from "../registry/strategy.ts";
+import { alreadyExists, ApiError, badRequest, conflict, fieldError, forbidden, invalid, notFound } from "../status.ts";
+import type { Entry, Place } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
+import type { Transaction } from "../store/transaction.ts";
+import { check, normalise } from "./admit.ts";
+import { fieldValidation, isDryRun, managerName, placeOf } from "./context.ts";
+import type { Context } from "./context.ts";
+import { fromStorage, toStorage } from "./conversion.ts";
+
+export interface Writing {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: (size: number) => Uint8Array;
+  readonly admission: Admission;
+}
+
+/** With webhooks, how often an update that others overtake starts again before it is given up; the real server retries until its deadline. */
+const overtakenMax = 20;
+/** The chance that eight names of 27^5 each are taken is nil unless the prefix is nearly exhausted. */
+const generatedNamesMax = 8;
+
+function managerOf(writing: Writing, context: Context): Manager {
+  return {
+    name: managerName(context),
+    apiVersion: apiVersion(context.resource),
+    subresource: context.subresource,
+    nowMs: writing.clock.now(),
+  };
+}
+
+function perform<T>(writing: Writing, isDry: boolean, operation: (transaction: Transaction) => T): Promise<T> {
+  if (!isDry) return writing.store.write(operation);
+  // The promise turns what the rehearsal throws into a rejection.
+  return Promise.resolve().then(() => writing.store.rehearse(operation));
+}
+
+/** `track` is off when the object's managed fields were computed already (apply). */
+export async function create(writing: Writing, context: Context, given: KubeObject, track = true): Promise<Entry> {
+  const { resource } = context;
+  const isDry = isDryRun(context);
+  const isGenerated = (given.metadata.name ?? "") === "" && (given.metadata.generateName ?? "") !== "";
+  let object = prepareCreate(writing, context, given);
+  if (isGenerated) object.metadata.name = generateName(given.metadata.generateName!, writing.random);
+  if (writing.admission.concerns(context, "CREATE")) {
+    refuseNamespace(context, (place) => writing.store.get(place));
+    object = await writing.admission.mutate(context, "CREATE", object, undefined, isDry);
+    normalise(resource, object, "Ignore", []);
+    check(resource, object, undefined, "");
+    await writing.admission.validate(context, "CREATE", object, undefined, isDry);
+  } else {
+    check(resource, object, undefined, "");
+  }
+  if (resource.storage === crdStorage) establishCrd(writing, object);
+  if (track) trackUpdate(undefined, object, resource.schema, managerOf(writing, context));
+  return perform(writing, isDry, (transaction) => {
+    refuseNamespace(context, (place) => transaction.get(place));
+    for (let attempt = 1; ; attempt++) {
+      const taken = transaction.get(placeOf(context, object.metadata.name));
+      if (taken === undefined) break;
+      const isLeaving = taken.object.metadata.deletionTimestamp !== undefined;
+      if (!isGenerated || attempt >= generatedNamesMax) throw alreadyExists(resource, object.metadata.name!, isLeaving);
+      object.metadata.name = generateName(given.metadata.generateName!, writing.random);
+    }
+    return transaction.put(placeOf(context, object.metadata.name), toStorage(resource, object));
+  });
+}
+
+function establishCrd(writing: Writing, crd: KubeObject): void {
+  const named = digObject(crd, "spec", "names");
+  const names = ["plural", "singular", "kind", "listKind"].flatMap((key) => digString(named, key) ?? []);
+  const clash = writing.registry.nameTaken(crd.metadata.name!, digString(crd, "spec", "group") ?? "", new Set(names));
+  establish(crd, clash, writing.clock.now());
+}
+
+function prepareCreate(writing: Writing, context: Context, given: KubeObject): KubeObject {
+  const { resource } = context;
+  const object = clone(given);
+  const { metadata } = object;
+  if ((metadata.resourceVersion ?? "") !== "" && metadata.resourceVersion !== "0") {
+    throw new ApiError(500, "", "resourceVersion should not be set on objects to be created");
+  }
+  if (context.namespace !== "" && (metadata.namespace ?? "") !== "" && metadata.namespace !== context.namespace) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const strategy = strategyOf(resource.storage);
+  normalise(resource, object, fieldValidation(context), context.warnings);
+  if (resource.subresources.includes("status") && strategy.keepsStatusOnCreate !== true) delete object["status"];
+  strategy.initialise?.(object);
+  object.metadata = {
+    ...object.metadata,
+    ...(context.namespace === "" ? {} : { namespace: context.namespace }),
+    uid: newUid(writing.random),
+    creationTimestamp: timestamp(writing.clock.now()),
+    ...(resource.generation ? { generation: 1 } : {}),
+  };
+  if (context.namespace === "") delete object.metadata.namespace;
+  if (!resource.generation) delete object.metadata.generation;
+  for (const key of ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"])
+    delete object.metadata[key];
+  return object;
+}
+
+function refuseNamespace(context: Context, get: (place: Place) => Entry | undefined): void {
+  const { resource, namespace, name } = context;
+  if (!resource.namespaced) return;
+  const subject = { group: "", plural: "namespaces", kind: "Namespace" };
+  const found = get({ resource: "/namespaces", namespace: "", name: namespace });
+  if (found === undefined) throw notFound(subject, namespace);
+  if (found.object.metadata.deletionTimestamp === undefined) return;
+  throw forbidden(
+    resource,
+    name,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  );
+}
+
+export interface Change {
+  /** From the object as it is, in the client's version, to the one that shall be. Must not write to its argument. */
+  transform(before: KubeObject): KubeObject;
+  /** Apply computes managed fields itself. */
+  readonly tracksItself?: true;
+}
+
+/** Resolves with the stored object; with the last state where the update was the end of a deletion. */
+export async function update(writing: Writing, context: Context, change: Change): Promise<Entry> {
+  const isDry = isDryRun(context);
+  const place = placeOf(context);
+  const step = (existing: Entry | undefined): Prepared => {
+    if (existing === undefined) throw notFound(context.resource, context.name);
+    return prepareUpdate(writing, context, existing, change);
+  };
+  if (!writing.admission.concerns(context, "UPDATE")) {
+    return perform(writing, isDry, (transaction) => {
+      const existing = transaction.get(place);
+      const prepared = step(existing);
+      check(context.resource, prepared.after, prepared.before, context.subresource);
+      return store(writing, context, transaction, existing!, prepared, change);
+    });
+  }
+  for (let attempt = 0; attempt < overtakenMax; attempt++) {
+    const existing = writing.store.get(place);
+    const prepared = step(existing);
+    const entry = await updateThroughWebhooks(writing, context, existing!, prepared, change, isDry);
+    if (entry !== undefined) return entry;
+  }
+  throw conflict(context.resource, context.name);
+}
+
+async function updateThroughWebhooks(
+  writing: Writing,
+  context: Context,
+  existing: Entry,
+  prepared: Prepared,
+  change: Change,
+  isDry: boolean,
+): Promise<Entry | undefined> {
+  const { before } = prepared;
+  const mutated = await writing.admission.mutate(context, "UPDATE", prepared.after, before, isDry);
+  normalise(context.resource, mutated, "Ignore", []);
+  const after = settle(context, mutated, before);
+  check(context.resource, after, before, context.subresource);
+  await writing.admission.validate(context, "UPDATE", after, before, isDry);
+  return perform(writing, isDry, (transaction) => {
+    const now = transaction.get(placeOf(context));
+    if (now?.revision !== existing.revision) return undefined;
+    return store(writing, context, transaction, existing, { before, after }, change);
+  });
+}
+
+interface Prepared {
+  readonly before: KubeObject;
+  readonly after: KubeObject;
+}
+
+function prepareUpdate(writing: Writing, context: Context, existing: Entry, change: Change): Prepared {
+  const { resource } = context;
+  const before = fromStorage(resource, existing.object);
+  const after = clone(change.transform(before));
+  const { metadata } = after;
+  if ((metadata.name ?? "") !== "" && metadata.name !== context.name) {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${context.name})`);
+  }
+  if ((metadata.namespace ?? "") !== "" && metadata.namespace !== context.namespace) {
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  const given = metadata.resourceVersion ?? "";
+  if (given !== "" && given !== "0" && given !== String(existing.revision)) throw conflict(resource, context.name);
+  if (given === "" && !resource.unconditionalUpdate && context.subresource === "") {
+    throw invalid(resource, context.name, [
+      fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
+    ]);
+  }
+  if ((metadata.uid ?? "") !== "" && metadata.uid !== before.metadata.uid) {
+    const rule = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${before.metadata.uid}`;
+    throw conflict(resource, context.name, rule);
+  }
+  if (metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
+    throw invalid(resource, context.name, [
+      fieldError.invalid("metadata.deletionTimestamp", metadata.deletionTimestamp, "field is immutable"),
+    ]);
+  }
+  normalise(resource, after, fieldValidation(context), context.warnings);
+  const settled = settle(context, after, before);
+  if (resource.storage === crdStorage && context.subresource === "") establishCrd(writing, settled);
+  return { before, after: settled };
+}
+
+/** Restores what this request may not change, and counts the generation. */
+function settle(context: Context, after: KubeObject, before: KubeObject): KubeObject {
+  const { resource, subresource } = context;
+  let result = after;
+  if (subresource === "status") {
+    result = { ...before };
+    delete result["status"];
+    if (after["status"] !== undefined) result["status"] = after["status"];
+    // Custom resources keep their metadata on a status write; built-in ones take labels, annotations and finalizers from it.
+    result.metadata = resource.custom === undefined ? after.metadata : { ...before.metadata };
+    if (after.metadata.managedFields !== undefined) result.metadata.managedFields = after.metadata.managedFields;
+    else delete result.metadata.managedFields;
+  } else if (resource.subresources.includes("status")) {
+    result = { ...after };
+    delete result["status"];
+    if (before["status"] !== undefined) result["status"] = before["status"];
+  }
+  // The contents of a namespace decide about its finalizer, through /finalize only.
+  if (resource.storage === "/namespaces" && subresource !== "finalize") result["spec"] = before["spec"];
+  result.metadata = restoreMetadata(result.metadata, before.metadata);
+  if (resource.generation && subresource === "" && specChanged(context, result, before)) {
+    result.metadata.generation = (before.metadata.generation ?? 0) + 1;
+  }
+  return result;
+}
+
+const serverKept = [
+  "name",
+  "namespace",
+  "uid",
+  "creationTimestamp",
+  "generation",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "resourceVersion",
+  "generateName",
+] as const;
+
+function restoreMetadata(after: KubeObject["metadata"], before: KubeObject["metadata"]): KubeObject["metadata"] {
+  const result: KubeObject["metadata"] = { ...after };
+  for (const key of serverKept) {
+    if (before[key] === undefined) delete result[key];
+    else result[key] = before[key] as never;
+  }
+  delete result["selfLink"];
+  return result;
+}
+
+function specChanged({ resource }: Context, after: KubeObject, before: KubeObject): boolean {
+  const isApart = resource.custom === undefined || resource.subresources.includes("status");
+  const hidden = { metadata: null, apiVersion: null, kind: null, ...(isApart ? { status: null } : {}) };
+  return !equal({ ...after, ...hidden }, { ...before, ...hidden });
+}
+
+function store(
+  writing: Writing,
+  context: Context,
+  transaction: Transaction,
+  existing: Entry,
+  { before, after }: Prepared,
+  change: Change,
+): Entry {
+  const { resource } = context;
+  const place = placeOf(context);
+  if (change.tracksItself !== true) trackUpdate(before, after, resource.schema, managerOf(writing, context));
+  // What changes nothing is not written: no revision, no event.
+  if (equal(after, before)) return existing;
+  const stored = toStorage(resource, after);
+  if (isFinished(stored)) return transaction.delete(place);
+  return transaction.put(place, stored);
+}
+
+/** Marked for deletion, and nobody holds it any more. */
+export function isFinished(object: KubeObject): boolean {
+  const { metadata } = object;
+  if (metadata.deletionTimestamp === undefined || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
+  if ((metadata.finalizers ?? []).length > 0) return false;
+  return (
+    object.kind !== "Namespace" || object.apiVersion !== "v1" || digList(object, "spec", "finalizers").length === 0
+  );
+}

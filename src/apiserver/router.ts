@@ -1,0 +1,164 @@
+// From a request to what answers it: documents, reviews, resources. Every refusal leaves as a Status object.
+import { aggregated, apiVersions, groupDocument, groupList, resourceList, serverVersion } from "./discovery.ts";
+import type { JsonObject } from "./json.ts";
+import { isObject } from "./json.ts";
+import { OpenApi } from "./openapi/documents.ts";
+import { reviewKinds } from "./registry/builtin.ts";
+import { mediaType, parseBody, readBody } from "./request/body.ts";
+import type { Context, User } from "./request/context.ts";
+import { parseResourcePath } from "./request/path.ts";
+import type { ResourcePath } from "./request/path.ts";
+import { respondJson, respondText } from "./request/represent.ts";
+import { answer } from "./request/resource-request.ts";
+import type { Serving } from "./request/resource-request.ts";
+import { review } from "./request/review.ts";
+import { ApiError, badRequest, methodNotAllowed, noSuchPath } from "./status.ts";
+import type { ApiRequest, ApiResponse } from "./transport.ts";
+
+export class Router {
+  readonly #serving: Serving;
+  readonly #openApi: OpenApi;
+
+  constructor(serving: Serving) {
+    this.#serving = serving;
+    this.#openApi = new OpenApi(serving.registry);
+  }
+
+  async answer(request: ApiRequest, user: User): Promise<ApiResponse> {
+    try {
+      return await this.#route(request, user);
+    } catch (error) {
+      return respondError(error);
+    }
+  }
+
+  async #route(request: ApiRequest, user: User): Promise<ApiResponse> {
+    const at = request.path.indexOf("?");
+    const path = at < 0 ? request.path : request.path.slice(0, at);
+    const query = new URLSearchParams(at < 0 ? "" : request.path.slice(at + 1));
+    const document = this.#document(path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path, request);
+    if (document !== undefined) return document;
+    if (!path.startsWith("/api/") && !path.startsWith("/apis/")) return respondText(404, "404 page not found\n");
+    const parsed = parseResourcePath(path);
+    if (parsed === undefined) throw noSuchPath();
+    return this.#resource(parsed, request, query, user);
+  }
+
+  /** Whatever is read only and not a resource. */
+  #document(path: string, request: ApiRequest): ApiResponse | undefined {
+    const accept = request.headers["accept"] ?? "";
+    const { registry } = this.#serving;
+    if (/^\/(healthz|livez|readyz)(\/[\w-]+)?$/.test(path)) return respondText(200, "ok");
+    if (path === "/version") return respondJson(200, serverVersion);
+    if (path === "/api")
+      return wantsAggregated(accept) ? discovery(aggregated(registry, true)) : respondJson(200, apiVersions);
+    if (path === "/apis") {
+      return wantsAggregated(accept) ? discovery(aggregated(registry, false)) : respondJson(200, groupList(registry));
+    }
+    if (path === "/" || path === "") {
+      const paths = [
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+      ];
+      return respondJson(200, { paths });
+    }
+    if (path.startsWith("/openapi/")) return this.#openApi.answer(path, request.headers);
+    const group = /^\/apis\/([^/]+)$/.exec(path)?.[1];
+    return group === undefined ? undefined : this.#group(group);
+  }
+
+  #resource(
+    path: ResourcePath,
+    request: ApiRequest,
+    query: URLSearchParams,
+    user: User,
+  ): Promise<ApiResponse> | ApiResponse {
+    const { registry } = this.#serving;
+    const { group, version, plural } = path;
+    if (plural === "") return this.#version(group, version);
+    const text = readBody(request.body);
+    const reviewed = reviewKinds.find(
+      (kind) => kind.group === group && kind.version === version && kind.plural === plural,
+    );
+    if (reviewed !== undefined) return answerReview(reviewed, text, request, user);
+    const isBinding = group === "" && plural === "bindings";
+    const resource = registry.find(group, version, isBinding ? "pods" : plural);
+    if (resource === undefined) throw noSuchPath();
+    if (path.namespace !== "" && !resource.namespaced) throw noSuchPath();
+    if (path.namespace === "" && resource.namespaced && path.name !== "") throw noSuchPath();
+    const context: Context = {
+      resource,
+      namespace: path.namespace,
+      name: path.name,
+      subresource: path.subresource,
+      query,
+      headers: request.headers,
+      user,
+      signal: request.signal,
+      warnings: [],
+    };
+    if (isBinding) return answer(this.#serving, bindingContext(context, text), request.method, text);
+    return answer(this.#serving, context, request.method, text);
+  }
+
+  #version(group: string, version: string): ApiResponse {
+    const { registry } = this.#serving;
+    const document = resourceList(registry, group, version);
+    if (document === undefined) throw noSuchPath();
+    return respondJson(200, document);
+  }
+
+  #group(group: string): ApiResponse {
+    const document = groupDocument(this.#serving.registry, group);
+    if (document === undefined) throw noSuchPath();
+    return respondJson(200, document);
+  }
+}
+
+/** POST .../bindings names the pod in the body. */
+function bindingContext(context: Context, text: string): Context {
+  const body = parseBody(text, "application/json");
+  const metadata = isObject(body) ? body["metadata"] : undefined;
+  const name = isObject(metadata) ? metadata["name"] : undefined;
+  if (typeof name !== "string") throw badRequest("Binding: metadata.name: Required value: it is the pod's name");
+  return { ...context, name, subresource: "binding" };
+}
+
+function wantsAggregated(accept: string): boolean {
+  return (
+    /application\/json;[^,]*g=apidiscovery\.k8s\.io[^,]*v=v2(?!beta)/.test(accept) ||
+    /v=v2(?!beta)[^,]*g=apidiscovery/.test(accept)
+  );
+}
+
+function discovery(document: JsonObject): ApiResponse {
+  const response = respondJson(200, document);
+  const type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+  return { ...response, headers: { ...response.headers, "content-type": type } };
+}
+
+function answerReview(kind: (typeof reviewKinds)[number], text: string, request: ApiRequest, user: User): ApiResponse {
+  if (request.method !== "POST") throw methodNotAllowed();
+  const body = parseBody(text, mediaType(request.headers));
+  if (!isObject(body)) throw badRequest(`the body of a ${kind.kind} is an object`);
+  return respondJson(201, review(kind.kind, `${kind.group}/${kind.version}`, body, user));
+}
+
+export function respondError(error: unknown): ApiResponse {
+  if (error instanceof ApiError) {
+    const retry = error.details?.retryAfterSeconds;
+    return respondJson(error.code, error.status(), retry === undefined ? {} : { "retry-after": String(retry) });
+  }
+  const said = error instanceof Error ? error.message : String(error);
+  return respondJson(
+    500,
+    new ApiError(500, "InternalError", `Internal error occurred: ${said}`, undefined, { cause: error }).status(),
+  );
+}

@@ -1,0 +1,59 @@
+// The part of OpenAPI that the API understands: structural schemas of CRDs, and the same shape for the built-in kinds.
+import type { JsonValue } from "../json.ts";
+
+export interface Schema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly nullable?: boolean;
+  readonly default?: JsonValue;
+  readonly enum?: readonly JsonValue[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly exclusiveMaximum?: boolean;
+  readonly multipleOf?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly not?: Schema;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+  readonly "x-kubernetes-int-or-string"?: boolean;
+  readonly "x-kubernetes-embedded-resource"?: boolean;
+  readonly "x-kubernetes-list-type"?: "atomic" | "set" | "map";
+  readonly "x-kubernetes-list-map-keys"?: readonly string[];
+  readonly "x-kubernetes-map-type"?: "atomic" | "granular";
+  /** Built-in kinds only: how a strategic merge patch treats the list or map. */
+  readonly "x-kubernetes-patch-strategy"?: string;
+  readonly "x-kubernetes-patch-merge-key"?: string;
+}
+
+/** What lies below a key of an object: a property, or the value schema of a map; undefined where the schema does not say. */
+export function childOf(schema: Schema | undefined, key: string): Schema | undefined {
+  if (schema === undefined) return undefined;
+  const property = schema.properties?.[key];
+  if (property !== undefined) return property;
+  const rest = schema.additionalProperties;
+  return typeof rest === "object" ? rest : undefined;
+}
+
+export function isIntOrString(schema: Schema): boolean {
+  return schema["x-kubernetes-int-or-string"] === true || schema.format === "int-or-string";
+}
+
+/** Lists merge item by item only where the schema says so; a list without a word is atomic. */
+export function listTypeOf(schema: Schema | undefined): "atomic" | "set" | "map" {
+  return schema?.["x-kubernetes-list-type"] ?? "atomic";
+}

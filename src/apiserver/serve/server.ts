@@ -1,0 +1,152 @@
+// The API behind TLS and a bearer token, on loopback unless told otherwise.
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { isIPv6 } from "node:net";
+
+import { administrator } from "../api.ts";
+import type { Api } from "../api.ts";
+import { bodyBytesMax } from "../request/body.ts";
+import { respondError } from "../router.ts";
+import { ApiError } from "../status.ts";
+import type { ApiResponse } from "../transport.ts";
+import { selfSigned } from "./certificate.ts";
+import type { Certificate } from "./certificate.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+
+export interface ServeOptions {
+  /** Loopback by default. Whoever reaches it and has the token may do everything. */
+  readonly host?: string;
+  /** 0, the default, takes a free one. */
+  readonly port?: number;
+  /** Made up once per database by default. */
+  readonly token?: string;
+  /** Where to write the kubeconfig, mode 0600; not written by default. */
+  readonly kubeconfigPath?: string;
+}
+
+export interface Served {
+  readonly url: string;
+  readonly token: string;
+  /** PEM of the certificate that clients trust. */
+  readonly certificate: string;
+  readonly kubeconfigPath: string | undefined;
+  close(): Promise<void>;
+}
+
+/** A node and its agents hold some dozens; each costs about 60 KiB, so 2,000 are 120 MiB at the very worst. */
+const connectionsMax = 2000;
+
+export async function serve(api: Api, options: ServeOptions = {}): Promise<Served> {
+  const host = options.host ?? "127.0.0.1";
+  const token = options.token ?? api.remember("token", () => randomBytes(32).toString("base64url"));
+  const hosts = [...new Set(["127.0.0.1", "::1", "localhost", host])];
+  const made = api.remember(`certificate ${hosts.join(" ")}`, () => JSON.stringify(selfSigned(hosts, Date.now())));
+  const { certificate, key } = JSON.parse(made) as Certificate;
+  const server = createServer(
+    { cert: certificate, key, keepAliveTimeout: 120_000, noDelay: true },
+    (incoming, outgoing) => {
+      void exchange(api, token, incoming, outgoing);
+    },
+  );
+  server.maxConnections = connectionsMax;
+  server.listen(options.port ?? 0, host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  if (options.kubeconfigPath !== undefined) writeKubeconfig(options.kubeconfigPath, { url, certificate, token });
+  return {
+    url,
+    token,
+    certificate,
+    kubeconfigPath: options.kubeconfigPath,
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function exchange(api: Api, token: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.on("close", () => gone.abort());
+  outgoing.on("error", () => gone.abort());
+  try {
+    await send(outgoing, await respond(api, token, incoming, gone.signal), gone.signal);
+  } catch {
+    // A fault that was ordered, or a client that went away: either way the connection is what ends.
+    outgoing.destroy();
+  }
+}
+
+async function respond(api: Api, token: string, incoming: IncomingMessage, signal: AbortSignal): Promise<ApiResponse> {
+  const path = incoming.url ?? "/";
+  // Probes ask without a token, as on the real server.
+  const isProbe = /^\/(healthz|livez|readyz|version)/.test(path);
+  if (!isProbe && !isAuthorised(incoming.headers.authorization, token)) {
+    return respondError(new ApiError(401, "Unauthorized", "Unauthorized"));
+  }
+  const body = await readBody(incoming);
+  if (body === undefined) {
+    return respondError(
+      new ApiError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${bodyBytesMax}`),
+    );
+  }
+  const headers = incoming.headers as Record<string, string>;
+  const request = { method: incoming.method ?? "GET", path, headers, signal };
+  return api.handle(body.byteLength === 0 ? request : { ...request, body }, administrator);
+}
+
+/** Compared in constant time, so that answers do not tell how much of a guess was right. */
+function isAuthorised(header: string | undefined, token: string): boolean {
+  const given = Buffer.from(header?.replace(/^Bearer /i, "") ?? "");
+  const wanted = Buffer.from(token);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+async function readBody(incoming: IncomingMessage): Promise<Uint8Array | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // The rest is still read, so that the client gets to see the answer; it is not kept.
+    if (size <= bodyBytesMax) chunks.push(chunk);
+  }
+  if (size > bodyBytesMax) return undefined;
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+async function send(outgoing: ServerResponse, response: ApiResponse, signal: AbortSignal): Promise<void> {
+  const pieces = response.body[Symbol.asyncIterator]();
+  outgoing.writeHead(response.status, { ...response.headers });
+  // Sent with the first piece where that comes at once; a quiet watch must show its headers all the same.
+  const flush = setImmediate(() => outgoing.flushHeaders());
+  try {
+    for (;;) {
+      const next = await pieces.next();
+      if (next.done === true || signal.aborted) break;
+      if (!outgoing.write(next.value)) await drained(outgoing, signal);
+    }
+  } finally {
+    clearImmediate(flush);
+    await pieces.return?.();
+  }
+  outgoing.end();
+}
+
+function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      outgoing.off("drain", finish);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    outgoing.on("drain", finish);
+    signal.addEventListener("abort", finish);
+    if (signal.aborted) finish();
+  });
+}

@@ -1,0 +1,200 @@
+// Every refusal of the API: an error that is also the Status object which the client receives.
+// `code` is the HTTP status, `reason` what a machine decides by, the message a sentence for people.
+import type { JsonObject, JsonValue } from "./json.ts";
+
+export type Reason =
+  | "BadRequest"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "MethodNotAllowed"
+  | "NotAcceptable"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Expired"
+  | "Gone"
+  | "Invalid"
+  | "RequestEntityTooLarge"
+  | "UnsupportedMediaType"
+  | "TooManyRequests"
+  | "InternalError"
+  | "ServiceUnavailable"
+  | "Timeout";
+
+export interface Cause extends JsonObject {
+  reason?: string;
+  message: string;
+  field?: string;
+}
+
+export interface Details {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: Cause[];
+  readonly retryAfterSeconds?: number;
+}
+
+export class ApiError extends Error {
+  readonly code: number;
+  readonly reason: Reason | "";
+  readonly details: Details | undefined;
+  /** Where a client may go on with its list. */
+  continueToken: string | undefined;
+
+  constructor(code: number, reason: Reason | "", message: string, details?: Details, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ApiError";
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  status(): JsonObject {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: this.continueToken === undefined ? {} : { continue: this.continueToken },
+      status: "Failure",
+      message: this.message,
+      ...(this.reason === "" ? {} : { reason: this.reason }),
+      ...(this.details === undefined ? {} : { details: { ...this.details } }),
+      code: this.code,
+    };
+  }
+}
+
+/** What an error is about: `pods "a"`, `widgets.example.com "a"`. */
+export interface Subject {
+  readonly group: string;
+  readonly plural: string;
+  readonly kind: string;
+}
+
+const titled = (subject: Subject, name: string) =>
+  `${subject.plural}${subject.group === "" ? "" : `.${subject.group}`} ${JSON.stringify(name)}`;
+
+const detailsOf = (subject: Subject, name: string): Details => ({
+  name,
+  ...(subject.group === "" ? {} : { group: subject.group }),
+  kind: subject.plural,
+});
+
+export function notFound(subject: Subject, name: string): ApiError {
+  return new ApiError(404, "NotFound", `${titled(subject, name)} not found`, detailsOf(subject, name));
+}
+
+/** For a path that names nothing this server has. */
+export function noSuchPath(): ApiError {
+  return new ApiError(404, "NotFound", "the server could not find the requested resource", {});
+}
+
+export function alreadyExists(subject: Subject, name: string, isLeaving = false): ApiError {
+  const message = `${isLeaving ? "object is being deleted: " : ""}${titled(subject, name)} already exists`;
+  return new ApiError(409, "AlreadyExists", message, detailsOf(subject, name));
+}
+
+export const staleMessage =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+export function conflict(subject: Subject, name: string, why: string = staleMessage): ApiError {
+  const message = `Operation cannot be fulfilled on ${titled(subject, name)}: ${why}`;
+  return new ApiError(409, "Conflict", message, detailsOf(subject, name));
+}
+
+export function forbidden(subject: Subject, name: string, why: string, causes?: Cause[]): ApiError {
+  const details = { ...detailsOf(subject, name), ...(causes === undefined ? {} : { causes }) };
+  return new ApiError(403, "Forbidden", `${titled(subject, name)} is forbidden: ${why}`, details);
+}
+
+export function badRequest(message: string, options?: ErrorOptions): ApiError {
+  return new ApiError(400, "BadRequest", message, undefined, options);
+}
+
+export function methodNotAllowed(): ApiError {
+  return new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+}
+
+export function expired(message: string): ApiError {
+  return new ApiError(410, "Expired", message);
+}
+
+export type FieldErrorType =
+  | "FieldValueInvalid"
+  | "FieldValueTypeInvalid"
+  | "FieldValueRequired"
+  | "FieldValueNotSupported"
+  | "FieldValueForbidden"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany"
+  | "FieldValueDuplicate";
+
+/** One thing wrong with one field; `message` is without the field's path. */
+export interface FieldError {
+  readonly type: FieldErrorType;
+  readonly field: string;
+  readonly message: string;
+}
+
+const shown = (value: JsonValue | undefined) => (value === undefined ? "null" : JSON.stringify(value));
+
+export const fieldError = {
+  invalid: (field: string, value: JsonValue | undefined, detail: string): FieldError => ({
+    type: "FieldValueInvalid",
+    field,
+    message: `Invalid value: ${shown(value)}: ${detail}`,
+  }),
+  wrongType: (field: string, found: string, wanted: string): FieldError => ({
+    type: "FieldValueTypeInvalid",
+    field,
+    message: `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`,
+  }),
+  required: (field: string, detail = ""): FieldError => ({
+    type: "FieldValueRequired",
+    field,
+    message: `Required value${detail === "" ? "" : `: ${detail}`}`,
+  }),
+  unsupported: (field: string, value: JsonValue | undefined, allowed: readonly JsonValue[]): FieldError => ({
+    type: "FieldValueNotSupported",
+    field,
+    message: `Unsupported value: ${shown(value)}: supported values: ${allowed.map(shown).join(", ")}`,
+  }),
+  forbidden: (field: string, detail: string): FieldError => ({
+    type: "FieldValueForbidden",
+    field,
+    message: `Forbidden: ${detail}`,
+  }),
+  tooLong: (field: string, limit: number): FieldError => ({
+    type: "FieldValueTooLong",
+    field,
+    message: `Too long: may not be more than ${limit} bytes`,
+  }),
+  tooMany: (field: string, count: number, limit: number): FieldError => ({
+    type: "FieldValueTooMany",
+    field,
+    message: `Too many: ${count}: must have at most ${limit} items`,
+  }),
+  duplicate: (field: string, value: JsonValue): FieldError => ({
+    type: "FieldValueDuplicate",
+    field,
+    message: `Duplicate value: ${shown(value)}`,
+  }),
+};
+
+export function invalid(subject: Subject, name: string, errors: readonly FieldError[]): ApiError {
+  const lines = errors.map((error) => `${error.field}: ${error.message}`);
+  const list = lines.length === 1 ? lines[0]! : `[${lines.join(", ")}]`;
+  const kind = subject.group === "" ? subject.kind : `${subject.kind}.${subject.group}`;
+  return new ApiError(422, "Invalid", `${kind} ${JSON.stringify(name)} is invalid: ${list}`, {
+    ...(name === "" ? {} : { name }),
+    ...(subject.group === "" ? {} : { group: subject.group }),
+    kind: subject.kind,
+    causes: errors.map((error) => ({ reason: error.type, message: error.message, field: error.field })),
+  });
+}
+
+/** A fault in the options of a request: ListOptions, DeleteOptions and their like. */
+export function invalidOptions(kind: string, error: FieldError): ApiError {
+  return invalid({ group: "meta.k8s.io", kind, plural: kind.toLowerCase() }, "", [error]);
+}

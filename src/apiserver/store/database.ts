@@ -1,0 +1,100 @@
+// The durable half of the store: one SQLite file in WAL mode with synchronous=FULL, so that a commit that returned is on the disk.
+import { chmodSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
+
+import { Entry } from "./entry.ts";
+import type { Place } from "./entry.ts";
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS objects (
+    resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,
+    revision INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (resource, namespace, name)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`;
+
+/** Raised when the layout of the file changes; an unknown one is refused rather than guessed at. */
+const layout = "1";
+
+export type Row = { readonly place: Place; readonly entry: Entry | undefined };
+
+export class Database {
+  readonly #db: DatabaseSync;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #meta: StatementSync;
+
+  constructor(path: string) {
+    this.#db = new DatabaseSync(path);
+    // It holds secrets and the server's own key. The files that SQLite adds later take their mode from this one.
+    if (path !== ":memory:") chmodSync(path, 0o600);
+    this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;");
+    // One process owns the file: a second server on it would assign the same revisions.
+    this.#db.exec("PRAGMA locking_mode = EXCLUSIVE;");
+    try {
+      this.#db.exec(schema);
+    } catch (cause) {
+      this.#db.close();
+      throw new Error(`${path} cannot be opened: another process serves it, or it is not a database of this API.`, {
+        cause,
+      });
+    }
+    this.#put = this.#db.prepare("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)");
+    this.#delete = this.#db.prepare("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?");
+    this.#meta = this.#db.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)");
+    const found = this.meta("layout");
+    if (found !== undefined && found !== layout) {
+      this.#db.close();
+      throw new Error(
+        `${path} has layout ${found}; this version reads layout ${layout}. Use the version that wrote it.`,
+      );
+    }
+    if (found === undefined) this.#meta.run("layout", layout);
+  }
+
+  meta(key: string): string | undefined {
+    const row = this.#db.prepare("SELECT value FROM meta WHERE key = ?").get(key);
+    return row === undefined ? undefined : String(row["value"]);
+  }
+
+  setMeta(key: string, value: string): void {
+    this.#meta.run(key, value);
+  }
+
+  get revision(): number {
+    return Number(this.meta("revision") ?? "0");
+  }
+
+  *entries(): Generator<Entry> {
+    for (const row of this.#db.prepare("SELECT * FROM objects").iterate()) {
+      const place = {
+        resource: String(row["resource"]),
+        namespace: String(row["namespace"]),
+        name: String(row["name"]),
+      };
+      yield new Entry(place, Number(row["revision"]), String(row["body"]));
+    }
+  }
+
+  /** All rows or none; on the disk when it returns. */
+  commit(rows: Iterable<Row>, revision: number): void {
+    this.#db.exec("BEGIN IMMEDIATE");
+    try {
+      for (const { place, entry } of rows) {
+        if (entry === undefined) this.#delete.run(place.resource, place.namespace, place.name);
+        else this.#put.run(place.resource, place.namespace, place.name, entry.revision, entry.json);
+      }
+      this.#meta.run("revision", String(revision));
+      this.#db.exec("COMMIT");
+    } catch (cause) {
+      this.#db.exec("ROLLBACK");
+      throw cause;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,94 @@
+// What one write operation sees and does: the store as of now, with its own changes on top, none of them visible to others yet.
+import type { KubeObject } from "../object.ts";
+import { ApiError } from "../status.ts";
+import type { Collection } from "./collection.ts";
+import { Entry, keyOf } from "./entry.ts";
+import type { Change, Place } from "./entry.ts";
+
+/** etcd refuses requests above 1.5 MiB; objects that fit here shall fit there too. */
+const objectBytesMax = 1.5 * 1024 * 1024;
+
+export interface Base {
+  collection(resource: string): Collection;
+}
+
+/** Changes of operations that have succeeded already but are not committed, then of the running one. */
+export class Transaction {
+  readonly #base: Base;
+  /** Key: resource, a blank, namespace/name. Undefined where deleted. */
+  readonly #overlay: Map<string, Entry | undefined>;
+  /** What the running operation wrote. */
+  #own = new Map<string, Entry | undefined>();
+  #changes: Change[] = [];
+  #revision: number;
+
+  constructor(base: Base, revision: number) {
+    this.#base = base;
+    this.#overlay = new Map();
+    this.#revision = revision;
+  }
+
+  get(place: Place): Entry | undefined {
+    const key = `${place.resource} ${keyOf(place.namespace, place.name)}`;
+    if (this.#own.has(key)) return this.#own.get(key);
+    if (this.#overlay.has(key)) return this.#overlay.get(key);
+    return this.#base.collection(place.resource).get(place.namespace, place.name);
+  }
+
+  /** Stamps the next revision into the object's metadata. */
+  put(place: Place, object: KubeObject): Entry {
+    const previous = this.get(place);
+    this.#revision++;
+    object.metadata.resourceVersion = String(this.#revision);
+    const json = JSON.stringify(object);
+    // Most objects are small: bytes are counted only where characters alone come near the limit.
+    if (json.length * 3 > objectBytesMax && Buffer.byteLength(json) > objectBytesMax) {
+      throw new ApiError(500, "", "etcdserver: request is too large");
+    }
+    const entry = new Entry(place, this.#revision, json, object);
+    this.#record(previous === undefined ? "ADDED" : "MODIFIED", entry, previous, entry);
+    return entry;
+  }
+
+  /** Returns the last state, with the revision of the deletion. */
+  delete(place: Place): Entry {
+    const previous = this.get(place);
+    if (previous === undefined) throw new Error(`${place.resource} ${place.name} is deleted twice in one operation`);
+    this.#revision++;
+    const metadata = { ...previous.object.metadata, resourceVersion: String(this.#revision) };
+    const object: KubeObject = { ...previous.object, metadata };
+    const entry = new Entry(place, this.#revision, JSON.stringify(object), object);
+    this.#record("DELETED", entry, previous, undefined);
+    return entry;
+  }
+
+  #record(type: Change["type"], entry: Entry, previous: Entry | undefined, now: Entry | undefined): void {
+    this.#own.set(`${entry.resource} ${keyOf(entry.namespace, entry.name)}`, now);
+    this.#changes.push({ type, revision: this.#revision, entry, previous });
+  }
+
+  /** Runs one operation: all of its changes stay, or, when it throws, none. */
+  run<T>(operation: (transaction: Transaction) => T): T {
+    const before = { revision: this.#revision, changes: this.#changes.length };
+    this.#own = new Map();
+    try {
+      const result = operation(this);
+      for (const [key, entry] of this.#own) this.#overlay.set(key, entry);
+      return result;
+    } catch (error) {
+      this.#revision = before.revision;
+      this.#changes.length = before.changes;
+      throw error;
+    } finally {
+      this.#own = new Map();
+    }
+  }
+
+  get changes(): readonly Change[] {
+    return this.#changes;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+}

@@ -1,0 +1,177 @@
+// The columns of `kubectl get` for the built-in kinds. Kinds that are not listed show name and age.
+import type { JsonValue } from "../json.ts";
+import { dig, digList, digObject, digString, isObject } from "../json.ts";
+import type { KubeObject } from "../object.ts";
+import type { Resource } from "../registry/resource.ts";
+import { ageOf } from "./age.ts";
+import { parsePath } from "./json-path.ts";
+import { podColumns } from "./pod-columns.ts";
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  /** Above 0: only with `-o wide`. */
+  readonly priority?: number;
+  readonly format?: string;
+  readonly description?: string;
+  cell(object: KubeObject, nowMs: number): JsonValue;
+}
+
+const text = (name: string, cell: (object: KubeObject) => JsonValue | undefined, priority = 0): TableColumn => ({
+  name,
+  type: "string",
+  priority,
+  cell: (object) => cell(object) ?? "<none>",
+});
+const count = (name: string, cell: (object: KubeObject) => number, priority = 0): TableColumn => ({
+  name,
+  type: "integer",
+  priority,
+  cell,
+});
+
+const nameColumn: TableColumn = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  cell: (object) => object.metadata.name ?? "",
+};
+
+const ageColumn: TableColumn = {
+  name: "Age",
+  type: "string",
+  cell: (object, nowMs) => ageOf(object.metadata.creationTimestamp, nowMs),
+};
+
+const size = (value: JsonValue | undefined) => (isObject(value) ? Object.keys(value).length : 0);
+const number = (value: JsonValue | undefined) => (typeof value === "number" ? value : 0);
+const at =
+  (...path: string[]) =>
+  (object: KubeObject) =>
+    digString(object, ...path);
+const amount =
+  (...path: string[]) =>
+  (object: KubeObject) =>
+    number(dig(object, ...path));
+
+function nodeStatus(node: KubeObject): string {
+  const ready = digList(node, "status", "conditions").find((condition) => dig(condition, "type") === "Ready");
+  const state = ready === undefined ? "Unknown" : dig(ready, "status") === "True" ? "Ready" : "NotReady";
+  return dig(node, "spec", "unschedulable") === true ? `${state},SchedulingDisabled` : state;
+}
+
+function nodeRoles(node: KubeObject): string {
+  const prefix = "node-role.kubernetes.io/";
+  const roles = Object.keys(node.metadata.labels ?? {}).filter((label) => label.startsWith(prefix));
+  return roles.map((label) => label.slice(prefix.length)).join(",") || "<none>";
+}
+
+function servicePorts(service: KubeObject): string {
+  const ports = digList(service, "spec", "ports").map(
+    (port) => `${String(dig(port, "port"))}/${digString(port, "protocol") ?? "TCP"}`,
+  );
+  return ports.join(",") || "<none>";
+}
+
+function eventObject(event: KubeObject): string {
+  const about = digObject(event, "involvedObject");
+  return `${(digString(about, "kind") ?? "").toLowerCase()}/${digString(about, "name") ?? ""}`;
+}
+
+const replicas = (status: string) => (object: KubeObject) =>
+  `${number(dig(object, "status", status))}/${number(dig(object, "spec", "replicas") ?? 1)}`;
+
+/** Key: storage. Name comes before these, age after them, unless the list has it. */
+const columns: Readonly<Record<string, readonly TableColumn[]>> = {
+  "/pods": podColumns,
+  "/namespaces": [text("Status", at("status", "phase"))],
+  "/nodes": [
+    text("Status", nodeStatus),
+    text("Roles", nodeRoles),
+    ageColumn,
+    text("Version", (node) => digString(node, "status", "nodeInfo", "kubeletVersion") ?? ""),
+  ],
+  "/configmaps": [count("Data", (object) => size(object["data"]) + size(object["binaryData"]))],
+  "/secrets": [text("Type", at("type")), count("Data", (object) => size(object["data"]))],
+  "/serviceaccounts": [count("Secrets", (object) => digList(object, "secrets").length)],
+  "/services": [
+    text("Type", at("spec", "type")),
+    text("Cluster-IP", at("spec", "clusterIP")),
+    text("External-IP", (service) => digList(service, "spec", "externalIPs").join(",") || "<none>"),
+    text("Port(s)", servicePorts),
+  ],
+  "/events": [
+    {
+      name: "Last Seen",
+      type: "string",
+      cell: (event, nowMs) =>
+        ageOf(
+          digString(event, "lastTimestamp") ?? digString(event, "eventTime") ?? event.metadata.creationTimestamp,
+          nowMs,
+        ),
+    },
+    text("Type", at("type")),
+    text("Reason", at("reason")),
+    text("Object", eventObject),
+    text("Message", (event) => digString(event, "message")?.trim()),
+  ],
+  "apps/deployments": [
+    text("Ready", replicas("readyReplicas")),
+    count("Up-to-date", amount("status", "updatedReplicas")),
+    count("Available", amount("status", "availableReplicas")),
+  ],
+  "apps/daemonsets": [
+    count("Desired", amount("status", "desiredNumberScheduled")),
+    count("Current", amount("status", "currentNumberScheduled")),
+    count("Ready", amount("status", "numberReady")),
+    count("Up-to-date", amount("status", "updatedNumberScheduled")),
+    count("Available", amount("status", "numberAvailable")),
+  ],
+  "apps/statefulsets": [text("Ready", replicas("readyReplicas"))],
+  "coordination.k8s.io/leases": [text("Holder", (lease) => digString(lease, "spec", "holderIdentity") ?? "")],
+  "apiextensions.k8s.io/customresourcedefinitions": [text("Created At", (crd) => crd.metadata.creationTimestamp ?? "")],
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": [
+    count("Webhooks", (object) => digList(object, "webhooks").length),
+  ],
+  "admissionregistration.k8s.io/validatingwebhookconfigurations": [
+    count("Webhooks", (object) => digList(object, "webhooks").length),
+  ],
+  "rbac.authorization.k8s.io/rolebindings": [
+    text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`),
+  ],
+  "rbac.authorization.k8s.io/clusterrolebindings": [
+    text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`),
+  ],
+};
+
+/** Events and CRDs show other times than their age. */
+const ageless = new Set(["/events", "apiextensions.k8s.io/customresourcedefinitions"]);
+
+export function columnsOf(resource: Resource): readonly TableColumn[] {
+  if (resource.custom !== undefined) return [nameColumn, ...resource.custom.columns.map(customColumn)];
+  const own = columns[resource.storage] ?? [];
+  const withAge =
+    own.some((column) => column.name === "Age") || ageless.has(resource.storage) ? own : [...own, ageColumn];
+  return resource.storage === "/events" ? withAge : [nameColumn, ...withAge];
+}
+
+type PrinterColumn = NonNullable<Resource["custom"]>["columns"][number];
+
+function customColumn(column: PrinterColumn): TableColumn {
+  const read = parsePath(column.jsonPath);
+  return {
+    name: column.name,
+    type: column.type,
+    priority: column.priority ?? 0,
+    ...(column.format === undefined ? {} : { format: column.format }),
+    ...(column.description === undefined ? {} : { description: column.description }),
+    cell: (object, nowMs) => {
+      const values = read?.(object) ?? [];
+      const [value] = values;
+      if (value === undefined || value === null) return null;
+      if (column.type === "date") return ageOf(String(value), nowMs);
+      if (column.type !== "string") return value;
+      return values.map((item) => (typeof item === "object" ? JSON.stringify(item) : String(item))).join(",");
+    },
+  };
+}

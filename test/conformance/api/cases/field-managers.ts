@@ -1,0 +1,124 @@
+// metadata.managedFields: who wrote which field, and how.
+import { expect } from "vitest";
+
+import { apply, get, mergePatch, post, put } from "../call.ts";
+import { widgets } from "../crd.ts";
+import { configMap } from "../fixtures.ts";
+import type { KubeObject, ManagedFields } from "../object.ts";
+import type { Subject, World } from "../world.ts";
+
+const managers = (object: KubeObject): readonly ManagedFields[] => object.metadata.managedFields ?? [];
+const of = (object: KubeObject, name: string) => managers(object).find(({ manager }) => manager === name);
+
+const patchBy = (world: World, fieldManager: string, body: object) =>
+  world.api.done(mergePatch(world.at("configmaps", "a"), body, { fieldManager }));
+
+export const fieldManagers: Subject = {
+  name: "field managers",
+  cases: {
+    "a create is recorded as an Update by its manager": async (world) => {
+      const created = await world.api.done(
+        post(world.at("configmaps"), configMap("a", { k: "v" }), { fieldManager: "me" }),
+      );
+      expect(managers(created)).toEqual([
+        {
+          manager: "me",
+          operation: "Update",
+          apiVersion: "v1",
+          time: expect.stringMatching(/Z$/),
+          fieldsType: "FieldsV1",
+          fieldsV1: { "f:data": { ".": {}, "f:k": {} } },
+        },
+      ]);
+    },
+    "an apply is recorded as Apply, without a dot for the maps above its fields": async (world) => {
+      const body = configMap("a", { k: "v" }, { labels: { x: "y" } });
+      const applied = await world.api.done(apply(world.at("configmaps", "a"), body, { fieldManager: "me" }));
+      expect(of(applied, "me")).toMatchObject({
+        operation: "Apply",
+        fieldsV1: { "f:data": { "f:k": {} }, "f:metadata": { "f:labels": { "f:x": {} } } },
+      });
+    },
+    "without a fieldManager the manager is named after the user agent": async (world) => {
+      const call = post(world.at("configmaps"), configMap("a", { k: "v" }));
+      const headers = { ...call.headers, "user-agent": "lighthouse/1.2 (linux)" };
+      expect(managers(await world.api.done({ ...call, headers })).map(({ manager }) => manager)).toEqual([
+        "lighthouse",
+      ]);
+    },
+    "a change takes the field from its manager": async (world) => {
+      await world.api.done(post(world.at("configmaps"), configMap("a", { k: "v", l: "w" }), { fieldManager: "one" }));
+      const after = await patchBy(world, "two", { data: { k: "2" } });
+      expect(of(after, "one")?.fieldsV1).toEqual({ "f:data": { ".": {}, "f:l": {} } });
+      expect(of(after, "two")?.fieldsV1).toEqual({ "f:data": { "f:k": {} } });
+    },
+    "a write of the same value takes no field": async (world) => {
+      await world.api.done(post(world.at("configmaps"), configMap("a", { k: "v" }), { fieldManager: "one" }));
+      const after = await patchBy(world, "two", { data: { k: "v" } });
+      expect(managers(after).map(({ manager }) => manager)).toEqual(["one"]);
+    },
+    "a manager without fields disappears": async (world) => {
+      await world.api.done(post(world.at("configmaps"), configMap("a"), { fieldManager: "one" }));
+      await patchBy(world, "two", { data: { k: "v" } });
+      const after = await patchBy(world, "three", { data: { k: null } });
+      expect(of(after, "two")).toBeUndefined();
+    },
+    "a write of the status is recorded with its subresource": async (world) => {
+      const w = await widgets(world, { subresources: { status: {} } });
+      await world.api.done(post(w.at(), w.body("a", { spec: { x: 1 } }), { fieldManager: "me" }));
+      const call = mergePatch(w.at("a", "status"), { status: { y: 1 } }, { fieldManager: "me" });
+      const entries = managers(await world.api.done(call));
+      expect(entries.map(({ subresource }) => subresource)).toEqual([undefined, "status"]);
+      expect(entries[1]?.fieldsV1).toEqual({ "f:status": { ".": {}, "f:y": {} } });
+    },
+    "the elements of a keyed list are recorded by their key": async (world) => {
+      const item = {
+        type: "object",
+        properties: { name: { type: "string" }, port: { type: "integer" } },
+        required: ["name"],
+      };
+      const ports = {
+        type: "array",
+        items: item,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+      };
+      const w = await widgets(world, { spec: { type: "object", properties: { ports } } });
+      const body = w.body("a", { spec: { ports: [{ name: "http", port: 80 }] } });
+      const applied = await world.api.done(apply(w.at("a"), body, { fieldManager: "me" }));
+      expect(of(applied, "me")?.fieldsV1).toEqual({
+        "f:spec": { "f:ports": { 'k:{"name":"http"}': { ".": {}, "f:name": {}, "f:port": {} } } },
+      });
+    },
+    "managedFields of one empty entry clear them": async (world) => {
+      const created = await world.api.done(
+        post(world.at("configmaps"), configMap("a", { k: "v" }), { fieldManager: "me" }),
+      );
+      const metadata = { ...created.metadata, managedFields: [{}] };
+      const after = await world.api.done(put(world.at("configmaps", "a"), { ...created, metadata }));
+      expect(managers(after)).toEqual([]);
+    },
+    "after they were cleared, writes that do not apply are tracked no more": async (world) => {
+      await world.api.done(post(world.at("configmaps"), configMap("a", { k: "v" }), { fieldManager: "me" }));
+      await world.api.done(mergePatch(world.at("configmaps", "a"), { metadata: { managedFields: [{}] } }));
+      expect(managers(await patchBy(world, "two", { data: { k: "2" } }))).toEqual([]);
+    },
+    "an apply after they were cleared brings tracking back": async (world) => {
+      await world.api.done(post(world.at("configmaps"), configMap("a", { k: "v" }), { fieldManager: "me" }));
+      await world.api.done(mergePatch(world.at("configmaps", "a"), { metadata: { managedFields: [{}] } }));
+      const call = apply(world.at("configmaps", "a"), configMap("a", { l: "w" }), { fieldManager: "one" });
+      const after = await world.api.done(call);
+      expect(of(after, "one")).toMatchObject({ operation: "Apply" });
+    },
+    "a fieldManager longer than 128 characters is Invalid": async (world) => {
+      const call = post(world.at("configmaps"), configMap("a"), { fieldManager: "m".repeat(129) });
+      await world.api.refused(call, 422, "Invalid");
+    },
+    "lists and gets carry the managers": async (world) => {
+      await world.api.done(post(world.at("configmaps"), configMap("a", { k: "v" }), { fieldManager: "me" }));
+      expect(managers(await world.api.done(get(world.at("configmaps", "a"))))).toHaveLength(1);
+      const { items } = await world.api.list(world.at("configmaps"));
+      expect(items[0]?.metadata.managedFields).toHaveLength(1);
+    },
+  },
+};

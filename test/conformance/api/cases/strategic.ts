@@ -1,0 +1,157 @@
+// Strategic merge patch: lists of the built-in kinds are merged by the key of their elements.
+import { expect } from "vitest";
+
+import { get, post, strategicPatch } from "../call.ts";
+import { widgets } from "../crd.ts";
+import { configMap, deployment, node, pod } from "../fixtures.ts";
+import { dig, type KubeObject } from "../object.ts";
+import { unique, type Subject, type World } from "../world.ts";
+
+const main = { name: "main", image: "busybox", env: [{ name: "A", value: "1" }] };
+const side = { name: "side", image: "busybox" };
+
+/** Patches the pod template of a deployment with two containers. */
+async function template(world: World, spec: object): Promise<unknown> {
+  await world.make("deployments", deployment("a", [main, side]));
+  const after = await world.api.done(strategicPatch(world.at("deployments", "a"), { spec: { template: { spec } } }));
+  return dig(after, "spec", "template", "spec");
+}
+
+const containers = (spec: unknown) =>
+  (dig(spec, "containers") as readonly { name: string; image: string; env?: unknown }[]).map(
+    ({ name, image, env }) => ({ name, image, ...(env === undefined ? {} : { env }) }),
+  );
+
+async function withOwners(world: World): Promise<{ first: KubeObject; path: string }> {
+  const first = await world.make("configmaps", configMap("first"));
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "first", uid: first.metadata.uid };
+  await world.make("configmaps", configMap("a", {}, { ownerReferences: [owner], finalizers: ["x.test/1"] }));
+  const path = world.at("configmaps", "a");
+  world.after(async () => {
+    await world.api.send(strategicPatch(path, { metadata: { finalizers: null } }));
+  });
+  return { first, path };
+}
+
+export const strategic: Subject = {
+  name: "strategic merge patch",
+  cases: {
+    "containers are merged by name": async (world) => {
+      const spec = await template(world, { containers: [{ name: "side", image: "other" }] });
+      expect(containers(spec)).toEqual([main, { name: "side", image: "other" }]);
+    },
+    "a container of a new name is added": async (world) => {
+      const spec = await template(world, { containers: [{ name: "new", image: "busybox" }] });
+      expect(
+        containers(spec)
+          .map(({ name }) => name)
+          .sort(),
+      ).toEqual(["main", "new", "side"]);
+    },
+    "$patch delete removes an element": async (world) => {
+      const spec = await template(world, { containers: [{ name: "side", $patch: "delete" }] });
+      expect(containers(spec)).toEqual([main]);
+    },
+    "$patch replace replaces the list": async (world) => {
+      const spec = await template(world, { containers: [{ $patch: "replace" }, { name: "only", image: "busybox" }] });
+      expect(containers(spec)).toEqual([{ name: "only", image: "busybox" }]);
+    },
+    "$setElementOrder orders the list": async (world) => {
+      const order = { "$setElementOrder/containers": [{ name: "side" }, { name: "main" }] };
+      const spec = await template(world, { ...order, containers: [{ name: "side", image: "other" }] });
+      expect(containers(spec).map(({ name }) => name)).toEqual(["side", "main"]);
+    },
+    "lists inside list elements are merged too": async (world) => {
+      const env = [{ name: "B", value: "2" }];
+      const spec = await template(world, { containers: [{ name: "main", env }] });
+      expect(containers(spec)[0]?.env).toEqual(
+        expect.arrayContaining([
+          { name: "A", value: "1" },
+          { name: "B", value: "2" },
+        ]),
+      );
+    },
+    "$retainKeys keeps only the keys that it lists": async (world) => {
+      await world.make("deployments", deployment("a"));
+      const strategy = { $retainKeys: ["type"], type: "Recreate" };
+      const after = await world.api.done(strategicPatch(world.at("deployments", "a"), { spec: { strategy } }));
+      expect(dig(after, "spec", "strategy")).toEqual({ type: "Recreate" });
+    },
+    "a list without a merge key is replaced": async (world) => {
+      const toleration = (key: string) => ({ key, operator: "Exists", effect: "NoSchedule" });
+      const body = deployment("a");
+      const spec = { ...body.spec.template.spec, tolerations: [toleration("a"), toleration("b")] };
+      await world.make("deployments", { ...body, spec: { ...body.spec, template: { ...body.spec.template, spec } } });
+      const patch = { spec: { template: { spec: { tolerations: [toleration("c")] } } } };
+      const after = await world.api.done(strategicPatch(world.at("deployments", "a"), patch));
+      expect(dig(after, "spec", "template", "spec", "tolerations")).toEqual([toleration("c")]);
+    },
+    "owner references are merged by uid": async (world) => {
+      const { first, path } = await withOwners(world);
+      const second = await world.make("configmaps", configMap("second"));
+      const owner = { apiVersion: "v1", kind: "ConfigMap", name: "second", uid: second.metadata.uid };
+      const after = await world.api.done(strategicPatch(path, { metadata: { ownerReferences: [owner] } }));
+      expect(after.metadata.ownerReferences?.map(({ uid }) => uid).sort()).toEqual(
+        [first.metadata.uid, second.metadata.uid].sort(),
+      );
+    },
+    "an owner reference is removed by its uid": async (world) => {
+      const { first, path } = await withOwners(world);
+      const ownerReferences = [{ $patch: "delete", uid: first.metadata.uid }];
+      const after = await world.api.done(strategicPatch(path, { metadata: { ownerReferences } }));
+      expect(after.metadata.ownerReferences ?? []).toEqual([]);
+    },
+    "finalizers are united": async (world) => {
+      const { path } = await withOwners(world);
+      const after = await world.api.done(strategicPatch(path, { metadata: { finalizers: ["x.test/2"] } }));
+      expect([...(after.metadata.finalizers ?? [])].sort()).toEqual(["x.test/1", "x.test/2"]);
+    },
+    "$deleteFromPrimitiveList removes a finalizer": async (world) => {
+      const { path } = await withOwners(world);
+      await world.api.done(strategicPatch(path, { metadata: { finalizers: ["x.test/2"] } }));
+      const patch = { metadata: { "$deleteFromPrimitiveList/finalizers": ["x.test/1"] } };
+      expect((await world.api.done(strategicPatch(path, patch))).metadata.finalizers).toEqual(["x.test/2"]);
+    },
+    "the conditions of a pod are merged by type": async (world) => {
+      await world.make("pods", pod("a"));
+      const path = world.at("pods", "a", "status");
+      const conditions = (type: string, status: string) => ({ status: { conditions: [{ type, status }] } });
+      await world.api.done(strategicPatch(path, conditions("Ready", "False")));
+      await world.api.done(strategicPatch(path, conditions("x.test/Own", "True")));
+      await world.api.done(strategicPatch(path, conditions("Ready", "True")));
+      const seen = dig(await world.api.done(get(path)), "status", "conditions") as { type: string; status: string }[];
+      expect(Object.fromEntries(seen.map(({ type, status }) => [type, status]))).toMatchObject({
+        Ready: "True",
+        "x.test/Own": "True",
+      });
+    },
+    "the addresses of a node are merged by type": async (world) => {
+      const name = unique("node");
+      await world.lend("/api/v1/nodes", node(name));
+      const path = `/api/v1/nodes/${name}/status`;
+      const address = (type: string, value: string) => ({ status: { addresses: [{ type, address: value }] } });
+      await world.api.done(strategicPatch(path, address("InternalIP", "192.0.2.1")));
+      const after = await world.api.done(strategicPatch(path, address("Hostname", name)));
+      expect(dig(after, "status", "addresses")).toHaveLength(2);
+    },
+    "maps are merged and null removes": async (world) => {
+      await world.make("configmaps", configMap("a", { keep: "1", drop: "1" }));
+      const after = await world.api.done(
+        strategicPatch(world.at("configmaps", "a"), { data: { drop: null, add: "2" } }),
+      );
+      expect(after["data"]).toEqual({ keep: "1", add: "2" });
+    },
+    "$patch replace replaces a map": async (world) => {
+      await world.make("configmaps", configMap("a", { drop: "1" }));
+      const after = await world.api.done(
+        strategicPatch(world.at("configmaps", "a"), { data: { $patch: "replace", add: "2" } }),
+      );
+      expect(after["data"]).toEqual({ add: "2" });
+    },
+    "a custom resource takes no strategic merge patch": async (world) => {
+      const w = await widgets(world);
+      await world.api.done(post(w.at(), w.body("a")));
+      await world.api.refused(strategicPatch(w.at("a"), { spec: { x: 1 } }), 415, "UnsupportedMediaType");
+    },
+  },
+};
