@@ -1,77 +1,61 @@
-import { spawn } from "node:child_process";
 // `npm test`: every suite this machine can run, and a plain word about those it cannot.
 //
 //   npm test                            everything
 //   npm test -- src/net                 the files whose path contains src/net
 //   npm test -- src/net -t "RFC 5952"   and only the tests whose name matches
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 
-import { ensureDebianPackages } from "../bootstrap/debian.ts";
-import { suites } from "./suites.ts";
-import { closingLine, tally, type Skip, type Totals, verdict } from "./tally.ts";
+import { missingFor } from "./requirements.ts";
+import { type Suite, suiteOf, suites } from "./suites.ts";
+import { closingLine, nothing, plusTotals, type Skip, verdict } from "./tally.ts";
+import { runVitest } from "./vitest.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const chosen = process.argv.slice(2);
 const log = (line: string) => console.error(`holdfast: ${line}`);
+const { paths, flags } = parse(process.argv.slice(2));
 
-if (chosen.includes("--help") || chosen.includes("-h")) {
+if (flags.includes("--help") || flags.includes("-h")) {
   console.log("npm test [-- PATH... [-t NAME]]   runs every suite, or the test files whose path contains PATH\n");
-  for (const suite of suites) console.log(`  ${suite.name.padEnd(12)} ${suite.about} (${suite.files.join(", ")})`);
+  for (const suite of suites) console.log(`  ${suite.name.padEnd(16)} ${suite.about} (${suite.files.join(", ")})`);
   process.exit(0);
 }
 
-const paths = chosen.filter((argument, index) => !argument.startsWith("-") && chosen[index - 1] !== "-t");
-const inPlay = suites.filter(
-  ({ files }) => paths.length === 0 || paths.some((path) => files.some((f) => f.includes(path) || path.includes(f))),
-);
-const skips: Skip[] = [];
-const runnable = inPlay.filter((suite) => {
-  const { reason, missing } = ensureDebianPackages(suite.debian, log);
-  if (reason === undefined) return true;
-  skips.push({ suite: suite.name, reason: `needs ${missing.join(", ")}: ${reason}`, required: suite.required });
-  return false;
-});
-
-const filters = chosen.length > 0 ? chosen : runnable.flatMap(({ files }) => files);
-const totals = runnable.length === 0 ? { passed: 0, failed: 0, skipped: 0, crashed: false } : await runVitest(filters);
-for (const { suite, reason } of skips) log(`skipped suite ${suite}: ${reason}`);
-const { exitCode: ending, words } = verdict(totals, skips, process.env["CI"] === "true");
-for (const word of words) log(word);
-console.log(closingLine(totals, skips));
-process.exit(ending);
-
-async function runVitest(args: readonly string[]): Promise<Totals> {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
-  const report = join(folder, "report.json");
-  try {
-    const exitCode = await new Promise<number>((resolve, reject) => {
-      const child = spawn(
-        process.execPath,
-        [
-          join(root, "node_modules", "vitest", "vitest.mjs"),
-          "run",
-          "--reporter=default",
-          "--reporter=json",
-          `--outputFile.json=${report}`,
-          ...args,
-        ],
-        { cwd: root, stdio: "inherit" },
-      );
-      child.on("error", reject);
-      child.on("exit", (code) => resolve(code ?? 1));
-    });
-    return tally(readReport(report), exitCode);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** Suite -> its test files that were asked for. */
+const chosen = new Map<Suite, string[]>();
+for (const file of globSync(["{src,test,tools,bench}/**/*.test.ts"], { cwd: root }).sort()) {
+  if (paths.length > 0 && !paths.some((path) => file.includes(path))) continue;
+  const suite = suiteOf(file);
+  if (suite === undefined) throw new Error(`${file} belongs to no suite: name its folder in tools/test/suites.ts.`);
+  chosen.set(suite, [...(chosen.get(suite) ?? []), file]);
 }
 
-function readReport(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, "utf8"));
-  } catch {
-    return undefined; // vitest died before it wrote one; its exit code speaks
+const skips: Skip[] = [];
+const together: string[] = [];
+const oneByOne: string[] = [];
+for (const [suite, files] of chosen) {
+  const reason = await missingFor(suite, log);
+  if (reason !== undefined) skips.push({ suite: suite.name, reason, required: suite.required });
+  else (suite.serial ? oneByOne : together).push(...files);
+}
+
+let totals = nothing;
+if (together.length > 0) totals = plusTotals(totals, await runVitest(root, together, flags));
+if (oneByOne.length > 0)
+  totals = plusTotals(totals, await runVitest(root, oneByOne, [...flags, "--no-file-parallelism"]));
+for (const { suite, reason } of skips) log(`skipped suite "${suite}": ${reason}`);
+const { exitCode, words } = verdict(totals, skips, process.env["CI"] === "true");
+for (const word of words) log(word);
+console.log(closingLine(totals, skips));
+process.exit(exitCode);
+
+/** Paths choose files; everything else is vitest's own. `-t NAME` is a flag with a value. */
+function parse(args: readonly string[]): { paths: string[]; flags: string[] } {
+  const given = { paths: [] as string[], flags: [] as string[] };
+  for (const [index, argument] of args.entries()) {
+    const isValue = args[index - 1] === "-t";
+    if (argument.startsWith("-") || isValue) given.flags.push(argument);
+    else given.paths.push(argument);
   }
+  return given;
 }

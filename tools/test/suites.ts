@@ -1,30 +1,45 @@
 // Every suite that `npm test` runs, and what it needs of the machine.
+import { labDebianPackages } from "../../test/lab/requirements.ts";
+import type { ProgramName } from "../kube/programs.ts";
 
 export interface Suite {
   readonly name: string;
-  /** Folder or file prefix below the checkout; vitest takes them as filters. */
+  /** Test files whose path below the checkout begins with one of these. Every test file belongs to one suite. */
   readonly files: readonly string[];
   readonly about: string;
   /** Debian packages that the suite uses for real. */
-  readonly debian: readonly string[];
+  readonly debian?: readonly string[];
+  /** It makes namespaces, mounts and cgroups. */
+  readonly root?: true;
+  /** Real Kubernetes programs, built from source once per version. */
+  readonly kube?: readonly ProgramName[];
+  /** Its files run one at a time: each starts many processes of its own. */
+  readonly serial?: true;
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
 
+const controlPlane: readonly ProgramName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
+const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "kubelet", "cnitool"];
+
 export const suites: readonly Suite[] = [
-  { name: "unit", files: ["src/"], about: "the code, beside its source", debian: [], required: true },
   {
-    name: "conformance",
-    files: ["test/conformance/"],
+    name: "unit",
+    files: ["src/", "tools/", "test/lab/"],
+    about: "the code, beside its source",
+    debian: ["openssl"],
+    required: true,
+  },
+  {
+    name: "ports",
+    files: ["test/conformance/ledger/"],
     about: "one suite per port, run by every implementation of it",
-    debian: [],
     required: true,
   },
   {
     name: "repository",
     files: ["test/repository/"],
     about: "`npm run check`, the launcher, the bootstrap, the import directions",
-    debian: [],
     required: true,
   },
   {
@@ -34,4 +49,36 @@ export const suites: readonly Suite[] = [
     debian: ["chromium"],
     required: true,
   },
+  {
+    name: "embedded API",
+    files: ["test/conformance/api/embedded", "test/conformance/runtime/embedded", "test/apiserver/"],
+    about: "the embedded Kubernetes API: conformance, kubectl, kill -9",
+    debian: ["kubernetes-client", "openssl"],
+    kube: ["kubectl"],
+    serial: true,
+    required: true,
+  },
+  {
+    name: "real API server",
+    files: ["test/conformance/api/real", "test/conformance/runtime/real"],
+    about: "the same conformance suites on the real kube-apiserver",
+    debian: ["openssl"],
+    kube: controlPlane,
+    serial: true,
+    required: true,
+  },
+  {
+    name: "cluster",
+    files: ["test/cluster/"],
+    about: "real kubelets and pods on several nodes",
+    debian: labDebianPackages,
+    root: true,
+    kube: everything,
+    serial: true,
+    required: true,
+  },
 ];
+
+export function suiteOf(file: string): Suite | undefined {
+  return suites.find(({ files }) => files.some((prefix) => file.startsWith(prefix)));
+}
