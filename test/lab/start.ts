@@ -6,13 +6,8 @@ import { ensureKubeBinaries, type KubeBinaries } from "../../tools/kube/build.ts
 import type { ProgramName } from "../../tools/kube/programs.ts";
 import { Cluster } from "./cluster.ts";
 import { ComponentError } from "./component.ts";
-import {
-  type ControlPlanePlan,
-  makeApiServer,
-  makeControllerManager,
-  makeEtcd,
-  makeScheduler,
-} from "./control-plane.ts";
+import { type ControlPlanePlan, makeApiServer, makeControllerManager, makeScheduler } from "./control-plane.ts";
+import { makeEtcd } from "./etcd.ts";
 import { type Identities, makeIdentities } from "./identities.ts";
 import { bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
 import { type NodesOptions, startNodes } from "./nodes.ts";
@@ -113,7 +108,7 @@ async function startApiServer(
       await apiserver.start(signal);
       return { apiserver, access, rest, plan };
     } catch (error) {
-      await rest.close();
+      rest.close();
       const taken = error instanceof ComponentError && error.message.includes("address already in use");
       if (!taken || round === portTries) throw error;
     }
