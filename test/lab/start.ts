@@ -47,7 +47,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     throw new RangeError(`nodes: 0 to ${mostNodes}, not ${nodes}`);
   if (nodes > 0 && process.getuid?.() !== 0)
     throw new Error("a cluster with nodes needs root: it makes namespaces and cgroups");
-  await reap();
+  // What another one left is worth a word, but no reason not to start.
+  await reap().catch((error: Error) => log?.(`cannot remove what a dead cluster left: ${error.message}`));
   const only = nodes > 0 ? {} : { only: controlPlanePrograms };
   const binaries = await ensureKubeBinaries({ ...only, ...(log && { log }), ...(signal && { signal }) });
   const state = new StateFile(`lab-${randomBytes(4).toString("hex")}`);
