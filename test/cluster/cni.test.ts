@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { Cluster } from "../lab/cluster.ts";
 import { defaultConflist, type NodeFacts } from "../lab/node-files.ts";
+import { type ObservedPod, podSpec } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { type ObservedPod, podSpec } from "./pods.ts";
 
 const notes = "/var/lib/cni/notes";
 /** Chained behind the default network: notes what it is called for, and passes the result on. */
