@@ -15,6 +15,7 @@ import { onTheMachine } from "./place.ts";
 import { freePort } from "./port.ts";
 import { reap, removeCluster } from "./reaper.ts";
 import { relayInto } from "./relay.ts";
+import { requirePrograms } from "./requirements.ts";
 import { type Access, Rest } from "./rest.ts";
 import { StateFile } from "./state.ts";
 
@@ -47,6 +48,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     throw new RangeError(`nodes: 0 to ${mostNodes}, not ${nodes}`);
   if (nodes > 0 && process.getuid?.() !== 0)
     throw new Error("a cluster with nodes needs root: it makes namespaces and cgroups");
+  requirePrograms(nodes > 0);
   // What another one left is worth a word, but no reason not to start.
   await reap().catch((error: Error) => log?.(`cannot remove what a dead cluster left: ${error.message}`));
   const only = nodes > 0 ? {} : { only: controlPlanePrograms };
