@@ -1,3 +1,4 @@
+// What is removed of dead clusters, and what is not touched, with records and processes of the test's own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// What a machine is told that lacks something.
 import { expect, test } from "vitest";
 
 import { requirePrograms } from "./requirements.ts";
