@@ -42,7 +42,7 @@ test("its certificate is verified: another CA is refused", async () => {
   try {
     const stranger = new Rest({ ...lab.access, ca: other.access.ca });
     await expect(stranger.get("/version")).rejects.toThrow(/certificate/);
-    await stranger.close();
+    stranger.close();
   } finally {
     await other.stop();
   }
@@ -58,7 +58,7 @@ describe("a client of few rights", () => {
     await expect(rest.get(configMaps)).resolves.toMatchObject({ kind: "ConfigMapList" });
     await expect(rest.create(configMaps, configMap("mine"))).rejects.toMatchObject({ code: 403 });
     await expect(rest.get("/api/v1/namespaces/default/secrets")).rejects.toMatchObject({ code: 403 });
-    await rest.close();
+    rest.close();
     expect(await lab.kubectl(["auth", "whoami"], { kubeconfig: client.kubeconfig })).toContain(
       "system:serviceaccount:default:reader",
     );
@@ -75,13 +75,13 @@ describe("a client of few rights", () => {
       rest.create("/api/v1/namespaces/tenant/configmaps", configMap("mine", { namespace: "tenant" })),
     ).resolves.toMatchObject({ kind: "ConfigMap" });
     await expect(rest.get(configMaps)).rejects.toMatchObject({ code: 403 });
-    await rest.close();
+    rest.close();
   });
 
   test("nobody is let in without a token", async () => {
     const rest = new Rest({ ...lab.access, token: "made-up" });
     await expect(rest.get(configMaps)).rejects.toMatchObject({ code: 401 });
-    await rest.close();
+    rest.close();
   });
 });
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { Cluster } from "../lab/cluster.ts";
 import type { NetworkStatus } from "../lab/networks/status.ts";
+import { type ObservedPod, podSpec } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { type ObservedPod, podSpec } from "./pods.ts";
 
 const networks = "k8s.v1.cni.cncf.io/networks";
 const networkStatus = "k8s.v1.cni.cncf.io/network-status";

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Cluster } from "../lab/cluster.ts";
 import { CommandError } from "../lab/command.ts";
 import type { LabNode } from "../lab/node.ts";
+import { isReady, type ObservedPod, podSpec, runningPods } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { isReady, type ObservedPod, podSpec, runningPods } from "./pods.ts";
 
 let lab: Cluster;
 beforeAll(async () => {
@@ -76,6 +76,31 @@ test("a pod finds the API server where every pod does", async () => {
     'ls /var/run/secrets/kubernetes.io/serviceaccount; echo | nc -w 2 "$KUBERNETES_SERVICE_HOST" "$KUBERNETES_SERVICE_PORT" && echo reached',
   ]);
   expect(words).toMatch(/ca\.crt\nnamespace\ntoken\n[^]*reached/);
+});
+
+test("pods on different nodes share a wire: a macvlan on the nodes' own cables", async () => {
+  const config = {
+    cniVersion: "1.0.0",
+    type: "macvlan",
+    master: "eth0",
+    mode: "bridge",
+    capabilities: { ips: true },
+    ipam: { type: "static" },
+  };
+  await lab.rest.create("/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions", {
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name: "wire" },
+    spec: { config: JSON.stringify(config) },
+  });
+  for (const index of [1, 2]) {
+    const wanted = JSON.stringify([{ name: "wire", ips: [`10.75.0.${index}/24`] }]);
+    const annotations = { "k8s.v1.cni.cncf.io/networks": wanted };
+    const metadata = { name: `wired-${index}`, labels: { app: "wired" }, annotations };
+    await lab.rest.create(pods, { metadata, spec: { ...podSpec(["sleep", "infinity"]), nodeName: `node${index}` } });
+  }
+  await runningPods(lab, "app=wired", 2);
+  await lab.kubectl(["exec", "wired-1", "--", "ping", "-c", "1", "-W", "5", "-I", "net1", "10.75.0.2"]);
 });
 
 test("commands run inside a node, in all its namespaces", async () => {

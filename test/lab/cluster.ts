@@ -6,14 +6,12 @@
 // cluster has started. Not promised: durability of etcd against a power cut, unless `fsync` is asked for.
 import { join } from "node:path";
 
-import { Client } from "undici";
-
 import type { KubeBinaries } from "../../tools/kube/build.ts";
 import { type ClientPlan, type LabClient, makeClient } from "./client.ts";
 import { run } from "./command.ts";
 import type { Component } from "./component.ts";
-import { etcdSocket } from "./control-plane.ts";
 import { writeKubeconfig } from "./credentials.ts";
+import { compact } from "./etcd.ts";
 import { bridgeAddress, type LabNetwork } from "./network.ts";
 import type { LabNode } from "./node.ts";
 import { removeCluster } from "./reaper.ts";
@@ -94,20 +92,8 @@ export class Cluster {
    * Makes etcd forget all history up to now. The API server answers what it can from its own memory: only after a restart
    * of it are continue tokens and watches from before surely answered 410.
    */
-  async compact(): Promise<void> {
-    const client = new Client("http://etcd", { socketPath: etcdSocket(this.folder) });
-    const post = async (path: string, body: unknown) => {
-      const answer = await client.request({ path, method: "POST", body: JSON.stringify(body) });
-      const text = await answer.body.text();
-      if (answer.statusCode !== 200) throw new Error(`etcd answered ${answer.statusCode} to ${path}: ${text}`);
-      return JSON.parse(text) as { header: { revision: string } };
-    };
-    try {
-      const { header } = await post("/v3/kv/range", { key: "AA==" });
-      await post("/v3/kv/compaction", { revision: header.revision, physical: true });
-    } finally {
-      await client.destroy();
-    }
+  compact(): Promise<void> {
+    return compact(this.folder);
   }
 
   /**
@@ -122,7 +108,8 @@ export class Cluster {
 
   /** Ends every process and removes everything; calling it again waits for the same end. */
   stop(): Promise<void> {
-    this.#stopping ??= this.rest.close().then(() => removeCluster(this.#parts.state.state));
+    this.rest.close();
+    this.#stopping ??= removeCluster(this.#parts.state.state);
     return this.#stopping;
   }
 

@@ -1,3 +1,4 @@
+// Commands run to their end, and scripts made of them.
 import { expect, test } from "vitest";
 
 import { attempt, CommandError, run, script } from "./command.ts";

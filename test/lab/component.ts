@@ -70,54 +70,43 @@ export class Component {
       throw new ComponentError("EndedEarly", `${plan.name} could not be started`, failure);
     }
     const wrapper = this.#state.recordProcess(plan.name, child.pid, plan.place.forks);
-    this.#identity = plan.place.forks ? await this.#findProgram(child.pid, signal) : wrapper;
-    await this.#waitUntilReady(signal);
+    this.#identity = plan.place.forks ? undefined : wrapper;
+    await this.#whileRunning(async () => {
+      this.#identity ??= this.#findProgram(wrapper.pid);
+      return this.#identity !== undefined && (await plan.isReady());
+    }, signal);
   }
 
-  async #findProgram(wrapperPid: number, signal: AbortSignal | undefined): Promise<ProcessIdentity> {
-    const pid = await until(
-      async () => {
-        if (this.#hasEnded) throw this.#endedEarly();
-        return childrenOf(wrapperPid)[0];
-      },
-      { what: `${this.plan.name} to be forked`, everyMs: 2, timeoutMs: 10_000, signal },
-    );
-    return this.#state.recordProcess(this.plan.name, pid);
+  #findProgram(wrapperPid: number): ProcessIdentity | undefined {
+    const [pid] = childrenOf(wrapperPid);
+    return pid === undefined ? undefined : this.#state.recordProcess(this.plan.name, pid);
   }
 
-  async #waitUntilReady(signal: AbortSignal | undefined): Promise<void> {
-    const ended = () => (this.#hasEnded ? this.#endedEarly() : undefined);
-    let early: Error | undefined;
-    await until(
-      async () => {
-        early = ended();
-        return early !== undefined || (await this.plan.isReady());
-      },
-      { what: `${this.plan.name} to be ready`, everyMs: 20, signal },
-    ).catch((cause: unknown) => {
+  /** Asks until it is ready, and not a moment longer than it runs. */
+  async #whileRunning(isReady: () => Promise<boolean>, signal: AbortSignal | undefined): Promise<void> {
+    const { name } = this.plan;
+    let endedEarly = false;
+    const ask = async () => {
+      endedEarly = this.#hasEnded;
+      return endedEarly || (await isReady());
+    };
+    await until(ask, { what: `${name} to be ready`, everyMs: 20, signal }).catch((cause: unknown) => {
       signal?.throwIfAborted();
-      throw new ComponentError(
-        "NotReady",
-        `${this.plan.name} did not become ready; its last words:\n${this.logTail()}`,
-        cause,
-      );
+      throw new ComponentError("NotReady", `${name} did not become ready; its last words:\n${this.logTail()}`, cause);
     });
-    if (early !== undefined) throw early;
+    if (endedEarly) throw new ComponentError("EndedEarly", `${name} ended at once; its last words:\n${this.logTail()}`);
   }
 
   get #hasEnded(): boolean {
     return this.#child === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  #endedEarly(): ComponentError {
-    return new ComponentError("EndedEarly", `${this.plan.name} ended at once; its last words:\n${this.logTail()}`);
-  }
-
   /** SIGKILL, as a machine that loses power; resolves when it has ended. Nothing to do when it has ended already. */
   async kill(): Promise<void> {
     if (this.#identity !== undefined) sendSignal(this.#identity, "SIGKILL");
     // A wrapper must live to collect its program, and nsenter stops itself when its program is stopped.
-    if (!this.#hasEnded) this.#child?.kill(this.plan.place.forks ? "SIGCONT" : "SIGKILL");
+    const collects = this.plan.place.forks && this.#identity !== undefined;
+    if (!this.#hasEnded) this.#child?.kill(collects ? "SIGCONT" : "SIGKILL");
     await this.#ended;
   }
 

@@ -1,66 +1,24 @@
-// The control plane: etcd, kube-apiserver, kube-controller-manager and, where there are nodes, kube-scheduler.
+// The control plane on top of etcd: kube-apiserver, kube-controller-manager and, where there are nodes, kube-scheduler.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Client } from "undici";
-
-import type { KubeBinaries } from "../../tools/kube/build.ts";
 import { Component } from "./component.ts";
 import { type TokenHolder, writeKubeconfig } from "./credentials.ts";
+import { type EtcdPlan, etcdUrl } from "./etcd.ts";
 import type { Identities } from "./identities.ts";
-import type { Place } from "./place.ts";
 import type { Rest } from "./rest.ts";
-import type { StateFile } from "./state.ts";
 
-export interface ControlPlanePlan {
-  readonly binaries: KubeBinaries;
-  readonly state: StateFile;
-  readonly place: Place;
+export interface ControlPlanePlan extends EtcdPlan {
   /** Where the API server listens, in its own place. */
   readonly bindAddress: string;
   readonly port: number;
   readonly advertiseAddress: string;
   readonly nodeNames: readonly string[];
-  /** etcd forgets what the kernel had not written at a power cut; a kill of the process loses nothing. */
-  readonly fsync: boolean;
   readonly serviceAccounts: boolean;
   readonly apiserverArgs: readonly string[];
 }
 
 const serviceNetwork = "10.96.0.0/16";
-
-export type EtcdPlan = Pick<ControlPlanePlan, "binaries" | "state" | "place" | "fsync">;
-
-export function makeEtcd(plan: EtcdPlan): Component {
-  const { folder } = plan.state;
-  const client = `unix://${etcdSocket(folder)}`;
-  // The peer address is never used by a single member, but etcd insists on one.
-  const peer = `unix://${join(folder, "etcd-peer.sock")}`;
-  const args = [
-    `--data-dir=${join(folder, "etcd")}`,
-    `--log-level=warn`,
-    `--listen-client-urls=${client}`,
-    `--advertise-client-urls=${client}`,
-    `--listen-peer-urls=${peer}`,
-    `--initial-advertise-peer-urls=${peer}`,
-    `--initial-cluster=default=${peer}`,
-    ...(plan.fsync ? [] : ["--unsafe-no-fsync"]),
-  ];
-  return component(plan, "etcd", args, () => isHealthy(etcdSocket(folder)));
-}
-
-async function isHealthy(socketPath: string): Promise<boolean> {
-  const client = new Client("http://etcd", { socketPath });
-  try {
-    const { statusCode, body } = await client.request({ path: "/health", method: "GET" });
-    await body.dump();
-    return statusCode === 200;
-  } finally {
-    await client.destroy();
-  }
-}
-
-export const etcdSocket = (folder: string) => join(folder, "etcd.sock");
 
 export function makeApiServer(plan: ControlPlanePlan, identities: Identities, rest: Rest): Component {
   const { folder } = plan.state;
@@ -69,7 +27,7 @@ export function makeApiServer(plan: ControlPlanePlan, identities: Identities, re
     ...(plan.nodeNames.length > 0 ? ["--enable-admission-plugins=NodeRestriction"] : []),
   ];
   const args = [
-    `--etcd-servers=unix://${etcdSocket(folder)}`,
+    `--etcd-servers=${etcdUrl(folder)}`,
     `--bind-address=${plan.bindAddress}`,
     `--advertise-address=${plan.advertiseAddress}`,
     `--secure-port=${plan.port}`,
@@ -152,8 +110,8 @@ function kubeconfigFor(
 }
 
 function component(
-  plan: EtcdPlan,
-  name: "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler",
+  plan: ControlPlanePlan,
+  name: "kube-apiserver" | "kube-controller-manager" | "kube-scheduler",
   args: readonly string[],
   isReady: () => Promise<boolean>,
 ): Component {

@@ -2,8 +2,6 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 
-import { stringify } from "yaml";
-
 import type { Access } from "./rest.ts";
 
 export interface TokenHolder {
@@ -28,6 +26,7 @@ export function writeTokenFile(file: string, holders: readonly TokenHolder[]): v
   writeFileSync(file, lines.join(""), { mode: 0o600 });
 }
 
+/** JSON is YAML, and needs no parser of its own. */
 export function writeKubeconfig(file: string, { url, ca, token }: Access, namespace = "default"): string {
   const cluster = { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") };
   const config = {
@@ -38,6 +37,6 @@ export function writeKubeconfig(file: string, { url, ca, token }: Access, namesp
     contexts: [{ name: "lab", context: { cluster: "lab", user: "lab", namespace } }],
     "current-context": "lab",
   };
-  writeFileSync(file, stringify(config), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(config, undefined, 1), { mode: 0o600 });
   return file;
 }

@@ -2,8 +2,6 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { stringify } from "yaml";
-
 import type { KeyPair } from "./certificates.ts";
 import { pauseImage } from "./images.ts";
 import { podNetwork } from "./network.ts";
@@ -75,7 +73,7 @@ export function containerdConfig(): string {
 }
 
 export function kubeletConfig(node: NodeFacts, cgroup: string, serving: KeyPair, clientCa: string): string {
-  return stringify({
+  return JSON.stringify({
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
     address: node.address,

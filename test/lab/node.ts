@@ -132,7 +132,7 @@ export class LabNode {
     const { binaries, kubeconfig } = this.#plan;
     return [
       binaries.path("kubelet"),
-      `--config=${join(this.folder, "kubelet.yaml")}`,
+      `--config=${join(this.folder, "kubelet.json")}`,
       `--kubeconfig=${kubeconfig}`,
       `--hostname-override=${this.name}`,
       `--node-ip=${this.address}`,

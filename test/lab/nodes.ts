@@ -88,7 +88,7 @@ async function prepareNode(common: Common, name: string, index: number): Promise
     names: [`DNS:${name}`, `IP:${facts.address}`],
   });
   const clientCa = identities.authority.own.certificate;
-  writeFileSync(join(folder, "kubelet.yaml"), kubeletConfig(facts, cgroup, serving, clientCa));
+  writeFileSync(join(folder, "kubelet.json"), kubeletConfig(facts, cgroup, serving, clientCa));
   writeFileSync(join(folder, "containerd.toml"), containerdConfig());
   writeCni(common, facts, folder);
   const { token } = identities.nodes.get(name)!;

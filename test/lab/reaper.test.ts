@@ -1,5 +1,6 @@
+// What is removed of dead clusters, and what is not touched, with records and processes of the test's own.
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -80,6 +81,17 @@ test("a file that is no record is left alone, and does not stop the others", asy
   await leaveBehind("lab-e", {});
   expect(await reap(root)).toEqual(["lab-e"]);
   expect(existsSync(join(root, "torn.json"))).toBe(true);
+});
+
+test("a root that others can write is not trusted, nor is a record of another place", async () => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "holdfast-elsewhere-"));
+  await leaveBehind("lab-g", { folder: elsewhere });
+  expect(await reap(root)).toEqual([]);
+  expect(existsSync(elsewhere)).toBe(true);
+  rmSync(elsewhere, { recursive: true });
+  chmodSync(root, 0o777);
+  await expect(reap(root)).rejects.toThrow("only this user can write");
+  expect(() => new StateFile("lab-h", root)).toThrow("only this user can write");
 });
 
 test("a record is there before its folder, and knows each process from the moment it is told", () => {

@@ -37,14 +37,24 @@ async function endProcesses({ name, processes }: ClusterState): Promise<void> {
   await until(ended, { what: `the processes of ${name} to end`, everyMs: 10 });
 }
 
-/** Removes every cluster whose owner is dead; returns their names. Clusters of living owners are left alone. */
+/**
+ * Removes every cluster whose owner is dead; returns their names. Clusters of living owners are left alone. One that cannot
+ * be removed does not keep the others from it, and is told when all were tried.
+ */
 export async function reap(root: string = labRoot()): Promise<string[]> {
   if (dead(root).length === 0) return [];
   const release = await acquireLock(join(root, "reaper.lock"));
   try {
-    const states = dead(root);
-    for (const state of states) await removeCluster(state);
-    return states.map(({ name }) => name);
+    const removed: string[] = [];
+    const failures: unknown[] = [];
+    for (const state of dead(root)) {
+      await removeCluster(state).then(
+        () => removed.push(state.name),
+        (error: unknown) => failures.push(error),
+      );
+    }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join("; "));
+    return removed;
   } finally {
     await release();
   }

@@ -1,5 +1,8 @@
 // The few requests that the lab itself makes: JSON over verified TLS, with a bearer token. Tests use src/kube instead.
-import { Agent, request } from "undici";
+//
+// On node:https, which starts in a few milliseconds: the delegating plugin is a new process for every pod.
+import { Agent, request } from "node:https";
+import { text } from "node:stream/consumers";
 
 export interface Access {
   readonly url: string;
@@ -12,11 +15,13 @@ export class RestError extends Error {
   override readonly name = "RestError";
   readonly code: number;
 
-  constructor(method: string, path: string, code: number, text: string) {
-    super(`${method} ${path} was answered ${code}: ${text.slice(0, 500)}`);
+  constructor(method: string, path: string, code: number, words: string) {
+    super(`${method} ${path} was answered ${code}: ${words.slice(0, 500)}`);
     this.code = code;
   }
 }
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** How long one request of the lab may take: an API server that starts under load needs seconds, not minutes. */
 const deadlineMs = 15_000;
@@ -27,50 +32,54 @@ export class Rest {
 
   constructor(access: Access) {
     this.#access = access;
-    this.#agent = new Agent({ connect: { ca: access.ca } });
+    this.#agent = new Agent({ ca: access.ca, keepAlive: true });
   }
 
   get<T>(path: string): Promise<T> {
-    return this.send("GET", path);
+    return this.#send("GET", path);
   }
 
   create<T>(path: string, body: unknown): Promise<T> {
-    return this.send("POST", path, body);
+    return this.#send("POST", path, body);
   }
 
   /** Server-side apply: creates it or makes it so. */
   apply<T>(path: string, body: unknown): Promise<T> {
-    return this.send("PATCH", `${path}?fieldManager=holdfast-lab&force=true`, body, "application/apply-patch+yaml");
+    return this.#send("PATCH", `${path}?fieldManager=holdfast-lab&force=true`, body, "application/apply-patch+yaml");
   }
 
   /** A merge patch: what is named is set, null removes. */
   patch<T>(path: string, body: unknown): Promise<T> {
-    return this.send("PATCH", path, body, "application/merge-patch+json");
+    return this.#send("PATCH", path, body, "application/merge-patch+json");
   }
 
   delete<T>(path: string): Promise<T> {
-    return this.send("DELETE", path);
+    return this.#send("DELETE", path);
   }
 
-  async send<T>(
-    method: "GET" | "POST" | "PATCH" | "DELETE",
-    path: string,
-    body?: unknown,
-    type = "application/json",
-  ): Promise<T> {
-    const answer = await request(`${this.#access.url}${path}`, {
-      dispatcher: this.#agent,
-      method,
-      headers: { authorization: `Bearer ${this.#access.token}`, "content-type": type, accept: "application/json" },
-      signal: AbortSignal.timeout(deadlineMs),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+  async #send<T>(method: Method, path: string, body?: unknown, type = "application/json"): Promise<T> {
+    const { status, words } = await this.#exchange(method, path, body === undefined ? "" : JSON.stringify(body), type);
+    if (status >= 300) throw new RestError(method, path, status, words);
+    return (words.startsWith("{") ? JSON.parse(words) : words) as T;
+  }
+
+  #exchange(method: Method, path: string, body: string, type: string): Promise<{ status: number; words: string }> {
+    const headers = {
+      authorization: `Bearer ${this.#access.token}`,
+      accept: "application/json",
+      ...(body !== "" && { "content-type": type, "content-length": Buffer.byteLength(body) }),
+    };
+    const signal = AbortSignal.timeout(deadlineMs);
+    return new Promise((resolve, reject) => {
+      const sent = request(`${this.#access.url}${path}`, { method, headers, agent: this.#agent, signal }, (answer) => {
+        text(answer).then((words) => resolve({ status: answer.statusCode ?? 0, words }), reject);
+      });
+      sent.once("error", reject);
+      sent.end(body);
     });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new RestError(method, path, answer.statusCode, text);
-    return (text.startsWith("{") ? JSON.parse(text) : text) as T;
   }
 
-  async close(): Promise<void> {
-    await this.#agent.destroy();
+  close(): void {
+    this.#agent.destroy();
   }
 }

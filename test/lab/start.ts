@@ -6,13 +6,8 @@ import { ensureKubeBinaries, type KubeBinaries } from "../../tools/kube/build.ts
 import type { ProgramName } from "../../tools/kube/programs.ts";
 import { Cluster } from "./cluster.ts";
 import { ComponentError } from "./component.ts";
-import {
-  type ControlPlanePlan,
-  makeApiServer,
-  makeControllerManager,
-  makeEtcd,
-  makeScheduler,
-} from "./control-plane.ts";
+import { type ControlPlanePlan, makeApiServer, makeControllerManager, makeScheduler } from "./control-plane.ts";
+import { makeEtcd } from "./etcd.ts";
 import { type Identities, makeIdentities } from "./identities.ts";
 import { bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
 import { type NodesOptions, startNodes } from "./nodes.ts";
@@ -20,6 +15,7 @@ import { onTheMachine } from "./place.ts";
 import { freePort } from "./port.ts";
 import { reap, removeCluster } from "./reaper.ts";
 import { relayInto } from "./relay.ts";
+import { requirePrograms } from "./requirements.ts";
 import { type Access, Rest } from "./rest.ts";
 import { StateFile } from "./state.ts";
 
@@ -52,7 +48,9 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     throw new RangeError(`nodes: 0 to ${mostNodes}, not ${nodes}`);
   if (nodes > 0 && process.getuid?.() !== 0)
     throw new Error("a cluster with nodes needs root: it makes namespaces and cgroups");
-  await reap();
+  requirePrograms(nodes > 0);
+  // What another one left is worth a word, but no reason not to start.
+  await reap().catch((error: Error) => log?.(`cannot remove what a dead cluster left: ${error.message}`));
   const only = nodes > 0 ? {} : { only: controlPlanePrograms };
   const binaries = await ensureKubeBinaries({ ...only, ...(log && { log }), ...(signal && { signal }) });
   const state = new StateFile(`lab-${randomBytes(4).toString("hex")}`);
@@ -113,7 +111,7 @@ async function startApiServer(
       await apiserver.start(signal);
       return { apiserver, access, rest, plan };
     } catch (error) {
-      await rest.close();
+      rest.close();
       const taken = error instanceof ComponentError && error.message.includes("address already in use");
       if (!taken || round === portTries) throw error;
     }

@@ -2,7 +2,7 @@
 //
 // One file per cluster beside its folder: <root>/<name>.json and <root>/<name>/. The file is there before the folder is
 // made and goes away after the folder is gone.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -29,6 +29,17 @@ export function labRoot(): string {
   return join(tmpdir(), `holdfast-lab-${process.getuid?.() ?? 0}`);
 }
 
+/**
+ * Makes the root, or makes sure that it is ours alone. Whoever could write a record here could have any folder removed and
+ * any process killed by the next start, which often is root's.
+ */
+function openRoot(root: string): void {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  const found = lstatSync(root);
+  const ours = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
+  if (!ours) throw new Error(`${root} is not a folder that only this user can write: remove it and try again`);
+}
+
 export function readBootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
@@ -39,7 +50,7 @@ export class StateFile {
   #state: ClusterState;
 
   constructor(name: string, root: string = labRoot()) {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
+    openRoot(root);
     this.folder = join(root, name);
     this.#path = join(root, `${name}.json`);
     this.#state = {
@@ -80,13 +91,8 @@ export class StateFile {
 
 /** Every recorded cluster; a file that cannot be read as one is left alone. */
 export function readStates(root: string = labRoot()): ClusterState[] {
-  let names: string[];
-  try {
-    names = readdirSync(root);
-  } catch {
-    return [];
-  }
-  return names
+  openRoot(root);
+  return readdirSync(root)
     .filter((name) => name.endsWith(".json"))
     .flatMap((name) => {
       try {
@@ -94,7 +100,8 @@ export function readStates(root: string = labRoot()): ClusterState[] {
       } catch {
         return [];
       }
-    });
+    })
+    .filter(({ name, folder }) => folder === join(root, name));
 }
 
 export function forgetState(state: ClusterState): void {

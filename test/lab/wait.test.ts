@@ -1,3 +1,4 @@
+// Waiting, alone and together.
 import { expect, test } from "vitest";
 
 import { together, until } from "./wait.ts";

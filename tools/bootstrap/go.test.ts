@@ -1,3 +1,4 @@
+// Which Go is taken, and what is said when none will do.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

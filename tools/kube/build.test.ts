@@ -1,3 +1,4 @@
+// The build against a Go of the test's own: what is built, when, and what is said when it cannot be.
 import {
   chmodSync,
   existsSync,

@@ -134,7 +134,7 @@ const wordsLimit = 64 * 1024;
 
 async function run(command: string, args: readonly string[], cwd: string, signal: AbortSignal | undefined) {
   // What a person set for their own Go projects (a workspace, another target) must not leak into these binaries.
-  const env = { ...process.env, CGO_ENABLED: "0", GOOS: "linux", GOARCH: "", GOWORK: "off" };
+  const env = { ...process.env, CGO_ENABLED: "0", GOOS: "linux", GOARCH: "", GOWORK: "off", GOFLAGS: "" };
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"], ...(signal && { signal }) });
   let words = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -1,3 +1,4 @@
+// The lock between processes, with real processes.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

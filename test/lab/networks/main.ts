@@ -2,8 +2,6 @@
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 
-import { parse } from "yaml";
-
 import { Rest } from "../rest.ts";
 import { addNetworks, checkNetworks, deleteNetworks, type PluginSettings, type Sandbox } from "./plugin.ts";
 
@@ -44,7 +42,7 @@ async function serve(): Promise<unknown> {
 }
 
 function connect(file: string): Rest {
-  const { clusters, users } = parse(readFileSync(file, "utf8")) as Kubeconfig;
+  const { clusters, users } = JSON.parse(readFileSync(file, "utf8")) as Kubeconfig;
   const { server, "certificate-authority-data": ca } = clusters[0].cluster;
   return new Rest({ url: server, ca: Buffer.from(ca, "base64").toString(), token: users[0].user.token });
 }

@@ -1,3 +1,4 @@
+// The annotation in both forms, and everything that is wrong with one.
 import { expect, test } from "vitest";
 
 import { parseSelections } from "./selection.ts";

@@ -1,7 +1,7 @@
 // Pods of the lab's own image, made and watched.
-import type { Cluster } from "../lab/cluster.ts";
-import { busyboxImage } from "../lab/images.ts";
-import { until } from "../lab/wait.ts";
+import type { Cluster } from "./cluster.ts";
+import { busyboxImage } from "./images.ts";
+import { until } from "./wait.ts";
 
 export interface ObservedPod {
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
