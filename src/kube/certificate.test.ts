@@ -159,6 +159,18 @@ describe("rotation", () => {
     expect(authorities.size).toBeGreaterThan(3);
   });
 
+  test("a new authority signs nothing until it has been trusted for a day", () => {
+    const rotationMs = startMs + 250 * dayMs;
+    const before = renewed(undefined, names, startMs);
+    const rotated = renewed(before, names, rotationMs);
+    expect(rotated.authorities).toHaveLength(2);
+    const [young, old] = rotated.authorities;
+    const soonAfter = renewed(rotated, ["new.name.svc"], rotationMs + dayMs / 2);
+    expect(isIssuedBy(soonAfter.serving.cert, old!.cert)).toBe(true);
+    const later = renewed(rotated, ["new.name.svc"], rotationMs + dayMs);
+    expect(isIssuedBy(later.serving.cert, young!.cert)).toBe(true);
+  });
+
   test("long away: everything expired, everything new", () => {
     const first = renewed(undefined, names, startMs);
     const later = renewed(first, names, startMs + 800 * dayMs);

@@ -124,7 +124,10 @@ describe("delivery", () => {
     };
     recorder.record(pool(), "Normal", "R", "m");
     await clock.advance(5000);
-    expect(await stored()).toHaveLength(1);
+    recorder.record(pool(), "Normal", "R", "m");
+    await clock.advance(100);
+    expect(await stored()).toMatchObject([{ count: 2 }]);
+    expect(recorder.dropped).toBe(0);
   });
 
   test("one that the server forgot is told anew", async () => {

@@ -185,15 +185,18 @@ describe("errors are typed by reason", () => {
     expect((await failure(client.create(pools, pool))).code).toBe("outcome-unknown");
   });
 
-  test("plain text from a proxy is carried in the message", async () => {
-    const feed = new Feed();
-    feed.push("upstream went away");
-    feed.end();
-    const { client } = clientWith(() => ({ status: 502, headers: {}, body: feed }));
-    const error = await failure(client.create(pools, pool));
-    expect(error.code).toBe("outcome-unknown");
-    expect(error.message).toContain("upstream went away");
-  });
+  test.each([502, 504])(
+    "a proxy's %i leaves the outcome open, and its plain text is carried in the message",
+    async (code) => {
+      const feed = new Feed();
+      feed.push("upstream went away");
+      feed.end();
+      const { client } = clientWith(() => ({ status: code, headers: {}, body: feed }));
+      const error = await failure(client.create(pools, pool));
+      expect(error.code).toBe("outcome-unknown");
+      expect(error.message).toContain("upstream went away");
+    },
+  );
 
   test.each([
     ["the header in seconds", { "retry-after": "3" }, {}, 3000],

@@ -27,12 +27,21 @@ export interface NetworkTransport extends AsyncDisposable {
 /** HTTP/1.1 only: calls at once. HTTP/2 opens the second connection when the first has its 100 streams. */
 const callConnections = 16;
 const connectTimeoutMs = 10_000;
+const mebibyte = 1024 * 1024;
+/**
+ * How much of an HTTP/2 answer may be under way before we have read it. undici's 256 KiB makes a long list wait for the round trip of every
+ * window; with 4 MiB a list of 50 MB took about two thirds of the time. A watch needs little, but there are up to 100 on a connection, and none may be stopped
+ * by the others: 100 x 256 KiB fit into 32 MiB. Both are upper limits; what is read at once is not held.
+ */
+const callWindows = { stream: 4 * mebibyte, connection: 32 * mebibyte };
+const watchWindows = { stream: mebibyte / 4, connection: 32 * mebibyte };
+type Windows = typeof callWindows;
 
 export function undiciTransport(server: string, tls: TlsMaterial, clock: Clock): NetworkTransport {
   const { origin, pathname } = new URL(server);
   const prefix = pathname.replace(/\/+$/, "");
-  const calls = new Line(origin, tls, clock, callConnections);
-  const watches = new Line(origin, tls, clock, null);
+  const calls = new Line(origin, tls, clock, callConnections, callWindows);
+  const watches = new Line(origin, tls, clock, null, watchWindows);
   return {
     transport: (request) => {
       const line = isWatch(request.path) ? watches : calls;
@@ -61,9 +70,17 @@ class Line {
   /** When the pool last had a sign of life. */
   #heardMs = 0;
 
-  constructor(origin: string, tls: TlsMaterial, clock: Clock, connections: number | null) {
+  constructor(origin: string, tls: TlsMaterial, clock: Clock, connections: number | null, windows: Windows) {
+    const h2Options = { connectionWindowSize: windows.connection, settings: { initialWindowSize: windows.stream } };
     this.#open = () =>
-      new Pool(origin, { connections, allowH2: true, headersTimeout: 0, bodyTimeout: 0, connect: connector(tls) });
+      new Pool(origin, {
+        connections,
+        allowH2: true,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        h2Options,
+        connect: connector(tls),
+      });
     this.#clock = clock;
     this.#pool = this.#open();
   }

@@ -1,0 +1,169 @@
+// Reading and writing: pages, conflicts, patches, finalizers, credentials.
+import { expect, test } from "vitest";
+
+import { connect } from "../../../src/kube/connect.ts";
+import { bearer, fixedCredentials } from "../../../src/kube/credentials.ts";
+import { isApiError } from "../../../src/kube/errors.ts";
+import { addFinalizer, removeFinalizer } from "../../../src/kube/finalizer.ts";
+import { loadKubeconfig } from "../../../src/kube/kubeconfig.ts";
+import { configMaps, map, type World } from "./world.ts";
+
+export function writeTests(world: World): void {
+  test("list: by pages, consistent, and with selectors", async () => {
+    const namespace = await world.space();
+    const names = Array.from({ length: 25 }, (_, i) => `n${String(i).padStart(2, "0")}`);
+    await Promise.all(
+      names.map((each) =>
+        world.client.create(configMaps, {
+          metadata: { namespace, name: each, labels: { odd: String(Number(each.slice(1)) % 2) } },
+        }),
+      ),
+    );
+    const all = await world.client.list(configMaps, { namespace, pageSize: 7 });
+    expect(all.items.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(all.items.every(({ kind, apiVersion }) => kind === "ConfigMap" && apiVersion === "v1")).toBe(true);
+    expect((await world.client.list(configMaps, { namespace, labelSelector: "odd=1" })).items).toHaveLength(12);
+    expect((await world.client.list(configMaps, { namespace, fieldSelector: "metadata.name=n03" })).items).toHaveLength(
+      1,
+    );
+    await world.client.deleteCollection(configMaps, { namespace, labelSelector: "odd=1" });
+    expect((await world.client.list(configMaps, { namespace, pageSize: 5 })).items).toHaveLength(13);
+  });
+
+  test("conflicts: stale updates, second creates and mistaken deletes are refused by name", async () => {
+    const namespace = await world.space();
+    const made = await world.client.create(configMaps, map(namespace, "a"));
+    await expect(world.client.create(configMaps, map(namespace, "a"))).rejects.toMatchObject({
+      code: "already-exists",
+    });
+    await world.client.update(configMaps, { ...made, data: { value: "2" } });
+    await expect(world.client.update(configMaps, { ...made, data: { value: "3" } })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    const at = { namespace, name: "a" };
+    await expect(world.client.delete(configMaps, at, { preconditions: { uid: "another" } })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    const version = made.metadata.resourceVersion!;
+    await expect(
+      world.client.delete(configMaps, at, { preconditions: { resourceVersion: version } }),
+    ).rejects.toMatchObject({ code: "conflict" });
+    await expect(world.client.get(configMaps, { namespace, name: "nobody" })).rejects.toMatchObject({
+      code: "not-found",
+      reason: "NotFound",
+    });
+    await expect(world.client.create(configMaps, map(namespace, "Not_A_Name"))).rejects.toMatchObject({
+      code: "invalid",
+    });
+    await world.client.delete(configMaps, at, { preconditions: { uid: made.metadata.uid! } });
+  });
+
+  test("conflicts: eight writers that read again on conflict lose no increment", async () => {
+    const namespace = await world.space();
+    await world.client.create(configMaps, map(namespace, "counter", "0"));
+    const increment = async (): Promise<void> => {
+      const now = await world.client.get(configMaps, { namespace, name: "counter" });
+      const value = String(Number(now.data!["value"]) + 1);
+      await world.client.update(configMaps, { ...now, data: { value } }).catch((error: unknown) => {
+        if (!isApiError(error, "conflict")) throw error;
+        return increment();
+      });
+    };
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let i = 0; i < 5; i++) await increment();
+      }),
+    );
+    expect((await world.client.get(configMaps, { namespace, name: "counter" })).data).toEqual({ value: "40" });
+  });
+
+  test("lost answers: through a restart, what was acknowledged is there, and what is said not to have happened is not", async () => {
+    const namespace = await world.space();
+    /** Name -> what its writer was told. */
+    const told = new Map<string, string>();
+    let restarted = false;
+    let afterwards = 0;
+    const writer = async (id: number) => {
+      for (let i = 0; afterwards < 100; i++) {
+        const name = `w${id}-${i}`;
+        const answer = await world.client.create(configMaps, map(namespace, name), { timeoutMs: 10_000 }).then(
+          () => "acknowledged",
+          (error: unknown) => (isApiError(error) ? error.code : String(error)),
+        );
+        told.set(name, answer);
+        if (answer === "acknowledged") afterwards += restarted ? 1 : 0;
+        else await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    const writers = Array.from({ length: 8 }, (_, id) => writer(id));
+    await world.server.restart();
+    restarted = true;
+    await Promise.all(writers);
+    const { items } = await world.client.list(configMaps, { namespace });
+    const there = new Set(items.map(({ metadata }) => metadata.name));
+    const wrong = [...told].filter(
+      ([name, answer]) => answer !== "outcome-unknown" && there.has(name) !== (answer === "acknowledged"),
+    );
+    expect(wrong).toEqual([]);
+    expect(there.size).toBeGreaterThanOrEqual(100);
+  });
+
+  test("patches: JSON, merge, strategic and apply", async () => {
+    const namespace = await world.space();
+    const at = { namespace, name: "a" };
+    await world.client.create(configMaps, map(namespace, "a"));
+    await world.client.patch(configMaps, at, {
+      type: "json",
+      operations: [{ op: "add", path: "/data/json", value: "x" }],
+    });
+    await world.client.patch(configMaps, at, { type: "merge", body: { data: { merge: "x", value: null } } });
+    await world.client.patch(configMaps, at, { type: "strategic", body: { data: { strategic: "x" } } });
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: at, data: { apply: "x" } };
+    const after = await world.client.patch(
+      configMaps,
+      at,
+      { type: "apply", body, force: true },
+      { fieldManager: "suite" },
+    );
+    expect(after.data).toEqual({ json: "x", merge: "x", strategic: "x", apply: "x" });
+    const failed = world.client.patch(configMaps, at, {
+      type: "json",
+      operations: [{ op: "test", path: "/data/json", value: "y" }],
+    });
+    await expect(failed).rejects.toMatchObject({ code: "invalid" });
+    const dry = await world.client.patch(
+      configMaps,
+      at,
+      { type: "merge", body: { data: { dry: "x" } } },
+      { dryRun: true },
+    );
+    expect(dry.data!["dry"]).toBe("x");
+    expect((await world.client.get(configMaps, at)).data).not.toHaveProperty("dry");
+  });
+
+  test("finalizers: the object stays until ours is removed, and others' are left alone", async () => {
+    const namespace = await world.space();
+    const at = { namespace, name: "a" };
+    const ours = "holdfast.io/test";
+    const made = await world.client.create(configMaps, map(namespace, "a"));
+    expect(await addFinalizer(world.client, configMaps, made, ours)).toBe(true);
+    await expect(addFinalizer(world.client, configMaps, made, "holdfast.io/stale")).rejects.toMatchObject({
+      code: "conflict",
+    });
+    const going = await world.client.delete(configMaps, at);
+    expect(going?.metadata.deletionTimestamp).toBeDefined();
+    const left = await world.client.get(configMaps, at);
+    expect(await removeFinalizer(world.client, configMaps, left, ours)).toBe(true);
+    await expect(world.client.get(configMaps, at)).rejects.toMatchObject({ code: "not-found" });
+    expect(await removeFinalizer(world.client, configMaps, left, ours)).toBe(false);
+  });
+
+  test("a wrong token is unauthorized, and does nothing", async () => {
+    const namespace = await world.space();
+    const config = await loadKubeconfig({ path: world.server.kubeconfig });
+    await using stranger = connect({ ...config, credentials: fixedCredentials(bearer("not-a-token")) });
+    const refused = stranger.client.create(configMaps, map(namespace, "a"));
+    await expect(refused).rejects.toMatchObject({ code: "unauthorized", status: 401 });
+    await expect(world.client.get(configMaps, { namespace, name: "a" })).rejects.toMatchObject({ code: "not-found" });
+  });
+}
