@@ -1,6 +1,6 @@
 // What the API does for some built-in kinds beyond storing them: defaults, initial status, checks.
 import type { JsonObject } from "../json.ts";
-import { dig, digList, digObject, digString, equal, isObject } from "../json.ts";
+import { dig, digList, digObject, digString, equal, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
@@ -74,7 +74,7 @@ const secret: Strategy = {
     const given = object["stringData"];
     if (!isObject(given)) return;
     const data = ensure(object, "data");
-    for (const [key, value] of Object.entries(given)) data[key] = Buffer.from(String(value)).toString("base64");
+    for (const [key, value] of Object.entries(given)) data[key] = Buffer.from(textOf(value)).toString("base64");
     delete object["stringData"];
   },
   validate(object, before) {

@@ -1,5 +1,4 @@
 // From what a client sent to what may be stored: known fields only, defaults, checks. Everything here is synchronous and touches no storage.
-import type { JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import { checkLabels, checkName, checkQualifiedName } from "../names.ts";
 import type { KubeObject } from "../object.ts";
@@ -52,7 +51,7 @@ function pruneCustom(object: KubeObject, resource: Resource, dropped: string[]):
   const { metadata } = object;
   // Metadata has rules of its own, applied above.
   object.metadata = {};
-  prune(object as JsonValue, resource.schema!, "", dropped);
+  prune(object, resource.schema!, "", dropped);
   object.metadata = metadata;
 }
 

@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 
 import type { JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
@@ -71,7 +71,7 @@ export function asObject(value: JsonValue, resource: Resource): KubeObject {
   }
   if (kind !== resource.kind) {
     throw badRequest(
-      `${String(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`,
+      `${textOf(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`,
     );
   }
   const metadata = value["metadata"] ?? {};

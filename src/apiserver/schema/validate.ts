@@ -68,11 +68,17 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   byte: (value) => /^[A-Za-z0-9+/]*={0,2}$/.test(value),
 };
 
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
 function validateText(value: string, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { minLength, maxLength, pattern, format } = schema;
   // Lengths count code points.
-  const length = minLength === undefined && maxLength === undefined ? 0 : [...value].length;
+  const length = minLength === undefined && maxLength === undefined ? 0 : codePoints(value);
   if (maxLength !== undefined && length > maxLength) errors.push(fieldError.tooLong(path, maxLength));
   if (minLength !== undefined && length < minLength) {
     errors.push(fieldError.invalid(path, value, `${path} in body should be at least ${minLength} chars long`));
