@@ -1,7 +1,8 @@
 // What the API does for some built-in kinds beyond storing them: defaults, initial status, checks.
 import type { JsonObject } from "../json.ts";
-import { dig, digList, digObject, digString, equal, isObject, textOf } from "../json.ts";
+import { clone, dig, digList, digObject, digString, equal, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
@@ -42,6 +43,22 @@ const templated: Strategy = {
     return errors;
   },
 };
+
+/** A workload with the defaults of its own kind. */
+const workload = (specDefaults: JsonObject): Strategy => ({
+  ...templated,
+  defaults(object) {
+    templated.defaults!(object);
+    const spec = ensure(object, "spec");
+    for (const [key, value] of Object.entries(specDefaults)) {
+      const given = spec[key];
+      // Of a strategy, a client may have given the type only.
+      const isPartial = isObject(given) && isObject(value) && (given["type"] ?? value["type"]) === value["type"];
+      if (given === undefined) spec[key] = clone(value!);
+      else if (isPartial) spec[key] = applyMergePatch(clone(value), given);
+    }
+  },
+});
 
 const immutableData: Strategy = {
   validate(object, before) {
@@ -170,9 +187,22 @@ const strategies: Readonly<Record<string, Strategy>> = {
   "/namespaces": namespace,
   "/nodes": { keepsStatusOnCreate: true },
   "/services": service,
-  "apps/deployments": templated,
-  "apps/daemonsets": templated,
-  "apps/statefulsets": templated,
+  "apps/deployments": workload({
+    replicas: 1,
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
+    revisionHistoryLimit: 10,
+    progressDeadlineSeconds: 600,
+  }),
+  "apps/daemonsets": workload({
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    revisionHistoryLimit: 10,
+  }),
+  "apps/statefulsets": workload({
+    replicas: 1,
+    podManagementPolicy: "OrderedReady",
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
+    revisionHistoryLimit: 10,
+  }),
   "apps/replicasets": templated,
   "coordination.k8s.io/leases": lease,
   "rbac.authorization.k8s.io/rolebindings": roleBinding,
