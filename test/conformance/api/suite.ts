@@ -62,8 +62,10 @@ export function apiConformance(server: ServerUnderTest): void {
       expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
     });
 
-    for (const { name: subject, cases } of subjects) {
-      describe(subject, () => {
+    // Most of a case is waiting: for a definition to be served, for a controller. So they run side by side, each in a
+    // namespace of its own.
+    for (const { name: subject, cases, alone = false } of subjects) {
+      describe(subject, { concurrent: !alone }, () => {
         for (const [name, run] of Object.entries(cases)) {
           it(name, async (context) => {
             const reason = skips[name];

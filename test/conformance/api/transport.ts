@@ -20,9 +20,14 @@ export interface ApiResponse {
 
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
-/** Waiting is limited by the request's signal alone, so undici's own limits are off: a quiet watch is not a failure. */
+/**
+ * Waiting is limited by the request's signal alone, so undici's own limits are off: a quiet watch is not a failure.
+ * HTTP/1.1, because a body that is too large makes kube-apiserver end its HTTP/2 connection, and undici then fails every
+ * other request on it: the cases would disturb each other.
+ */
 export function httpTransport(url: string, caPem?: string): { transport: Transport; close(): Promise<void> } {
   const agent = new Agent({
+    allowH2: false,
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: caPem === undefined ? {} : { ca: caPem },

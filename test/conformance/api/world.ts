@@ -9,6 +9,8 @@ export type Case = (world: World) => Promise<void>;
 
 export interface Subject {
   readonly name: string;
+  /** Its cases disturb others, so that they run while no other does. */
+  readonly alone?: true;
   /** Key: the case's name, unique in the whole suite, because skip lists go by it. */
   readonly cases: Readonly<Record<string, Case>>;
 }

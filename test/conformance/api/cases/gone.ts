@@ -16,6 +16,7 @@ async function forget(world: World): Promise<void> {
 
 export const gone: Subject = {
   name: "410 Gone",
+  alone: true,
   cases: {
     "a watch from a forgotten version is an ERROR event of code 410": async (world) => {
       // Of a new kind, because a server may remember the whole short life of the built-in ones.

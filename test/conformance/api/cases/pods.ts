@@ -1,0 +1,121 @@
+// Pods as the server keeps them; no kubelet is needed.
+import { expect } from "vitest";
+
+import { get, mergePatch, post, put } from "../call.ts";
+import { pod } from "../fixtures.ts";
+import { dig } from "../object.ts";
+import type { Subject, World } from "../world.ts";
+
+const binding = (name: string, node: string) => ({
+  apiVersion: "v1",
+  kind: "Binding",
+  metadata: { name },
+  target: { apiVersion: "v1", kind: "Node", name: node },
+});
+
+/** A pod on a node waits for its kubelet, so it is removed by force. */
+const removed = (world: World, name: string) =>
+  world.after(async () => {
+    await world.api.send({ method: "DELETE", path: world.at("pods", name), query: { gracePeriodSeconds: 0 } });
+  });
+
+export const pods: Subject = {
+  name: "pods",
+  cases: {
+    "a pod begins pending, with its defaults": async (world) => {
+      expect(await world.make("pods", pod("a"))).toMatchObject({
+        spec: {
+          restartPolicy: "Always",
+          terminationGracePeriodSeconds: 30,
+          dnsPolicy: "ClusterFirst",
+          schedulerName: "default-scheduler",
+          enableServiceLinks: true,
+          containers: [
+            {
+              name: "main",
+              image: "busybox",
+              imagePullPolicy: "Always",
+              terminationMessagePath: "/dev/termination-log",
+            },
+          ],
+        },
+        status: { phase: "Pending", qosClass: "BestEffort" },
+      });
+    },
+    "a pod's image with a tag is pulled only if absent": async (world) => {
+      const made = await world.make("pods", pod("a", { containers: [{ name: "main", image: "busybox:1.36" }] }));
+      expect(dig(made, "spec", "containers", 0, "imagePullPolicy")).toBe("IfNotPresent");
+    },
+    "a binding puts a pod on a node": async (world) => {
+      await world.make("pods", pod("a"));
+      removed(world, "a");
+      const answer = await world.api.send(post(world.at("pods", "a", "binding"), binding("a", "node-1")));
+      expect(answer.status).toBe(201);
+      expect(answer.body).toMatchObject({ kind: "Status", status: "Success" });
+      const bound = await world.api.done(get(world.at("pods", "a")));
+      expect(dig(bound, "spec", "nodeName")).toBe("node-1");
+      expect(dig(bound, "status", "conditions")).toEqual(
+        expect.arrayContaining([expect.objectContaining({ type: "PodScheduled", status: "True" })]),
+      );
+    },
+    "a pod is bound once": async (world) => {
+      await world.make("pods", pod("a"));
+      removed(world, "a");
+      await world.api.done(post(world.at("pods", "a", "binding"), binding("a", "node-1")));
+      const call = post(world.at("pods", "a", "binding"), binding("a", "node-2"));
+      const status = await world.api.refused(call, 409, "Conflict");
+      expect(status.message).toContain('pod a is already assigned to node "node-1"');
+    },
+    "a pod is bound through the bindings collection too": async (world) => {
+      await world.make("pods", pod("a"));
+      removed(world, "a");
+      await world.api.done(post(world.at("bindings"), binding("a", "node-1")));
+      expect(dig(await world.api.done(get(world.at("pods", "a"))), "spec", "nodeName")).toBe("node-1");
+    },
+    "a pod's containers cannot be exchanged": async (world) => {
+      const made = await world.make("pods", pod("a"));
+      const spec = { ...(made["spec"] as object), containers: [{ name: "other", image: "busybox" }] };
+      const status = await world.api.refused(put(world.at("pods", "a"), { ...made, spec }), 422, "Invalid");
+      expect(status.message).toContain("pod updates may not change fields other than");
+    },
+    "a pod's image can be changed": async (world) => {
+      await world.make("pods", pod("a"));
+      const containers = [{ name: "main", image: "busybox:2" }];
+      const call = mergePatch(world.at("pods", "a"), { spec: { containers } });
+      const reply = await world.api.send({
+        ...call,
+        headers: { "content-type": "application/strategic-merge-patch+json" },
+      });
+      expect(reply.status).toBe(200);
+      expect(dig(reply.body, "spec", "containers", 0, "image")).toBe("busybox:2");
+    },
+    "a pod's node cannot be changed by an update": async (world) => {
+      await world.make("pods", pod("a"));
+      await world.api.refused(mergePatch(world.at("pods", "a"), { spec: { nodeName: "node-1" } }), 422, "Invalid");
+    },
+    "a pod's annotations and labels can be changed": async (world) => {
+      await world.make("pods", pod("a"));
+      const metadata = { annotations: { "k8s.v1.cni.cncf.io/networks": "a,b" }, labels: { x: "y" } };
+      expect((await world.api.done(mergePatch(world.at("pods", "a"), { metadata }))).metadata).toMatchObject(metadata);
+    },
+    "a pod needs a container": async (world) => {
+      const status = await world.api.refused(post(world.at("pods"), pod("a", { containers: [] })), 422, "Invalid");
+      expect(status.details?.causes?.[0]).toMatchObject({ reason: "FieldValueRequired", field: "spec.containers" });
+    },
+    "a pod's containers have names of their own": async (world) => {
+      const container = { name: "main", image: "busybox" };
+      const call = post(world.at("pods"), pod("a", { containers: [container, container] }));
+      const status = await world.api.refused(call, 422, "Invalid");
+      expect(status.details?.causes?.[0]).toMatchObject({
+        reason: "FieldValueDuplicate",
+        field: "spec.containers[1].name",
+      });
+    },
+    "a pod's addresses are written to its status": async (world) => {
+      await world.make("pods", pod("a"));
+      const status = { podIP: "192.0.2.5", podIPs: [{ ip: "192.0.2.5" }, { ip: "2001:db8::5" }] };
+      const after = await world.api.done(mergePatch(world.at("pods", "a", "status"), { status }));
+      expect(after["status"]).toMatchObject({ ...status, phase: "Pending" });
+    },
+  },
+};
