@@ -54,7 +54,11 @@ function resourceOf(crd: KubeObject, version: JsonObject, storageVersion: string
     storageVersion: `${group}/${storageVersion}`,
     schema: schemaOf(crd, version),
     definition: `${group.split(".").reverse().join(".")}.${name}.${kind}`,
-    custom: { columns: columnsOf(version), crdName: crd.metadata.name! },
+    custom: {
+      columns: columnsOf(version),
+      crdName: crd.metadata.name!,
+      schemaRevision: Number(crd.metadata.resourceVersion ?? 0),
+    },
     nameRule: "subdomain",
     generation: true,
     unconditionalUpdate: false,

@@ -55,6 +55,8 @@ export interface Resource extends Subject {
 interface CustomTraits {
   readonly columns: readonly PrinterColumn[];
   readonly crdName: string;
+  /** Objects written before this revision of the definition are pruned and defaulted when they are read. */
+  readonly schemaRevision: number;
 }
 
 export function apiVersion(resource: Resource): string {

@@ -1,6 +1,6 @@
 // A request's body in protobuf, turned into the JSON that it stands for, so that everything after this knows JSON only.
 import type { JsonObject } from "../json.ts";
-import { builtinResources } from "../registry/builtin.ts";
+import { builtinResources, reviewKinds } from "../registry/builtin.ts";
 import { decodeMessage, openEnvelope, ProtobufError } from "../schema/protobuf.ts";
 import { ApiError, badRequest } from "../status.ts";
 
@@ -11,13 +11,14 @@ const others: Readonly<Record<string, string>> = {
   DeleteOptions: "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
   Eviction: "io.k8s.api.policy.v1.Eviction",
   Binding: "io.k8s.api.core.v1.Binding",
+  ...Object.fromEntries(
+    reviewKinds.map(({ group, version, kind }) => [kind, `io.k8s.api.${group.split(".")[0]}.${version}.${kind}`]),
+  ),
 };
 
 export function jsonOf(body: Uint8Array): string {
   try {
     const { apiVersion, kind, raw } = openEnvelope(Buffer.from(body));
-    // Reviews are answered without a look at what they ask.
-    if (kind.endsWith("Review")) return JSON.stringify({ apiVersion, kind });
     const object: JsonObject = { ...decodeMessage(raw, definitionOf(apiVersion, kind)), apiVersion, kind };
     return JSON.stringify(object);
   } catch (cause) {

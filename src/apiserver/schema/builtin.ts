@@ -33,6 +33,7 @@ export function builtinSchema(name: string): Schema {
   }
   // Published as a plain string; a client may write a number as well, which is kept as a string.
   if (name.endsWith(".resource.Quantity")) schema["format"] = "quantity";
+  if (name.endsWith(".meta.v1.MicroTime")) schema["format"] = "micro-time";
   return schema;
 }
 
