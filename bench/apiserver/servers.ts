@@ -97,7 +97,11 @@ export async function startReal(): Promise<Server | string> {
   };
   try {
     const agent = await whenReady(folder, url, token);
-    return { url, agent, token, folder, stop: async () => void (await agent.destroy(), await stop()) };
+    const stopAll = async () => {
+      await agent.destroy();
+      await stop();
+    };
+    return { url, agent, token, folder, stop: stopAll };
   } catch (error) {
     await stop();
     throw new Error(`kube-apiserver did not become ready; its log is in ${folder}`, { cause: error });

@@ -42,8 +42,7 @@ export function structuralErrors(schema: JsonObject, path: string, isRoot: boole
       ),
     );
   }
-  if (schema["default"] !== undefined)
-    errors.push(...validate(schema["default"], schema as unknown as Schema, `${path}.default`));
+  if (schema["default"] !== undefined) errors.push(...validate(schema["default"], schema as Schema, `${path}.default`));
   if (schema["$ref"] !== undefined) errors.push(fieldError.forbidden(`${path}.$ref`, "$ref is not supported"));
   for (const [place, child] of childrenOf(schema))
     errors.push(...structuralErrors(child, path + place, false, depth + 1));
