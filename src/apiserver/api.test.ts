@@ -6,7 +6,7 @@ import type { Api, ApiOptions } from "./api.ts";
 import type { Clock } from "./clock.ts";
 import type { Fault } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
-import { dig } from "./json.ts";
+import { dig, textOf } from "./json.ts";
 
 const opened: Api[] = [];
 
@@ -68,17 +68,61 @@ class ManualClock implements Clock {
   }
 }
 
+const ordered = (...faults: Fault[]) => {
+  let isArmed = false;
+  const api = open({ faults: () => (isArmed ? faults : []) });
+  return { api, arm: (on: boolean) => (isArmed = on) };
+};
+
+async function openWatch(api: Api, query: string, signal?: AbortSignal) {
+  const path = `${maps}?watch=true&${query}`;
+  const response = await api.transport({
+    method: "GET",
+    path,
+    headers: {},
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const pieces = response.body[Symbol.asyncIterator]();
+  const events: JsonObject[] = [];
+  return {
+    /** Undefined when the watch has ended. */
+    next: async () => {
+      while (events.length === 0) {
+        const piece = await pieces.next();
+        if (piece.done === true) return undefined;
+        const lines = Buffer.from(piece.value).toString("utf8").trimEnd().split("\n");
+        events.push(...lines.map((line) => JSON.parse(line) as JsonObject));
+      }
+      return events.shift();
+    },
+  };
+}
+
+async function family(api: Api, block = false) {
+  const owner = await call(api, "POST", maps, map("owner"));
+  const uid = textOf(dig(owner.body, "metadata", "uid"));
+  const reference = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid, blockOwnerDeletion: block };
+  await call(api, "POST", maps, map("child", { ownerReferences: [reference] }));
+  await api.settled();
+  return reference;
+}
+
+const left = async (api: Api) => {
+  await api.settled();
+  return names((await call(api, "GET", maps)).body);
+};
+
+const makeOne = async () => {
+  let seed = 1;
+  const random = (size: number) => Uint8Array.from({ length: size }, () => (seed = (seed * 16807) % 2147483647) % 256);
+  const api = open({ clock: new ManualClock(), random });
+  await call(api, "POST", maps, { metadata: { generateName: "x-" } });
+  return (await call(api, "GET", maps)).body;
+};
+
 describe("determinism", () => {
   test("with a clock and bytes of the caller's, two runs make the same objects", async () => {
-    const run = async () => {
-      let seed = 1;
-      const random = (size: number) =>
-        Uint8Array.from({ length: size }, () => (seed = (seed * 16807) % 2147483647) % 256);
-      const api = open({ clock: new ManualClock(), random });
-      await call(api, "POST", maps, { metadata: { generateName: "x-" } });
-      return (await call(api, "GET", maps)).body;
-    };
-    const [first, second] = [await run(), await run()];
+    const [first, second] = [await makeOne(), await makeOne()];
     expect(names(first)).toHaveLength(1);
     expect(first).toEqual(second);
     expect(dig((first["items"] as JsonObject[])[0], "metadata", "creationTimestamp")).toBe("2026-01-01T00:00:00Z");
@@ -86,12 +130,6 @@ describe("determinism", () => {
 });
 
 describe("faults", () => {
-  const ordered = (...faults: Fault[]) => {
-    let isArmed = false;
-    const api = open({ faults: () => (isArmed ? faults : []) });
-    return { api, arm: (on: boolean) => (isArmed = on) };
-  };
-
   test("a dropped request is not carried out", async () => {
     const { api, arm } = ordered({ kind: "drop" });
     arm(true);
@@ -137,35 +175,11 @@ describe("faults", () => {
 });
 
 describe("watches", () => {
-  async function openWatch(api: Api, query: string, signal?: AbortSignal) {
-    const path = `${maps}?watch=true&${query}`;
-    const response = await api.transport({
-      method: "GET",
-      path,
-      headers: {},
-      ...(signal === undefined ? {} : { signal }),
-    });
-    const pieces = response.body[Symbol.asyncIterator]();
-    const events: JsonObject[] = [];
-    return {
-      /** Undefined when the watch has ended. */
-      next: async () => {
-        while (events.length === 0) {
-          const piece = await pieces.next();
-          if (piece.done === true) return undefined;
-          const lines = Buffer.from(piece.value).toString("utf8").trimEnd().split("\n");
-          events.push(...lines.map((line) => JSON.parse(line) as JsonObject));
-        }
-        return events.shift();
-      },
-    };
-  }
-
   test("timeoutSeconds ends one, a bookmark comes every minute, and nothing sleeps on afterwards", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
     const { body } = await call(api, "GET", maps);
-    const revision = String(dig(body, "metadata", "resourceVersion"));
+    const revision = textOf(dig(body, "metadata", "resourceVersion"));
     const watch = await openWatch(api, `resourceVersion=${revision}&allowWatchBookmarks=true&timeoutSeconds=100`);
     clock.advance(60_000);
     expect(await watch.next()).toMatchObject({ type: "BOOKMARK", object: { metadata: { resourceVersion: revision } } });
@@ -192,7 +206,7 @@ describe("watches", () => {
     await call(api, "POST", maps, map("b"));
     const second = await openWatch(
       api,
-      `resourceVersion=${String(dig(seen!["object"], "metadata", "resourceVersion"))}`,
+      `resourceVersion=${textOf(dig(seen!["object"], "metadata", "resourceVersion"))}`,
     );
     expect(await second.next()).toMatchObject({ type: "ADDED", object: { metadata: { name: "b" } } });
   });
@@ -218,19 +232,6 @@ describe("watches", () => {
 });
 
 describe("garbage collection", () => {
-  async function family(api: Api, block = false) {
-    const owner = await call(api, "POST", maps, map("owner"));
-    const uid = String(dig(owner.body, "metadata", "uid"));
-    const reference = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid, blockOwnerDeletion: block };
-    await call(api, "POST", maps, map("child", { ownerReferences: [reference] }));
-    await api.settled();
-    return reference;
-  }
-  const left = async (api: Api) => {
-    await api.settled();
-    return names((await call(api, "GET", maps)).body);
-  };
-
   test("background: the owner goes, then its dependents", async () => {
     const api = open();
     await family(api);
@@ -270,7 +271,7 @@ describe("garbage collection", () => {
     const api = open();
     const reference = await family(api);
     const other = await call(api, "POST", maps, map("other"));
-    const second = { ...reference, name: "other", uid: String(dig(other.body, "metadata", "uid")) };
+    const second = { ...reference, name: "other", uid: textOf(dig(other.body, "metadata", "uid")) };
     await call(api, "POST", maps, map("shared", { ownerReferences: [reference, second] }));
     await call(api, "DELETE", `${maps}/owner`);
     expect(await left(api)).toEqual(["other", "shared"]);

@@ -1,4 +1,5 @@
-import fc from "fast-check";
+import { assert, constant, constantFrom, dictionary, letrec, oneof, property } from "fast-check";
+import type { Arbitrary } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { JsonObject } from "../json.ts";
@@ -108,17 +109,18 @@ describe("update", () => {
   });
 });
 
-const tree: fc.Arbitrary<JsonObject> = fc.letrec<{ node: JsonObject }>((tie) => ({
-  node: fc.dictionary(fc.constantFrom("f:a", "f:b", "f:c"), fc.oneof({ maxDepth: 3 }, fc.constant({}), tie("node")), {
+const tree: Arbitrary<JsonObject> = letrec<{ node: JsonObject }>((tie) => ({
+  node: dictionary(constantFrom("f:a", "f:b", "f:c"), oneof({ maxDepth: 3 }, constant({}), tie("node")), {
     maxKeys: 3,
   }),
 })).node;
 
+const paths = (set: FieldSet) => new Set(set.paths());
+
 test("field sets obey the laws of sets", () => {
-  fc.assert(
-    fc.property(tree, tree, (x, y) => {
+  assert(
+    property(tree, tree, (x, y) => {
       const [a, b] = [FieldSet.parse(x), FieldSet.parse(y)];
-      const paths = (set: FieldSet) => new Set(set.paths());
       const [pa, pb] = [paths(a), paths(b)];
       expect(paths(a.union(b))).toEqual(pa.union(pb));
       expect(paths(a.intersect(b))).toEqual(pa.intersection(pb));

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, constantFrom, jsonValue, property } from "fast-check";
 import { expect, test } from "vitest";
 
 import { duplicateFields } from "./duplicates.ts";
@@ -17,8 +17,8 @@ test.each([
 });
 
 test("what JSON.stringify writes never has a key twice", () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, indent) => {
+  assert(
+    property(jsonValue(), constantFrom(undefined, 2), (value, indent) => {
       expect(duplicateFields(JSON.stringify(value, null, indent))).toEqual([]);
     }),
   );

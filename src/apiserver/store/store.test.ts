@@ -15,7 +15,7 @@ const listed = (store: Store, namespace?: string, past?: number) =>
     ...store
       .collection("/things")
       .list(namespace, "", past === undefined ? undefined : store.history.rewind("/things", past)),
-  ].map((entry) => `${entry.namespace}/${entry.name}=${String(entry.object["value"])}`);
+  ].map((entry) => `${entry.namespace}/${entry.name}=${JSON.stringify(entry.object["value"])}`);
 
 async function inFolder(run: (path: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-store-"));
