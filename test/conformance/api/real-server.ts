@@ -81,9 +81,12 @@ function prepare(folder: string): void {
 
 function etcdFlags(folder: string, client: string, peer: string): string[] {
   return [
-    ...["--data-dir", join(folder, "etcd")],
-    ...["--listen-client-urls", client, "--advertise-client-urls", client],
-    ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `default=${peer}`],
+    `--data-dir=${join(folder, "etcd")}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
     "--unsafe-no-fsync",
   ];
 }
