@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { timestamp } from "../clock.ts";
 import { dig, digList, digObject, equal, isObject } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
-import { crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
+import { conditionOf, crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
 import { foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
@@ -194,6 +194,7 @@ export class Caretaker {
     const [resource] = resourcesOf(entry.object);
     const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], undefined);
     if (left === 0) dropFinalizer(transaction, entry, crdFinalizer);
+    else reportTerminating(transaction, entry, this.#clock.now());
   }
 
   /** How many objects are still there afterwards, held by finalizers or beyond what one pass takes. */
@@ -229,6 +230,20 @@ function reportRemaining(transaction: Transaction, entry: Entry, left: number, n
   });
   if (equal(conditions, told)) return;
   transaction.put(entry, { ...entry.object, status: { ...digObject(entry.object, "status"), conditions } });
+}
+
+function reportTerminating(transaction: Transaction, entry: Entry, nowMs: number): void {
+  if (conditionOf(entry.object, "Terminating") !== undefined) return;
+  const status = digObject(entry.object, "status");
+  const condition = {
+    type: "Terminating",
+    status: "True",
+    reason: "InstanceDeletionInProgress",
+    message: "CustomResource deletion is in progress",
+    lastTransitionTime: timestamp(nowMs),
+  };
+  const conditions = [...digList(status, "conditions"), condition];
+  transaction.put(entry, { ...entry.object, status: { ...status, conditions } });
 }
 
 const isLeaving = (owner: Entry | "unknown") =>

@@ -38,6 +38,12 @@ export function validateCrd(crd: KubeObject, before: KubeObject | undefined): Fi
         : fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]),
     );
   }
+  const approval = "api-approved.kubernetes.io";
+  if (/\.(k8s|kubernetes)\.io$/.test(group) && crd.metadata.annotations?.[approval] === undefined) {
+    errors.push(
+      fieldError.required(`metadata.annotations[${approval}]`, "protected groups must have approval annotation"),
+    );
+  }
   for (const key of ["plural", "kind"]) {
     if ((digString(crd, "spec", "names", key) ?? "") === "") errors.push(fieldError.required(`spec.names.${key}`));
   }

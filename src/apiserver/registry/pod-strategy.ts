@@ -23,7 +23,7 @@ export function defaultPodSpec(spec: JsonObject): void {
 
 function defaultContainer(container: JsonObject): void {
   const image = typeof container["image"] === "string" ? container["image"] : "";
-  const latest = !image.includes("@") && (/:latest$/.test(image) || !/:[^/]*$/.test(image));
+  const latest = !image.includes("@") && (image.endsWith(":latest") || !/:[^/]*$/.test(image));
   container["imagePullPolicy"] ??= latest ? "Always" : "IfNotPresent";
   container["resources"] ??= {};
   container["terminationMessagePath"] ??= "/dev/termination-log";
@@ -35,12 +35,13 @@ export function initialPodStatus(pod: KubeObject): void {
   pod["status"] = { phase: "Pending", qosClass: qosClass(pod) };
 }
 
+const amounts = (resources: JsonObject) => ({
+  limits: digObject(resources, "limits"),
+  requests: digObject(resources, "requests"),
+});
+
 function qosClass(pod: KubeObject): string {
   const all = digList(pod, "spec", "containers").map((container) => digObject(container, "resources"));
-  const amounts = (resources: JsonObject) => ({
-    limits: digObject(resources, "limits"),
-    requests: digObject(resources, "requests"),
-  });
   if (
     all.every((one) => Object.keys(amounts(one).limits).length === 0 && Object.keys(amounts(one).requests).length === 0)
   ) {

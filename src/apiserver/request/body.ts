@@ -2,11 +2,11 @@
 import { parse } from "yaml";
 
 import type { JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest } from "../status.ts";
+import { ApiError, badRequest, fieldError, invalid } from "../status.ts";
 
 /** The real server's limit on a request's body. */
 export const bodyBytesMax = 3 * 1024 * 1024;
@@ -69,9 +69,13 @@ export function asObject(value: JsonValue, resource: Resource): KubeObject {
       `the API version in the data (${JSON.stringify(version).slice(1, -1)}) does not match the expected API version (${wanted})`,
     );
   }
+  if (kind !== resource.kind && resource.custom !== undefined) {
+    const name = digString(value, "metadata", "name") ?? "";
+    throw invalid(resource, name, [fieldError.invalid("kind", kind, `must be ${resource.kind}`)]);
+  }
   if (kind !== resource.kind) {
     throw badRequest(
-      `${String(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`,
+      `${textOf(kind)} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}`,
     );
   }
   const metadata = value["metadata"] ?? {};

@@ -159,6 +159,7 @@ function propagationFinalizers(current: readonly string[], options: DeleteOption
     case "Background":
       return others;
     case undefined:
+    default:
       return [...current];
   }
 }
