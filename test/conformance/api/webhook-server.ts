@@ -29,7 +29,7 @@ export interface AdmissionRequest {
   readonly options?: unknown;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string };
   /** The operations of a JSON patch. */
