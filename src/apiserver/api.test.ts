@@ -178,6 +178,7 @@ describe("watches", () => {
   test("timeoutSeconds ends one, a bookmark comes every minute, and nothing sleeps on afterwards", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
+    const idle = clock.sleeping;
     const { body } = await call(api, "GET", maps);
     const revision = textOf(dig(body, "metadata", "resourceVersion"));
     const watch = await openWatch(api, `resourceVersion=${revision}&allowWatchBookmarks=true&timeoutSeconds=100`);
@@ -185,16 +186,17 @@ describe("watches", () => {
     expect(await watch.next()).toMatchObject({ type: "BOOKMARK", object: { metadata: { resourceVersion: revision } } });
     clock.advance(40_000);
     expect(await watch.next()).toBeUndefined();
-    expect(clock.sleeping).toBe(0);
+    expect(clock.sleeping).toBe(idle);
   });
   test("an aborted signal ends one and leaves no timer", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
+    const idle = clock.sleeping;
     const stop = new AbortController();
     const watch = await openWatch(api, "resourceVersion=0", stop.signal);
     stop.abort();
     expect(await watch.next()).toBeUndefined();
-    expect(clock.sleeping).toBe(0);
+    expect(clock.sleeping).toBe(idle);
   });
   test("closeWatches ends all of them; the next resumes where the last event was", async () => {
     const api = open();
@@ -209,6 +211,18 @@ describe("watches", () => {
       `resourceVersion=${textOf(dig(seen!["object"], "metadata", "resourceVersion"))}`,
     );
     expect(await second.next()).toMatchObject({ type: "ADDED", object: { metadata: { name: "b" } } });
+  });
+  test("a watch that is refused, or whose client has gone before it began, leaves nothing behind", async () => {
+    const clock = new ManualClock();
+    const api = open({ clock });
+    const idle = clock.sleeping;
+    await call(api, "POST", maps, map("a"));
+    api.compact();
+    const refused = await openWatch(api, "resourceVersion=1&allowWatchBookmarks=true");
+    expect(await refused.next()).toMatchObject({ type: "ERROR" });
+    const gone = await openWatch(api, "resourceVersion=0", AbortSignal.abort());
+    while ((await gone.next()) !== undefined);
+    expect(clock.sleeping).toBe(idle);
   });
   test("after a compaction an old revision is 410, as an event", async () => {
     const api = open();
@@ -287,4 +301,38 @@ test("a namespace with 1,000 objects goes with all of them", async () => {
   await api.settled();
   expect((await call(api, "GET", "/api/v1/namespaces/full")).status).toBe(404);
   expect(names((await call(api, "GET", collection)).body)).toEqual([]);
+});
+
+test("an event is forgotten an hour after it was last told, and not before", async () => {
+  const clock = new ManualClock();
+  const api = open({ clock });
+  const events = "/api/v1/namespaces/default/events";
+  const involvedObject = { kind: "Pod", namespace: "default", name: "p" };
+  await call(api, "POST", events, { ...map("old"), involvedObject });
+  await call(api, "POST", events, { ...map("repeated"), involvedObject });
+  const later = async (minutes: number) => {
+    for (let at = 0; at < minutes; at += 5) {
+      clock.advance(5 * 60_000);
+      // The sweep awakes, writes, and falls asleep again.
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  await later(50);
+  const lastTimestamp = new Date(clock.now()).toISOString().replace(".000", "");
+  await call(api, "PATCH", `${events}/repeated`, { lastTimestamp, count: 2 }, "application/merge-patch+json");
+  expect(names((await call(api, "GET", events)).body)).toEqual(["old", "repeated"]);
+  await later(20);
+  expect(names((await call(api, "GET", events)).body)).toEqual(["repeated"]);
+  await later(60);
+  expect(names((await call(api, "GET", events)).body)).toEqual([]);
+});
+
+test("a key __proto__ is dropped, escaped or not, and taints nothing", async () => {
+  const api = open();
+  for (const key of ["__proto__", "\\u005f_proto__"]) {
+    const body = `{"metadata":{"name":"a"},"data":{"${key}":{"tainted":"yes"},"k":"v"}}`;
+    const response = await api.transport({ method: "POST", path: `${maps}?dryRun=All`, headers: {}, body });
+    expect(response.status).toBe(201);
+  }
+  expect(Object.keys(Object.prototype)).toEqual([]);
 });
