@@ -138,10 +138,10 @@ export async function measureWatch(server: Server) {
     signal: stop.signal,
   });
   const latencies: number[] = [];
-  let heard = () => {};
+  let heard: (() => void) | undefined;
   const listening = (async () => {
     try {
-      for await (const chunk of watch.body) if (String(chunk).includes('"ADDED"')) heard();
+      for await (const chunk of watch.body) if (String(chunk).includes('"ADDED"')) heard?.();
     } catch (error) {
       if (!stop.signal.aborted) throw error;
     }

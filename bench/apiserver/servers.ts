@@ -10,6 +10,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
 import { Agent, request } from "undici";
 
@@ -47,7 +48,7 @@ async function end(child: ChildProcess): Promise<void> {
 export async function startEmbedded(): Promise<Server> {
   const folder = newFolder();
   const token = newToken();
-  const program = join(import.meta.dirname, "serve.ts");
+  const program = fileURLToPath(new URL("serve.ts", import.meta.url));
   const child = spawn(process.execPath, [program, join(folder, "api.db"), token], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -97,7 +98,11 @@ export async function startReal(): Promise<Server | string> {
   };
   try {
     const agent = await whenReady(folder, url, token);
-    return { url, agent, token, folder, stop: async () => void (await agent.destroy(), await stop()) };
+    const stopAll = async () => {
+      await agent.destroy();
+      await stop();
+    };
+    return { url, agent, token, folder, stop: stopAll };
   } catch (error) {
     await stop();
     throw new Error(`kube-apiserver did not become ready; its log is in ${folder}`, { cause: error });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
 import { Agent, request } from "undici";
 import { expect, test } from "vitest";
@@ -22,7 +23,7 @@ interface Running {
 }
 
 async function start(path: string): Promise<Running> {
-  const program = join(import.meta.dirname, "serve-process.ts");
+  const program = fileURLToPath(new URL("serve-process.ts", import.meta.url));
   const child = spawn(process.execPath, [program, path, "0", "token"], { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   const [line] = (await once(lines, "line")) as [string];

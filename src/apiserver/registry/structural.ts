@@ -1,7 +1,6 @@
 // Whether a CRD's schema is structural: every field has a type, and logic only restricts what the structure declares.
 import type { JsonObject, JsonValue } from "../json.ts";
 import { digList, digObject, isObject } from "../json.ts";
-import type { Schema } from "../schema/schema.ts";
 import { validate } from "../schema/validate.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
@@ -42,8 +41,7 @@ export function structuralErrors(schema: JsonObject, path: string, isRoot: boole
       ),
     );
   }
-  if (schema["default"] !== undefined)
-    errors.push(...validate(schema["default"], schema as unknown as Schema, `${path}.default`));
+  if (schema["default"] !== undefined) errors.push(...validate(schema["default"], schema, `${path}.default`));
   if (schema["$ref"] !== undefined) errors.push(fieldError.forbidden(`${path}.$ref`, "$ref is not supported"));
   for (const [place, child] of childrenOf(schema))
     errors.push(...structuralErrors(child, path + place, false, depth + 1));

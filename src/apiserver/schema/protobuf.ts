@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { JsonObject, JsonValue } from "../json.ts";
-import { digObject, isObject } from "../json.ts";
+import { digObject, isObject, textOf } from "../json.ts";
 import { builtinDefinitions } from "./builtin.ts";
 
 let numbers: JsonObject | undefined;
@@ -128,7 +128,8 @@ function addPair(map: JsonObject, raw: Buffer, schema: JsonObject): void {
 function valueOf(field: Field, schema: JsonObject): JsonValue | undefined {
   const reference = schema["$ref"];
   if (typeof reference === "string") return special(reference, field.bytes) ?? named(reference, field);
-  switch (schema["type"]) {
+  const type = textOf(schema["type"]);
+  switch (type) {
     case "boolean":
       return field.value !== 0n;
     case "integer":
