@@ -67,6 +67,8 @@ export function openApi(options: ApiOptions): Api {
   const caretaker = new Caretaker(store, registry, clock);
   const router = new Router(serving);
   const ready = makeNamespaces(serving);
+  // Every request awaits it and fails with it; here it only must not bring the process down before the first.
+  ready.catch(() => {});
 
   const handle = async (request: ApiRequest, user: User): Promise<ApiResponse> => {
     await ready;

@@ -46,25 +46,31 @@ const stored = (resource: Resource): Listed => ({
   verbs: resource.storage === "/namespaces" ? verbs.filter((verb) => verb !== "deletecollection") : verbs,
 });
 
+const reviewed = ({ group, version, plural, kind, namespaced }: (typeof reviewKinds)[number]): Listed => ({
+  group,
+  version,
+  plural,
+  kind,
+  namespaced,
+  singular: kind.toLowerCase(),
+  verbs: ["create"],
+  shortNames: [],
+  categories: [],
+  subresources: [],
+});
+
 function listedOf(registry: Registry): Listed[] {
-  const reviews = reviewKinds.map((review) => ({
-    ...review,
-    singular: review.kind.toLowerCase(),
-    verbs: ["create"],
-    shortNames: [],
-    categories: [],
-    subresources: [],
-  }));
-  return [...registry.all().map(stored), ...reviews];
+  return [...registry.all().map(stored), ...reviewKinds.map(reviewed)];
+}
+
+function rank(version: string): [number, number, number] {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+  if (match === null) return [-1, 0, 0];
+  return [match[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0, Number(match[1]), Number(match[3] ?? 0)];
 }
 
 /** GA before beta before alpha, then the higher number first, as clients expect their preferred version. */
-export function compareVersions(a: string, b: string): number {
-  const rank = (version: string) => {
-    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
-    if (match === null) return [-1, 0, 0];
-    return [match[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0, Number(match[1]), Number(match[3] ?? 0)];
-  };
+function compareVersions(a: string, b: string): number {
   const [x, y] = [rank(a), rank(b)];
   for (let at = 0; at < 3; at++) if (x[at] !== y[at]) return y[at]! - x[at]!;
   return a < b ? -1 : 1;
@@ -109,11 +115,13 @@ export function resourceList(registry: Registry, group: string, version: string)
     kind: "APIResourceList",
     apiVersion: "v1",
     groupVersion: group === "" ? version : `${group}/${version}`,
-    resources: listed.flatMap((resource) => [
-      resourceEntry(resource),
-      ...resource.subresources.map((name) => subresourceEntry(resource, name)),
-    ]),
+    resources: listed.flatMap(resourceEntries),
   };
+}
+
+function resourceEntries(resource: Listed): JsonObject[] {
+  const below = resource.subresources.map((name) => subresourceEntry(resource, name));
+  return [resourceEntry(resource)].concat(below);
 }
 
 function resourceEntry(resource: Listed): JsonObject {

@@ -24,13 +24,22 @@ export function equal(a: JsonValue | undefined, b: JsonValue | undefined): boole
 
 export function clone<T extends JsonValue>(value: T): T {
   if (Array.isArray(value)) return value.map((item) => clone(item)) as T;
-  if (!isObject(value)) return value;
+  return isObject(value) ? (cloneObject(value) as T) : value;
+}
+
+function cloneObject(value: JsonObject): JsonObject {
   const copy: JsonObject = {};
   for (const key in value) {
     const item = value[key];
     if (item !== undefined) copy[key] = clone(item);
   }
-  return copy as T;
+  return copy;
+}
+
+/** A string as it is, nothing for nothing, anything else as JSON. */
+export function textOf(value: JsonValue | undefined): string {
+  if (value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** One text per value: keys sorted, no blanks. */

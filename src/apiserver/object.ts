@@ -42,12 +42,3 @@ export interface KubeObject extends JsonObject {
   kind: string;
   metadata: ObjectMeta;
 }
-
-export function apiVersionOf(group: string, version: string): string {
-  return group === "" ? version : `${group}/${version}`;
-}
-
-export function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf("/");
-  return slash < 0 ? "" : apiVersion.slice(0, slash);
-}

@@ -4,10 +4,11 @@ import type { JsonObject } from "./json.ts";
 import { isObject } from "./json.ts";
 import { OpenApi } from "./openapi/documents.ts";
 import { reviewKinds } from "./registry/builtin.ts";
-import { mediaType, parseBody, readBody } from "./request/body.ts";
+import { bodyBytesMax, mediaType, parseBody, readBody } from "./request/body.ts";
 import type { Context, User } from "./request/context.ts";
 import { parseResourcePath } from "./request/path.ts";
 import type { ResourcePath } from "./request/path.ts";
+import { jsonOf, protobufType } from "./request/protobuf-body.ts";
 import { respondJson, respondText } from "./request/represent.ts";
 import { answer } from "./request/resource-request.ts";
 import type { Serving } from "./request/resource-request.ts";
@@ -83,7 +84,7 @@ export class Router {
     const { registry } = this.#serving;
     const { group, version, plural } = path;
     if (plural === "") return this.#version(group, version);
-    const text = readBody(request.body);
+    const text = bodyText(request);
     const reviewed = reviewKinds.find(
       (kind) => kind.group === group && kind.version === version && kind.plural === plural,
     );
@@ -99,7 +100,7 @@ export class Router {
       name: path.name,
       subresource: path.subresource,
       query,
-      headers: request.headers,
+      headers: plainHeaders(request.headers),
       user,
       signal: request.signal,
       warnings: [],
@@ -120,6 +121,16 @@ export class Router {
     if (document === undefined) throw noSuchPath();
     return respondJson(200, document);
   }
+}
+
+function bodyText(request: ApiRequest): string {
+  const isProtobuf = mediaType(request.headers) === protobufType && request.body instanceof Uint8Array;
+  return isProtobuf && request.body.byteLength <= bodyBytesMax ? jsonOf(request.body) : readBody(request.body);
+}
+
+/** What came as protobuf is JSON by now. */
+function plainHeaders(headers: ApiRequest["headers"]): ApiRequest["headers"] {
+  return mediaType(headers) === protobufType ? { ...headers, "content-type": "application/json" } : headers;
 }
 
 /** POST .../bindings names the pod in the body. */

@@ -95,8 +95,7 @@ export function alreadyExists(subject: Subject, name: string, isLeaving = false)
   return new ApiError(409, "AlreadyExists", message, detailsOf(subject, name));
 }
 
-export const staleMessage =
-  "the object has been modified; please apply your changes to the latest version and try again";
+const staleMessage = "the object has been modified; please apply your changes to the latest version and try again";
 
 export function conflict(subject: Subject, name: string, why: string = staleMessage): ApiError {
   const message = `Operation cannot be fulfilled on ${titled(subject, name)}: ${why}`;
@@ -120,7 +119,7 @@ export function expired(message: string): ApiError {
   return new ApiError(410, "Expired", message);
 }
 
-export type FieldErrorType =
+type FieldErrorType =
   | "FieldValueInvalid"
   | "FieldValueTypeInvalid"
   | "FieldValueRequired"

@@ -201,8 +201,8 @@ function denied(webhook: Webhook, response: JsonObject): ApiError {
   const code = dig(response, "status", "code");
   const why = digString(response, "status", "message") ?? digString(response, "status", "reason");
   const message = `admission webhook ${JSON.stringify(webhook.name)} denied the request${why === undefined ? " without explanation" : `: ${why}`}`;
-  const status = typeof code === "number" && code >= 400 && code < 600 ? code : 403;
-  const reason = digString(response, "status", "reason") ?? (status === 403 ? "Forbidden" : "");
+  const status = typeof code === "number" && code >= 400 && code < 600 ? code : 400;
+  const reason = digString(response, "status", "reason") ?? "";
   return new ApiError(status, reason as Reason, message);
 }
 

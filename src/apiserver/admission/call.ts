@@ -7,7 +7,7 @@ import { isObject } from "../json.ts";
 /** A response carries a patch of one object at most: twice the object limit, in base64 (4/3), leaves room for the rest. */
 const replyBytesMax = 4 * 1024 * 1024;
 
-export interface WebhookCall {
+interface WebhookCall {
   readonly url: string;
   readonly caBundle: string | undefined;
   readonly timeoutMs: number;

@@ -1,6 +1,6 @@
 // Webhook configurations, parsed: which requests a webhook is asked about.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { dig, digList, digString, isObject } from "../json.ts";
+import { dig, digList, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Context } from "../request/context.ts";
 import type { Labels } from "../selector.ts";
@@ -57,7 +57,7 @@ export function coversRequest(webhook: Webhook, context: Context, operation: Ope
       includes(rule, "apiGroups", resource.group) &&
       includes(rule, "apiVersions", resource.version) &&
       (ruleScope === "*" || ruleScope === scope) &&
-      digList(rule, "resources").some((pattern) => coversResource(String(pattern), resource.plural, subresource))
+      digList(rule, "resources").some((pattern) => coversResource(textOf(pattern), resource.plural, subresource))
     );
   });
 }
@@ -87,6 +87,7 @@ export function selects(selector: JsonValue | undefined, labels: Labels): boolea
         return value !== undefined;
       case "DoesNotExist":
         return value === undefined;
+      case undefined:
       default:
         return false;
     }

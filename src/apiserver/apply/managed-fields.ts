@@ -1,6 +1,7 @@
 // metadata.managedFields: who stated which field. Kept for every write, and what server-side apply decides by.
 import { timestamp } from "../clock.ts";
 import type { JsonObject } from "../json.ts";
+import { isObject } from "../json.ts";
 import type { KubeObject, ManagedFields, ObjectMeta } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Cause } from "../status.ts";
@@ -39,9 +40,16 @@ function manageable(object: KubeObject | undefined): JsonObject | undefined {
   const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
   const metadata: ObjectMeta = { ...object.metadata };
   for (const key of serverOwned) delete metadata[key];
-  if (Object.keys(metadata).length > 0) return { ...rest, metadata };
-  const { metadata: _metadata, ...bare } = rest;
-  return bare;
+  return { ...rest, metadata };
+}
+
+/** What a configuration states; metadata that names the object only states nothing. */
+function statedBy(config: KubeObject, schema: Schema | undefined): FieldSet {
+  const { metadata, ...rest } = manageable(config)!;
+  const isBare = isObject(metadata) && Object.keys(metadata).length === 0;
+  const stated = statedFields(isBare ? rest : { ...rest, metadata }, schema);
+  stated.member = false;
+  return stated;
 }
 
 const sameManager = (entry: ManagedFields, manager: Manager, operation: "Apply" | "Update") =>
@@ -130,8 +138,7 @@ export function applyConfiguration(
   manager: Manager,
   force: boolean,
 ): KubeObject {
-  const stated = statedFields(manageable(config)!, schema);
-  stated.member = false;
+  const stated = statedBy(config, schema);
   const current = live.metadata.managedFields ?? [];
   const own = current.find((entry) => sameManager(entry, manager, "Apply"));
   let others = current.filter((entry) => entry !== own);

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { timestamp } from "../clock.ts";
 import { dig, digList, digObject, equal, isObject } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
-import { crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
+import { conditionOf, crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
 import { foregroundFinalizer, orphanFinalizer, removeNow } from "../request/delete.ts";
@@ -14,12 +14,16 @@ import type { Change, Entry, Place } from "../store/entry.ts";
 import { keyOf } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
+import { expireEvents } from "./event-expiry.ts";
 import { Owners, ownersOf } from "./owners.ts";
 
 const background: DeleteOptions = { propagation: "Background" };
 
 /** A pass works off so many places in one commit; the rest waits for the next, so that clients get their turn in between. */
 const passMax = 200;
+
+/** A disk that is full or gone is asked again at this pace. */
+const retryDelayMs = 1000;
 
 export class Caretaker {
   readonly #store: Store;
@@ -29,7 +33,8 @@ export class Caretaker {
   /** Key: resource and namespace/name. Each place once, however often it was touched. */
   readonly #queue = new Map<string, Place>();
   #running: Promise<void> | undefined;
-  #closed = false;
+  /** Aborted when the API closes. */
+  readonly #stop = new AbortController();
 
   constructor(store: Store, registry: Registry, clock: Clock) {
     this.#store = store;
@@ -43,6 +48,7 @@ export class Caretaker {
     }
     store.subscribe((changes) => this.#notice(changes));
     this.#start();
+    void expireEvents(store, clock, this.#stop.signal);
   }
 
   #notice(changes: readonly Change[]): void {
@@ -74,7 +80,7 @@ export class Caretaker {
   }
 
   #start(): void {
-    if (this.#running !== undefined || this.#queue.size === 0 || this.#closed) return;
+    if (this.#running !== undefined || this.#queue.size === 0 || this.#stop.signal.aborted) return;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       this.#start();
@@ -82,7 +88,7 @@ export class Caretaker {
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.size > 0 && !this.#closed) {
+    while (this.#queue.size > 0 && !this.#stop.signal.aborted) {
       const batch = [...this.#queue].slice(0, passMax);
       for (const [key] of batch) this.#queue.delete(key);
       await Promise.all(batch.map(([, place]) => this.#careFor(place)));
@@ -94,10 +100,17 @@ export class Caretaker {
     if (entry === undefined) return;
     try {
       await this.#store.write((transaction) => this.#decide(transaction, place));
-    } catch (error) {
-      // A closed store ends the work; it is taken up again when the file is opened next.
-      if (!this.#closed) throw error;
+    } catch {
+      // A full disk, or a closed store. What is still to do is found again: by the retry, or when the file is opened next.
+      void this.#retry(place);
     }
+  }
+
+  async #retry(place: Place): Promise<void> {
+    await this.#clock.sleep(retryDelayMs, this.#stop.signal);
+    if (this.#stop.signal.aborted) return;
+    this.#add(place);
+    this.#start();
   }
 
   /** Resolves when nothing is left to do: for tests and simulation. */
@@ -106,7 +119,7 @@ export class Caretaker {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#stop.abort();
   }
 
   #decide(transaction: Transaction, place: Place): void {
@@ -194,6 +207,7 @@ export class Caretaker {
     const [resource] = resourcesOf(entry.object);
     const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], undefined);
     if (left === 0) dropFinalizer(transaction, entry, crdFinalizer);
+    else reportTerminating(transaction, entry, this.#clock.now());
   }
 
   /** How many objects are still there afterwards, held by finalizers or beyond what one pass takes. */
@@ -229,6 +243,20 @@ function reportRemaining(transaction: Transaction, entry: Entry, left: number, n
   });
   if (equal(conditions, told)) return;
   transaction.put(entry, { ...entry.object, status: { ...digObject(entry.object, "status"), conditions } });
+}
+
+function reportTerminating(transaction: Transaction, entry: Entry, nowMs: number): void {
+  if (conditionOf(entry.object, "Terminating") !== undefined) return;
+  const status = digObject(entry.object, "status");
+  const condition = {
+    type: "Terminating",
+    status: "True",
+    reason: "InstanceDeletionInProgress",
+    message: "CustomResource deletion is in progress",
+    lastTransitionTime: timestamp(nowMs),
+  };
+  const conditions = [...digList(status, "conditions"), condition];
+  transaction.put(entry, { ...entry.object, status: { ...status, conditions } });
 }
 
 const isLeaving = (owner: Entry | "unknown") =>

@@ -5,7 +5,7 @@ import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
 import { builtinDefinitions, objectMetaDefinition } from "../schema/builtin.ts";
 
-export interface Operation {
+interface Operation {
   readonly method: "get" | "put" | "post" | "delete" | "patch";
   readonly action: string;
   readonly parameters: readonly string[];

@@ -5,7 +5,7 @@ import { dig, digList, digObject, digString, equal, isObject } from "../json.ts"
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
-import { conditionOf, crdFinalizer } from "./crd.ts";
+import { conditionOf } from "./crd.ts";
 import { structuralErrors } from "./structural.ts";
 
 export function defaultCrd(crd: KubeObject): void {
@@ -36,6 +36,12 @@ export function validateCrd(crd: KubeObject, before: KubeObject | undefined): Fi
       scope === undefined
         ? fieldError.required("spec.scope")
         : fieldError.unsupported("spec.scope", scope, ["Cluster", "Namespaced"]),
+    );
+  }
+  const approval = "api-approved.kubernetes.io";
+  if (/\.(k8s|kubernetes)\.io$/.test(group) && crd.metadata.annotations?.[approval] === undefined) {
+    errors.push(
+      fieldError.required(`metadata.annotations[${approval}]`, "protected groups must have approval annotation"),
     );
   }
   for (const key of ["plural", "kind"]) {
@@ -100,10 +106,6 @@ export function establish(crd: KubeObject, clash: string | undefined, nowMs: num
     nowMs,
   );
   setCondition(crd, "Established", accepted, accepted ? "InitialNamesAccepted" : "NotAccepted", clash, nowMs);
-  const finalizers = crd.metadata.finalizers ?? [];
-  if (crd.metadata.deletionTimestamp === undefined && !finalizers.includes(crdFinalizer)) {
-    crd.metadata.finalizers = [...finalizers, crdFinalizer];
-  }
 }
 
 const messages: Readonly<Record<string, string>> = {
@@ -130,7 +132,6 @@ function setCondition(
     lastTransitionTime: timestamp(nowMs),
     reason,
     message: messages[reason] ?? `${JSON.stringify(clash)} is already in use`,
-    observedGeneration: crd.metadata.generation ?? 1,
   };
   status["conditions"] = [...digList(status, "conditions").filter((other) => other !== known), condition];
 }

@@ -1,6 +1,6 @@
 // From a CustomResourceDefinition to the resources it brings, one per served version.
 import type { JsonObject } from "../json.ts";
-import { dig, digList, digObject, digString, isObject } from "../json.ts";
+import { dig, digList, digObject, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { objectMetaSchema } from "../schema/builtin.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -34,9 +34,9 @@ export function resourcesOf(crd: KubeObject): Resource[] {
 function resourceOf(crd: KubeObject, version: JsonObject, storageVersion: string): Resource {
   const group = digString(crd, "spec", "group")!;
   const names = digObject(crd, "status", "acceptedNames");
-  const kind = String(names["kind"]);
-  const plural = String(names["plural"]);
-  const name = String(version["name"]);
+  const kind = textOf(names["kind"]);
+  const plural = textOf(names["plural"]);
+  const name = textOf(version["name"]);
   const selectable = digList(version, "selectableFields").map((field) => digString(field, "jsonPath")?.slice(1) ?? "");
   const warning = digString(version, "deprecationWarning");
   return {
@@ -44,8 +44,8 @@ function resourceOf(crd: KubeObject, version: JsonObject, storageVersion: string
     plural,
     kind,
     version: name,
-    singular: String(names["singular"] ?? kind.toLowerCase()),
-    listKind: String(names["listKind"] ?? `${kind}List`),
+    singular: textOf(names["singular"] ?? kind.toLowerCase()),
+    listKind: textOf(names["listKind"] ?? `${kind}List`),
     namespaced: dig(crd, "spec", "scope") === "Namespaced",
     shortNames: strings(digList(names, "shortNames")),
     categories: strings(digList(names, "categories")),
@@ -54,7 +54,11 @@ function resourceOf(crd: KubeObject, version: JsonObject, storageVersion: string
     storageVersion: `${group}/${storageVersion}`,
     schema: schemaOf(crd, version),
     definition: `${group.split(".").reverse().join(".")}.${name}.${kind}`,
-    custom: { columns: columnsOf(version), crdName: crd.metadata.name! },
+    custom: {
+      columns: columnsOf(version),
+      crdName: crd.metadata.name!,
+      schemaRevision: Number(crd.metadata.resourceVersion ?? 0),
+    },
     nameRule: "subdomain",
     generation: true,
     unconditionalUpdate: false,

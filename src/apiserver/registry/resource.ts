@@ -5,7 +5,7 @@ import type { KubeObject } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Subject } from "../status.ts";
 
-export interface Column extends JsonObject {
+interface Column extends JsonObject {
   name: string;
   type: string;
   format?: string;
@@ -52,9 +52,11 @@ export interface Resource extends Subject {
   readonly deprecationWarning?: string;
 }
 
-export interface CustomTraits {
+interface CustomTraits {
   readonly columns: readonly PrinterColumn[];
   readonly crdName: string;
+  /** Objects written before this revision of the definition are pruned and defaulted when they are read. */
+  readonly schemaRevision: number;
 }
 
 export function apiVersion(resource: Resource): string {

@@ -1,12 +1,16 @@
 // What the API does for some built-in kinds beyond storing them: defaults, initial status, checks.
 import type { JsonObject } from "../json.ts";
-import { dig, digList, digObject, digString, equal, isObject } from "../json.ts";
+import { clone, dig, digList, digString, equal, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
+import { applyMergePatch } from "../patch/merge-patch.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
 import { crdStorage } from "./crd.ts";
-import { defaultPod, defaultPodSpec, initialPodStatus, validatePod } from "./pod-strategy.ts";
+import { configMap, secret } from "./data-strategy.ts";
+import { defaultPodSpec } from "./pod-defaults.ts";
+import { defaultPod, initialisePod, validatePod } from "./pod-strategy.ts";
+import { webhookConfiguration } from "./webhook-strategy.ts";
 
 export interface Strategy {
   /** In place, before validation, on every write. */
@@ -43,48 +47,21 @@ const templated: Strategy = {
   },
 };
 
-const immutableData: Strategy = {
-  validate(object, before) {
-    const errors: FieldError[] = [];
-    if (before?.["immutable"] === true) {
-      if (object["immutable"] !== true)
-        errors.push(fieldError.forbidden("immutable", "field is immutable when `immutable` is set"));
-      for (const field of ["data", "binaryData", "stringData"]) {
-        if (!equal(object[field], before[field])) {
-          errors.push(fieldError.forbidden(field, "field is immutable when `immutable` is set"));
-        }
-      }
-    }
-    for (const field of ["data", "binaryData"]) {
-      for (const key of Object.keys(digObject(object, field))) {
-        if (!/^[-._a-zA-Z0-9]+$/.test(key)) {
-          const rule =
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-          errors.push(fieldError.invalid(`${field}[${key}]`, key, rule));
-        }
-      }
-    }
-    return errors;
-  },
-};
-
-const secret: Strategy = {
+/** A workload with the defaults of its own kind. */
+const workload = (specDefaults: JsonObject): Strategy => ({
+  ...templated,
   defaults(object) {
-    object["type"] ??= "Opaque";
-    const given = object["stringData"];
-    if (!isObject(given)) return;
-    const data = ensure(object, "data");
-    for (const [key, value] of Object.entries(given)) data[key] = Buffer.from(String(value)).toString("base64");
-    delete object["stringData"];
-  },
-  validate(object, before) {
-    const errors = immutableData.validate!(object, before);
-    if (before !== undefined && object["type"] !== before["type"]) {
-      errors.push(fieldError.invalid("type", object["type"], "field is immutable"));
+    templated.defaults!(object);
+    const spec = ensure(object, "spec");
+    for (const [key, value] of Object.entries(specDefaults)) {
+      const given = spec[key];
+      // Of a strategy, a client may have given the type only.
+      const isPartial = isObject(given) && isObject(value) && (given["type"] ?? value["type"]) === value["type"];
+      if (given === undefined) spec[key] = clone(value!);
+      else if (isPartial) spec[key] = applyMergePatch(clone(value), given);
     }
-    return errors;
   },
-};
+});
 
 const namespace: Strategy = {
   defaults(object) {
@@ -97,11 +74,40 @@ const namespace: Strategy = {
   },
 };
 
+const node: Strategy = {
+  keepsStatusOnCreate: true,
+  validate(object, before) {
+    const had = digList(before, "spec", "podCIDRs");
+    if (had.length === 0 || equal(had, digList(object, "spec", "podCIDRs"))) return [];
+    return [fieldError.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')];
+  },
+};
+
+const event: Strategy = {
+  validate(object, before) {
+    const isNew = object.apiVersion === "events.k8s.io/v1";
+    const field = isNew ? "regarding" : "involvedObject";
+    const about = digString(object, field, "namespace") ?? "";
+    const place = object.metadata.namespace ?? "";
+    const errors: FieldError[] = [];
+    // What has no namespace is spoken of in the default one.
+    if (about === "" ? place !== "default" && place !== "kube-system" : about !== place) {
+      errors.push(fieldError.invalid(`${field}.namespace`, about, "does not match event.namespace"));
+    }
+    if (!isNew || before !== undefined) return errors;
+    for (const key of ["eventTime", "reportingController", "reportingInstance", "action", "reason", "type"]) {
+      if ((digString(object, key) ?? "") === "") errors.push(fieldError.required(key));
+    }
+    return errors;
+  },
+};
+
 const service: Strategy = {
   defaults(object) {
     const spec = ensure(object, "spec");
     spec["type"] ??= "ClusterIP";
     spec["sessionAffinity"] ??= "None";
+    if (spec["type"] !== "ExternalName") spec["internalTrafficPolicy"] ??= "Cluster";
     for (const port of digList(spec, "ports").filter(isObject)) {
       port["protocol"] ??= "TCP";
       port["targetPort"] ??= port["port"];
@@ -113,11 +119,24 @@ const service: Strategy = {
 };
 
 const roleBinding: Strategy = {
+  defaults(object) {
+    for (const subject of digList(object, "subjects").filter(isObject)) {
+      if (subject["kind"] !== "ServiceAccount") subject["apiGroup"] ??= "rbac.authorization.k8s.io";
+    }
+  },
   validate(object, before) {
     if (before === undefined || equal(object["roleRef"], before["roleRef"])) return [];
     return [fieldError.invalid("roleRef", object["roleRef"], "cannot change roleRef")];
   },
 };
+
+/** Fields of the object itself, or of its spec, that have a plain default. */
+const filled = (defaults: JsonObject, below?: "spec"): Strategy => ({
+  defaults(object) {
+    const target = below === undefined ? object : ensure(object, below);
+    for (const [key, value] of Object.entries(defaults)) target[key] ??= value;
+  },
+});
 
 const lease: Strategy = {
   validate(object) {
@@ -127,58 +146,41 @@ const lease: Strategy = {
   },
 };
 
-const webhooks: Strategy = {
-  defaults(object) {
-    for (const webhook of digList(object, "webhooks").filter(isObject)) {
-      webhook["failurePolicy"] ??= "Fail";
-      webhook["matchPolicy"] ??= "Equivalent";
-      webhook["timeoutSeconds"] ??= 10;
-      webhook["namespaceSelector"] ??= {};
-      webhook["objectSelector"] ??= {};
-      if (object.kind === "MutatingWebhookConfiguration") webhook["reinvocationPolicy"] ??= "Never";
-      for (const rule of digList(webhook, "rules").filter(isObject)) rule["scope"] ??= "*";
-    }
-  },
-  validate(object) {
-    return digList(object, "webhooks").flatMap((webhook, at) => {
-      const path = `webhooks[${at}]`;
-      const errors: FieldError[] = [];
-      const effects = digString(webhook, "sideEffects");
-      if (effects !== "None" && effects !== "NoneOnDryRun") {
-        errors.push(fieldError.unsupported(`${path}.sideEffects`, effects, ["None", "NoneOnDryRun"]));
-      }
-      if (digList(webhook, "admissionReviewVersions").length === 0) {
-        errors.push(fieldError.required(`${path}.admissionReviewVersions`, "must specify one of v1, v1beta1"));
-      }
-      const url = digString(webhook, "clientConfig", "url");
-      if (url === undefined && dig(webhook, "clientConfig", "service") === undefined) {
-        errors.push(fieldError.required(`${path}.clientConfig`, "exactly one of url or service is required"));
-      }
-      if (url !== undefined && !url.startsWith("https://")) {
-        errors.push(fieldError.invalid(`${path}.clientConfig.url`, url, `'https' is the only allowed URL scheme`));
-      }
-      return errors;
-    });
-  },
-};
-
 /** Key: storage. */
 const strategies: Readonly<Record<string, Strategy>> = {
-  "/pods": { defaults: defaultPod, initialise: initialPodStatus, validate: validatePod },
-  "/configmaps": immutableData,
+  "/pods": { defaults: defaultPod, initialise: initialisePod, validate: validatePod },
+  "/configmaps": configMap,
   "/secrets": secret,
   "/namespaces": namespace,
-  "/nodes": { keepsStatusOnCreate: true },
+  "/nodes": node,
+  "/events": event,
   "/services": service,
-  "apps/deployments": templated,
-  "apps/daemonsets": templated,
-  "apps/statefulsets": templated,
+  "apps/deployments": workload({
+    replicas: 1,
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } },
+    revisionHistoryLimit: 10,
+    progressDeadlineSeconds: 600,
+  }),
+  "apps/daemonsets": workload({
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    revisionHistoryLimit: 10,
+  }),
+  "apps/statefulsets": workload({
+    replicas: 1,
+    podManagementPolicy: "OrderedReady",
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
+    revisionHistoryLimit: 10,
+  }),
   "apps/replicasets": templated,
   "coordination.k8s.io/leases": lease,
+  "flowcontrol.apiserver.k8s.io/flowschemas": filled({ matchingPrecedence: 1000 }, "spec"),
+  "networking.k8s.io/networkpolicies": filled({ policyTypes: ["Ingress"] }, "spec"),
+  "scheduling.k8s.io/priorityclasses": filled({ preemptionPolicy: "PreemptLowerPriority" }),
+  "storage.k8s.io/storageclasses": filled({ reclaimPolicy: "Delete", volumeBindingMode: "Immediate" }),
   "rbac.authorization.k8s.io/rolebindings": roleBinding,
   "rbac.authorization.k8s.io/clusterrolebindings": roleBinding,
-  "admissionregistration.k8s.io/mutatingwebhookconfigurations": webhooks,
-  "admissionregistration.k8s.io/validatingwebhookconfigurations": webhooks,
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": webhookConfiguration,
+  "admissionregistration.k8s.io/validatingwebhookconfigurations": webhookConfiguration,
   [crdStorage]: { defaults: defaultCrd, validate: validateCrd },
 };
 

@@ -1,6 +1,7 @@
 // Whether a CRD's schema is structural: every field has a type, and logic only restricts what the structure declares.
 import type { JsonObject, JsonValue } from "../json.ts";
 import { digList, digObject, isObject } from "../json.ts";
+import { validate } from "../schema/validate.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
 
@@ -29,6 +30,18 @@ export function structuralErrors(schema: JsonObject, path: string, isRoot: boole
       fieldError.forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"),
     );
   }
+  if (schema["additionalProperties"] === false) {
+    errors.push(fieldError.forbidden(`${path}.additionalProperties`, "additionalProperties cannot be set to false"));
+  }
+  if (schema["uniqueItems"] === true) {
+    errors.push(
+      fieldError.forbidden(
+        `${path}.uniqueItems`,
+        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+      ),
+    );
+  }
+  if (schema["default"] !== undefined) errors.push(...validate(schema["default"], schema, `${path}.default`));
   if (schema["$ref"] !== undefined) errors.push(fieldError.forbidden(`${path}.$ref`, "$ref is not supported"));
   for (const [place, child] of childrenOf(schema))
     errors.push(...structuralErrors(child, path + place, false, depth + 1));

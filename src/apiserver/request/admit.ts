@@ -1,18 +1,24 @@
 // From what a client sent to what may be stored: known fields only, defaults, checks. Everything here is synchronous and touches no storage.
-import type { JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import { checkLabels, checkName, checkQualifiedName } from "../names.ts";
 import type { KubeObject } from "../object.ts";
+import { crdStorage } from "../registry/crd.ts";
 import type { Resource } from "../registry/resource.ts";
 import { strategyOf } from "../registry/strategy.ts";
 import { objectMetaSchema } from "../schema/builtin.ts";
 import { decode, DecodeError } from "../schema/decode.ts";
 import { applyDefaults } from "../schema/defaults.ts";
+import { duplicateFields } from "../schema/duplicates.ts";
 import { prune, pruneMetadata } from "../schema/prune.ts";
 import { validate } from "../schema/validate.ts";
 import { badRequest, fieldError, invalid } from "../status.ts";
-import type { FieldError } from "../status.ts";
+import type { ApiError, FieldError } from "../status.ts";
 import type { FieldValidation } from "./context.ts";
+
+function undecodable(resource: Resource, detail: string): ApiError {
+  const { kind, version } = resource;
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`);
+}
 
 /** Drops unknown fields in place and fills in defaults; the fields dropped are refused, warned of or ignored as asked. */
 export function normalise(
@@ -22,10 +28,6 @@ export function normalise(
   warnings: string[],
 ): void {
   const dropped: string[] = [];
-  const strict = (detail: string) =>
-    badRequest(
-      `${resource.kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}: ${detail}`,
-    );
   try {
     if (resource.custom === undefined) {
       if (resource.schema !== undefined) decode(object, resource.schema, "", dropped);
@@ -35,11 +37,12 @@ export function normalise(
       if (resource.schema !== undefined) pruneCustom(object, resource, dropped);
     }
   } catch (error) {
-    if (error instanceof DecodeError) throw strict(error.message);
+    if (error instanceof DecodeError) throw undecodable(resource, error.message);
     throw error;
   }
   if (dropped.length > 0 && validation === "Strict") {
-    throw strict(
+    throw undecodable(
+      resource,
       `strict decoding error: ${dropped.map((field) => `unknown field ${JSON.stringify(field)}`).join(", ")}`,
     );
   }
@@ -52,8 +55,22 @@ function pruneCustom(object: KubeObject, resource: Resource, dropped: string[]):
   const { metadata } = object;
   // Metadata has rules of its own, applied above.
   object.metadata = {};
-  prune(object as JsonValue, resource.schema!, "", dropped);
+  prune(object, resource.schema!, "", dropped);
   object.metadata = metadata;
+}
+
+/** Fields that a text gives twice: refused, warned of or ignored as asked. */
+export function checkDuplicates(
+  resource: Resource,
+  text: string,
+  validation: FieldValidation,
+  warnings: string[],
+): void {
+  if (validation === "Ignore" || !text.trimStart().startsWith("{")) return;
+  const twice = duplicateFields(text).map((field) => `duplicate field ${JSON.stringify(field)}`);
+  if (twice.length > 0 && validation === "Strict")
+    throw undecodable(resource, `strict decoding error: ${twice.join(", ")}`);
+  warnings.push(...twice);
 }
 
 /** Throws 422 with every fault found. `before` is undefined for a create. */
@@ -107,7 +124,13 @@ function checkFinalizers(resource: Resource, object: KubeObject, before: KubeObj
   const finalizers = object.metadata.finalizers ?? [];
   const errors = finalizers.flatMap((finalizer) => checkQualifiedName(finalizer, "metadata.finalizers"));
   finalizers.forEach((finalizer, at) => {
-    if (resource.custom !== undefined || finalizer.includes("/") || plainFinalizers.has(finalizer)) return;
+    if (
+      resource.custom !== undefined ||
+      resource.storage === crdStorage ||
+      finalizer.includes("/") ||
+      plainFinalizers.has(finalizer)
+    )
+      return;
     const rule = "name is neither a standard finalizer name nor is it fully qualified";
     errors.push(fieldError.invalid(`metadata.finalizers[${at}]`, finalizer, rule));
   });

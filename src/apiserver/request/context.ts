@@ -1,7 +1,7 @@
 // One request on one resource: what the path, the query and the headers say.
 import type { JsonValue } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
-import { badRequest, fieldError, invalidOptions } from "../status.ts";
+import { fieldError, invalidOptions } from "../status.ts";
 import type { Place } from "../store/entry.ts";
 
 export interface User {
@@ -31,8 +31,7 @@ export function placeOf(context: Context, name = context.name): Place {
 export function isDryRun(context: Context, options?: JsonValue[]): boolean {
   const values = [...context.query.getAll("dryRun"), ...(options ?? [])];
   for (const value of values) {
-    if (value !== "All")
-      throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
+    if (value !== "All") throw invalidOptions("PatchOptions", fieldError.unsupported("dryRun", value, ["All"]));
   }
   return values.length > 0;
 }
@@ -43,9 +42,7 @@ export function fieldValidation(context: Context): FieldValidation {
   const value = context.query.get("fieldValidation") ?? "Warn";
   if (value === "Ignore" || value === "Warn" || value === "Strict" || value === "")
     return value === "" ? "Warn" : value;
-  throw badRequest(
-    `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
-  );
+  throw invalidOptions("PatchOptions", fieldError.unsupported("fieldValidation", value, ["Ignore", "Strict", "Warn"]));
 }
 
 /** The field manager: named by the query, else the program that asks. 128 characters are the real server's limit. */

@@ -1,13 +1,32 @@
 // Between the version a client speaks and the one that is stored.
+import { clone } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
+import { applyDefaults } from "../schema/defaults.ts";
+import { prune } from "../schema/prune.ts";
 import type { Entry } from "../store/entry.ts";
 
 export function fromStorage(resource: Resource, object: KubeObject): KubeObject {
   if (resource.convert !== undefined) return resource.convert.fromStorage(object);
-  const wanted = apiVersion(resource);
-  return object.apiVersion === wanted ? object : { ...object, apiVersion: wanted };
+  if (!isOutdated(resource, object)) return object;
+  return refreshed(resource, { ...object, apiVersion: apiVersion(resource) });
+}
+
+/** Written in another version, or under an older schema. */
+function isOutdated(resource: Resource, object: KubeObject): boolean {
+  if (object.apiVersion !== apiVersion(resource)) return true;
+  return resource.custom !== undefined && Number(object.metadata.resourceVersion) < resource.custom.schemaRevision;
+}
+
+/** The object as this version's schema of today would have it. */
+function refreshed(resource: Resource, object: KubeObject): KubeObject {
+  if (resource.custom === undefined || resource.schema === undefined) return object;
+  const { metadata, ...rest } = object;
+  const copy = clone(rest);
+  prune(copy, resource.schema, "", []);
+  applyDefaults(copy, resource.schema);
+  return { ...copy, kind: object.kind, apiVersion: object.apiVersion, metadata };
 }
 
 /** Kind and version first, so that `itemText` finds them. */
@@ -18,8 +37,8 @@ export function toStorage(resource: Resource, object: KubeObject): KubeObject {
 
 /** The object's text in the client's version; the stored text itself where both are the same. */
 export function textOf(resource: Resource, entry: Entry): string {
-  const sameVersion = resource.convert === undefined && entry.object.apiVersion === apiVersion(resource);
-  return sameVersion ? entry.json : JSON.stringify(fromStorage(resource, entry.object));
+  const isCurrent = resource.convert === undefined && !isOutdated(resource, entry.object);
+  return isCurrent ? entry.json : JSON.stringify(fromStorage(resource, entry.object));
 }
 
 /** As an item of a list: the list names kind and version of built-in objects, so that the items do not. */

@@ -1,5 +1,5 @@
 // Which objects a list, a watch or a deletecollection is about: namespace, label selector, field selector.
-import { dig, digString } from "../json.ts";
+import { dig, digString, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { matchesLabels, parseFieldSelector, parseLabelSelector } from "../selector.ts";
@@ -12,9 +12,10 @@ export type Filter = (entry: Entry) => boolean;
 /** Undefined when everything matches, so that nothing needs to be parsed. */
 export function filterOf(context: Context): Filter | undefined {
   const labels = parseLabelSelector(context.query.get("labelSelector") ?? "");
-  const fields = parseFieldSelector(context.query.get("fieldSelector") ?? "").map((requirement) => ({
-    ...requirement,
-    read: readerOf(context.resource, requirement.field),
+  const fields = parseFieldSelector(context.query.get("fieldSelector") ?? "").map(({ field, equals, value }) => ({
+    equals,
+    value,
+    read: readerOf(context.resource, field),
   }));
   const { name } = context;
   if (labels.length === 0 && fields.length === 0 && name === "") return undefined;
@@ -45,6 +46,6 @@ function readerOf(resource: Resource, field: string): (object: KubeObject) => st
     const value = dig(object, ...parts);
     // Absent booleans select as "false", since the real server reads them out of a struct.
     if (value === undefined) return field === "spec.unschedulable" || field === "spec.hostNetwork" ? "false" : "";
-    return String(value);
+    return textOf(value);
   };
 }

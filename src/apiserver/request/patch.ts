@@ -40,12 +40,13 @@ export async function patch(
   return { entry: await update(writing, context, { transform }), created: false };
 }
 
+function whole(value: JsonValue): KubeObject {
+  if (!isObject(value) || !isObject(value["metadata"])) throw badRequest("the patch leaves no object with metadata");
+  return value as KubeObject;
+}
+
 function transformOf(context: Context, body: JsonValue, type: string): (before: KubeObject) => KubeObject {
   const { resource } = context;
-  const whole = (value: JsonValue) => {
-    if (!isObject(value) || !isObject(value["metadata"])) throw badRequest("the patch leaves no object with metadata");
-    return value as KubeObject;
-  };
   switch (type) {
     case "application/json-patch+json": {
       const operations = parseJsonPatch(body);

@@ -91,7 +91,8 @@ export function* listText(
     yield* joined(page.entries, (entry) =>
       JSON.stringify(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)),
     );
-    return yield "]}";
+    yield "]}";
+    return;
   }
   const isPartial = form.as === "PartialObjectMetadata";
   const kind = isPartial ? "PartialObjectMetadataList" : resource.listKind;

@@ -5,8 +5,9 @@ import type { KubeObject } from "../object.ts";
 import { ApiError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import type { ApiResponse } from "../transport.ts";
+import { checkDuplicates } from "./admit.ts";
 import { mediaType, parseBody, parseObject } from "./body.ts";
-import { placeOf } from "./context.ts";
+import { fieldValidation, placeOf } from "./context.ts";
 import type { Context } from "./context.ts";
 import { parseDeleteOptions, remove } from "./delete.ts";
 import type { Deletion } from "./delete.ts";
@@ -33,6 +34,12 @@ export function answer(serving: Serving, context: Context, method: string, text:
     : answerObject(serving, context, method, body);
 }
 
+function readObject(context: Context, body: Body): KubeObject {
+  const given = parseObject(body.text, body.type, context.resource);
+  checkDuplicates(context.resource, body.text, fieldValidation(context), context.warnings);
+  return given;
+}
+
 const isTrue = (value: string | null) => value === "true" || value === "1";
 
 async function answerCollection(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
@@ -41,7 +48,7 @@ async function answerCollection(serving: Serving, context: Context, method: stri
       return isTrue(context.query.get("watch")) ? answerWatch(serving, context) : answerList(serving, context);
     case "POST": {
       if (context.resource.namespaced && context.namespace === "") throw methodNotAllowed();
-      const given = parseObject(body.text, body.type, context.resource);
+      const given = readObject(context, body);
       const named = { ...context, name: given.metadata.name ?? "" };
       return written(serving, context, 201, await create(serving, named, given));
     }
@@ -60,7 +67,7 @@ async function answerObject(serving: Serving, context: Context, method: string, 
       if (isTrue(context.query.get("watch"))) return answerWatch(serving, context);
       return written(serving, context, 200, read(serving, context));
     case "PUT": {
-      const given = parseObject(body.text, body.type, context.resource);
+      const given = readObject(context, body);
       if (context.resource.createsOnUpdate === true && serving.store.get(placeOf(context)) === undefined) {
         return written(
           serving,
@@ -188,7 +195,7 @@ async function answerSubresource(serving: Serving, context: Context, method: str
     case "GET":
       return written(serving, context, 200, read(serving, context));
     case "PUT": {
-      const given = parseObject(body.text, body.type, resource);
+      const given = readObject(context, body);
       return written(serving, context, 200, await update(serving, context, { transform: () => given }));
     }
     case "PATCH":

@@ -29,11 +29,12 @@ export function refuseCompacted(store: Store, revision: number): void {
   if (revision < compacted) throw expired(compactedMessage(revision, compacted));
 }
 
+function refuse(message: string): never {
+  throw invalidOptions("ListOptions", fieldError.forbidden("resourceVersionMatch", message));
+}
+
 export function checkMatch(match: string | null, revision: number | undefined, isContinued: boolean): void {
   if (match === null || match === "") return;
-  const refuse = (message: string) => {
-    throw invalidOptions("ListOptions", fieldError.forbidden("resourceVersionMatch", message));
-  };
   if (isContinued) refuse("resourceVersionMatch is forbidden when continue is provided");
   if (revision === undefined) refuse("resourceVersionMatch is forbidden unless resourceVersion is provided");
   if (match !== "Exact" && match !== "NotOlderThan") {

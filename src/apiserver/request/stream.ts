@@ -16,6 +16,10 @@ export class Stream {
     this.#onEnd = onEnd;
   }
 
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   push(chunk: string): void {
     if (this.#ended) return;
     this.#chunks.push(chunk);

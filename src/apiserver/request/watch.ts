@@ -78,10 +78,13 @@ class Session {
     this.#bookmarks = context.query.get("allowWatchBookmarks") === "true";
     this.#timeoutMs = readTimeout(context.query.get("timeoutSeconds"));
     this.stream = new Stream(() => this.#finish());
+    if (context.signal?.aborted === true) this.stream.end();
     context.signal?.addEventListener("abort", () => this.stream.end(), { once: true, signal: this.#stop.signal });
   }
 
+  /** Unless it has ended already: its revision was too old, or its client has gone. */
   run(): void {
+    if (this.stream.ended) return;
     const { store, clock, open } = this.#watches;
     open.add(this.stream);
     this.#unsubscribe = store.subscribe((changes) => {

@@ -58,14 +58,18 @@ export async function create(writing: Writing, context: Context, given: KubeObje
   const isDry = isDryRun(context);
   const isGenerated = (given.metadata.name ?? "") === "" && (given.metadata.generateName ?? "") !== "";
   let object = prepareCreate(writing, context, given);
-  if (isGenerated) object.metadata.name = generateName(given.metadata.generateName!, writing.random);
+  const nameIt = () => {
+    if (isGenerated) object.metadata.name = generateName(given.metadata.generateName!, writing.random);
+  };
   if (writing.admission.concerns(context, "CREATE")) {
     refuseNamespace(context, (place) => writing.store.get(place));
     object = await writing.admission.mutate(context, "CREATE", object, undefined, isDry);
     normalise(resource, object, "Ignore", []);
+    nameIt();
     check(resource, object, undefined, "");
     await writing.admission.validate(context, "CREATE", object, undefined, isDry);
   } else {
+    nameIt();
     check(resource, object, undefined, "");
   }
   if (resource.storage === crdStorage) establishCrd(writing, object);
@@ -77,7 +81,7 @@ export async function create(writing: Writing, context: Context, given: KubeObje
       if (taken === undefined) break;
       const isLeaving = taken.object.metadata.deletionTimestamp !== undefined;
       if (!isGenerated || attempt >= generatedNamesMax) throw alreadyExists(resource, object.metadata.name!, isLeaving);
-      object.metadata.name = generateName(given.metadata.generateName!, writing.random);
+      nameIt();
     }
     return transaction.put(placeOf(context, object.metadata.name), toStorage(resource, object));
   });
@@ -242,7 +246,7 @@ function settle(context: Context, after: KubeObject, before: KubeObject): KubeOb
     result.metadata = resource.custom === undefined ? after.metadata : { ...before.metadata };
     if (after.metadata.managedFields !== undefined) result.metadata.managedFields = after.metadata.managedFields;
     else delete result.metadata.managedFields;
-  } else if (resource.subresources.includes("status")) {
+  } else if (resource.subresources.includes("status") && subresource !== "binding") {
     result = { ...after };
     delete result["status"];
     if (before["status"] !== undefined) result["status"] = before["status"];

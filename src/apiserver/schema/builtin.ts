@@ -27,13 +27,14 @@ export function builtinSchema(name: string): Schema {
   const definition = builtinDefinitions()[name];
   if (!isObject(definition)) throw new Error(`builtin.json has no definition ${name}: generate it again`);
   const schema: Record<string, JsonValue> = {};
-  resolved.set(name, schema as Schema);
+  resolved.set(name, schema);
   for (const [key, value] of Object.entries(definition)) {
     if (value !== undefined) schema[key] = follow(value);
   }
   // Published as a plain string; a client may write a number as well, which is kept as a string.
   if (name.endsWith(".resource.Quantity")) schema["format"] = "quantity";
-  return schema as Schema;
+  if (name.endsWith(".meta.v1.MicroTime")) schema["format"] = "micro-time";
+  return schema;
 }
 
 function follow(value: JsonValue): JsonValue {

@@ -20,6 +20,21 @@ function refuse(value: JsonValue, path: string, wanted: string): never {
   throw new DecodeError(`json: cannot unmarshal ${describe(value)} into Go struct field ${path} of type ${wanted}`);
 }
 
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+const microTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)$/;
+
+function checkText(value: string, format: string | undefined): void {
+  if (format === undefined || value === "") return;
+  const layout = format === "date-time" ? time : format === "micro-time" ? microTime : undefined;
+  if (layout !== undefined && (!layout.test(value) || Number.isNaN(Date.parse(value)))) {
+    const wanted = format === "date-time" ? "2006-01-02T15:04:05Z07:00" : "2006-01-02T15:04:05.000000Z07:00";
+    throw new DecodeError(`parsing time ${JSON.stringify(value)} as ${JSON.stringify(wanted)}: it is not of that form`);
+  }
+  if (format === "byte" && (value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))) {
+    throw new DecodeError("illegal base64 data");
+  }
+}
+
 /** Works in place; returns the value to keep. */
 export function decode(value: JsonValue, schema: Schema, path: string, dropped: string[]): JsonValue {
   if (schema.format === "quantity" && typeof value === "number") return String(value);
@@ -28,7 +43,9 @@ export function decode(value: JsonValue, schema: Schema, path: string, dropped: 
   }
   switch (schema.type) {
     case "string":
-      return typeof value === "string" ? value : refuse(value, path, "string");
+      if (typeof value !== "string") return refuse(value, path, "string");
+      checkText(value, schema.format);
+      return value;
     case "boolean":
     case "number":
       return typeof value === schema.type ? value : refuse(value, path, goTypes[schema.type]!);

@@ -40,6 +40,7 @@ function identityOf(schema: Schema): ((item: JsonValue) => JsonValue) | undefine
     case "map":
       return (item) => mapKeys(item, schema);
     case "atomic":
+    default:
       return schema.uniqueItems === true ? (item) => item : undefined;
   }
 }

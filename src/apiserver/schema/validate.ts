@@ -1,5 +1,5 @@
 // Checks a value against a structural schema and words each fault as the real server does.
-// Not checked: x-kubernetes-validations (CEL) and formats beyond date-time, ipv4, ipv6 and byte.
+// Not checked: x-kubernetes-validations (CEL) and formats other than those in the table below.
 import { isIP } from "node:net";
 
 import type { JsonObject, JsonValue } from "../json.ts";
@@ -65,14 +65,28 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(value) && !Number.isNaN(Date.parse(value)),
   ipv4: (value) => isIP(value) === 4,
   ipv6: (value) => isIP(value) === 6,
+  cidr: (value) => {
+    const [address = "", length = "", ...more] = value.split("/");
+    const family = isIP(address);
+    return more.length === 0 && family !== 0 && /^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
+  },
+  mac: (value) => /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}$/i.test(value),
+  uuid: (value) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
+  date: (value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
   byte: (value) => /^[A-Za-z0-9+/]*={0,2}$/.test(value),
 };
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
 
 function validateText(value: string, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { minLength, maxLength, pattern, format } = schema;
   // Lengths count code points.
-  const length = minLength === undefined && maxLength === undefined ? 0 : [...value].length;
+  const length = minLength === undefined && maxLength === undefined ? 0 : codePoints(value);
   if (maxLength !== undefined && length > maxLength) errors.push(fieldError.tooLong(path, maxLength));
   if (minLength !== undefined && length < minLength) {
     errors.push(fieldError.invalid(path, value, `${path} in body should be at least ${minLength} chars long`));

@@ -25,9 +25,10 @@ function alternativeName(host: string): Buffer {
   return der(0x87, isIPv4(host) ? Buffer.from(host.split(".").map(Number)) : ipv6Bytes(host));
 }
 
+const groups = (part: string) => part.split(":").filter((group) => group !== "");
+
 function ipv6Bytes(address: string): Buffer {
   const [head = "", tail] = address.split("::");
-  const groups = (part: string) => part.split(":").filter((group) => group !== "");
   const left = groups(head);
   const right = tail === undefined ? [] : groups(tail);
   const middle = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => "0");

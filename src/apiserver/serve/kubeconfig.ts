@@ -9,7 +9,7 @@ export interface Access {
   readonly token: string;
 }
 
-export function kubeconfig({ url, certificate, token }: Access): string {
+function kubeconfig({ url, certificate, token }: Access): string {
   const name = "holdfast";
   return stringify({
     apiVersion: "v1",

@@ -5,8 +5,8 @@ import { keyOf } from "./entry.ts";
 export class Collection {
   /** Key: namespace/name, or name. */
   readonly #entries = new Map<string, Entry>();
-  /** Undefined when a key came or went since the last sort. */
-  #sorted: string[] | undefined = [];
+  /** The same keys in order. Most new ones go to the end, or near it; moving the rest of 100,000 costs some 20 us. */
+  readonly #keys: string[] = [];
 
   get(namespace: string, name: string): Entry | undefined {
     return this.#entries.get(keyOf(namespace, name));
@@ -18,33 +18,33 @@ export class Collection {
 
   set(entry: Entry): void {
     const key = keyOf(entry.namespace, entry.name);
-    if (!this.#entries.has(key)) this.#sorted = undefined;
+    if (!this.#entries.has(key)) {
+      const last = this.#keys.at(-1);
+      if (last === undefined || last < key) this.#keys.push(key);
+      else this.#keys.splice(firstAbove(this.#keys, key), 0, key);
+    }
     this.#entries.set(key, entry);
   }
 
   delete(namespace: string, name: string): void {
-    if (this.#entries.delete(keyOf(namespace, name))) this.#sorted = undefined;
+    const key = keyOf(namespace, name);
+    if (this.#entries.delete(key)) this.#keys.splice(firstAbove(this.#keys, key) - 1, 1);
   }
 
   values(): Iterable<Entry> {
     return this.#entries.values();
   }
 
-  /** In key order; `past` differs from now as History.rewind says. */
+  /** In key order; to be read to its end without awaiting anything in between. `past` differs from now as History.rewind says. */
   *list(namespace: string | undefined, after: string, past?: Map<string, Entry | undefined>): Generator<Entry> {
     const prefix = namespace === undefined ? "" : `${namespace}/`;
-    const keys = past === undefined ? this.#keys() : [...new Set([...this.#keys(), ...past.keys()])].sort();
+    const keys = past === undefined ? this.#keys : [...new Set([...this.#keys, ...past.keys()])].sort();
     for (let at = firstAbove(keys, after > prefix ? after : prefix); at < keys.length; at++) {
       const key = keys[at]!;
       if (!key.startsWith(prefix)) return;
       const entry = past?.has(key) ? past.get(key) : this.#entries.get(key);
       if (entry !== undefined) yield entry;
     }
-  }
-
-  #keys(): string[] {
-    this.#sorted ??= [...this.#entries.keys()].sort();
-    return this.#sorted;
   }
 }
 

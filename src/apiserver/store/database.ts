@@ -30,10 +30,10 @@ export class Database {
     this.#db = new DatabaseSync(path);
     // It holds secrets and the server's own key. The files that SQLite adds later take their mode from this one.
     if (path !== ":memory:") chmodSync(path, 0o600);
-    this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;");
-    // One process owns the file: a second server on it would assign the same revisions.
-    this.#db.exec("PRAGMA locking_mode = EXCLUSIVE;");
     try {
+      this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000;");
+      // One process owns the file: a second server on it would assign the same revisions.
+      this.#db.exec("PRAGMA locking_mode = EXCLUSIVE;");
       this.#db.exec(schema);
     } catch (cause) {
       this.#db.close();

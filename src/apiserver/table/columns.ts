@@ -1,6 +1,6 @@
 // The columns of `kubectl get` for the built-in kinds. Kinds that are not listed show name and age.
 import type { JsonValue } from "../json.ts";
-import { dig, digList, digObject, digString, isObject } from "../json.ts";
+import { dig, digList, digObject, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { ageOf } from "./age.ts";
@@ -68,7 +68,7 @@ function nodeRoles(node: KubeObject): string {
 
 function servicePorts(service: KubeObject): string {
   const ports = digList(service, "spec", "ports").map(
-    (port) => `${String(dig(port, "port"))}/${digString(port, "protocol") ?? "TCP"}`,
+    (port) => `${textOf(dig(port, "port"))}/${digString(port, "protocol") ?? "TCP"}`,
   );
   return ports.join(",") || "<none>";
 }
@@ -97,7 +97,7 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   "/services": [
     text("Type", at("spec", "type")),
     text("Cluster-IP", at("spec", "clusterIP")),
-    text("External-IP", (service) => digList(service, "spec", "externalIPs").join(",") || "<none>"),
+    text("External-IP", (service) => digList(service, "spec", "externalIPs").map(textOf).join(",") || "<none>"),
     text("Port(s)", servicePorts),
   ],
   "/events": [
@@ -169,9 +169,9 @@ function customColumn(column: PrinterColumn): TableColumn {
       const values = read?.(object) ?? [];
       const [value] = values;
       if (value === undefined || value === null) return null;
-      if (column.type === "date") return ageOf(String(value), nowMs);
+      if (column.type === "date") return ageOf(textOf(value), nowMs);
       if (column.type !== "string") return value;
-      return values.map((item) => (typeof item === "object" ? JSON.stringify(item) : String(item))).join(",");
+      return values.map(textOf).join(",");
     },
   };
 }

@@ -1,6 +1,6 @@
 // The small JSONPath of printer columns: .a.b, ['a'], [0], [*], [?(@.x=="y")], with or without braces.
 import type { JsonValue } from "../json.ts";
-import { dig, isObject } from "../json.ts";
+import { dig, isObject, textOf } from "../json.ts";
 
 type Step = (values: JsonValue[]) => JsonValue[];
 
@@ -23,7 +23,7 @@ export function parsePath(text: string): ((value: JsonValue) => JsonValue[]) | u
 function stepOf([, filterPath, filterValue, quoted, index, name]: RegExpExecArray): Step {
   if (filterPath !== undefined) {
     const path = filterPath.slice(1).split(".");
-    return (values) => values.flatMap(itemsOf).filter((item) => String(dig(item, ...path) ?? "") === filterValue);
+    return (values) => values.flatMap(itemsOf).filter((item) => textOf(dig(item, ...path)) === filterValue);
   }
   if (index === "*") return (values) => values.flatMap(itemsOf);
   if (index !== undefined) {

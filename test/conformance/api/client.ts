@@ -19,7 +19,7 @@ export interface Reply {
 }
 
 /** An answer that the case did not expect. */
-export class UnexpectedAnswer extends Error {
+class UnexpectedAnswer extends Error {
   readonly code = "UnexpectedAnswer";
   readonly reply: Reply;
 
@@ -108,7 +108,7 @@ export class ApiClient {
 function target({ path, query = {} }: Call): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) search.set(name, String(value));
-  return search.size === 0 ? path : `${path}?${search}`;
+  return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
 async function read(body: AsyncIterable<Uint8Array>): Promise<string> {

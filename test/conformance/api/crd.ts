@@ -6,7 +6,7 @@ import { unique, type World } from "./world.ts";
 
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-export interface VersionOptions {
+interface VersionOptions {
   readonly name?: string;
   readonly served?: boolean;
   readonly storage?: boolean;

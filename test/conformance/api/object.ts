@@ -1,6 +1,6 @@
 // The little of the API's types that the cases read by name. The rest of an object is compared, not read.
 
-export interface Metadata {
+interface Metadata {
   readonly name: string;
   readonly namespace?: string;
   readonly generateName?: string;

@@ -29,15 +29,21 @@ const readyWithinMs = 150_000;
 /** A graceful stop of kube-apiserver may take a minute, and nothing here is worth it. */
 const graceMs = 2_000;
 
-/** The folder with the binaries: HOLDFAST_KUBE_BIN, or else the newest build in the cache. */
+/** The folder with the binaries: HOLDFAST_KUBE_BIN, or else the newest build in the cache, where tools/kube puts them. */
 export function kubeBinaries(environment: NodeJS.ProcessEnv = process.env): string {
-  const folder = environment["HOLDFAST_KUBE_BIN"] ?? newestBuild(join(homedir(), ".cache", "holdfast", "kube"));
+  const cache = join(cacheRoot(environment), "kube");
+  const folder = environment["HOLDFAST_KUBE_BIN"] || newestBuild(cache);
   const missing = binaries.filter((name) => folder === undefined || !existsSync(join(folder, name)));
   if (folder !== undefined && missing.length === 0) return folder;
   throw new Error(
-    `The real API server cannot be started: ${missing.join(", ")} not found in ${folder ?? "~/.cache/holdfast/kube/*/bin"}. ` +
+    `The real API server cannot be started: ${missing.join(", ")} not found in ${folder ?? `${cache}/*/bin`}. ` +
       "Build them with `node tools/bootstrap/enter.mjs tools/kube/main.ts`, or set HOLDFAST_KUBE_BIN to the folder that has them.",
   );
+}
+
+function cacheRoot(environment: NodeJS.ProcessEnv): string {
+  const { HOLDFAST_CACHE: own, XDG_CACHE_HOME: user } = environment;
+  return own || join(user || join(homedir(), ".cache"), "holdfast");
 }
 
 function newestBuild(cache: string): string | undefined {
@@ -81,9 +87,12 @@ function prepare(folder: string): void {
 
 function etcdFlags(folder: string, client: string, peer: string): string[] {
   return [
-    ...["--data-dir", join(folder, "etcd")],
-    ...["--listen-client-urls", client, "--advertise-client-urls", client],
-    ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `default=${peer}`],
+    `--data-dir=${join(folder, "etcd")}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
     "--unsafe-no-fsync",
   ];
 }

@@ -2,6 +2,7 @@
 import { serverSideApply } from "./cases/apply.ts";
 import { auth } from "./cases/auth.ts";
 import { bookmarks } from "./cases/bookmarks.ts";
+import { chart } from "./cases/chart.ts";
 import { collecting } from "./cases/collection.ts";
 import { concurrency } from "./cases/concurrency.ts";
 import { configMaps } from "./cases/config-maps.ts";
@@ -33,6 +34,7 @@ import { secrets } from "./cases/secrets.ts";
 import { selectors } from "./cases/selectors.ts";
 import { strategic } from "./cases/strategic.ts";
 import { tables } from "./cases/tables.ts";
+import { values } from "./cases/values.ts";
 import { versions } from "./cases/versions.ts";
 import { warnings } from "./cases/warnings.ts";
 import { watching } from "./cases/watching.ts";
@@ -77,7 +79,9 @@ export const subjects: readonly Subject[] = [
   configMaps,
   dryRuns,
   errors,
+  values,
   auth,
   limits,
   warnings,
+  chart,
 ];

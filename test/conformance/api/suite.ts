@@ -36,18 +36,18 @@ export function apiConformance(server: ServerUnderTest): void {
   describe(server.name, { timeout: caseTimeoutMs }, () => {
     let running: RunningServer | undefined;
     let api: ApiClient | undefined;
-    let hangUp = async () => {};
+    let hangUp: (() => Promise<void>) | undefined;
 
     beforeAll(async () => {
       running = await server.start();
       const http = running.transport === undefined ? httpTransport(running.url, running.caPem) : undefined;
-      hangUp = async () => http?.close();
+      hangUp = http?.close;
       const transport = running.transport ?? http?.transport;
       if (transport !== undefined) api = new ApiClient(transport, running.token);
     }, startTimeoutMs);
 
     afterAll(async () => {
-      await hangUp();
+      await hangUp?.();
       await running?.stop();
     }, startTimeoutMs);
 

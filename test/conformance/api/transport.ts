@@ -2,7 +2,7 @@
 // others are reached over HTTPS, and their certificate is always verified.
 import { Agent, request } from "undici";
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
@@ -20,12 +20,17 @@ export interface ApiResponse {
 
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
+interface Connection {
+  readonly transport: Transport;
+  readonly close: () => Promise<void>;
+}
+
 /**
  * Waiting is limited by the request's signal alone, so undici's own limits are off: a quiet watch is not a failure.
  * HTTP/1.1, because a body that is too large makes kube-apiserver end its HTTP/2 connection, and undici then fails every
  * other request on it: the cases would disturb each other.
  */
-export function httpTransport(url: string, caPem?: string): { transport: Transport; close(): Promise<void> } {
+export function httpTransport(url: string, caPem?: string): Connection {
   const agent = new Agent({
     allowH2: false,
     headersTimeout: 0,

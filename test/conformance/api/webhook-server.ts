@@ -29,7 +29,7 @@ export interface AdmissionRequest {
   readonly options?: unknown;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string };
   /** The operations of a JSON patch. */
@@ -131,6 +131,8 @@ export interface HookOptions {
   readonly url: string;
   readonly caBundle: string;
   readonly type?: "validating" | "mutating";
+  /** Configurations are called in the order of their names, which begin with this. */
+  readonly order?: string;
   readonly rules?: readonly object[];
   readonly [setting: string]: unknown;
 }
@@ -150,6 +152,7 @@ export function registration(world: World, options: HookOptions) {
     url,
     caBundle,
     type = "validating",
+    order = "m",
     rules = [rule(["CREATE", "UPDATE", "DELETE"], ["configmaps"])],
     ...settings
   } = options;
@@ -168,7 +171,7 @@ export function registration(world: World, options: HookOptions) {
   const body = {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind,
-    metadata: { name: unique("hook") },
+    metadata: { name: unique(`hook-${order}-`) },
     webhooks: [hook],
   };
   return { collection: `${registrations}/${kind.toLowerCase()}s`, body };

@@ -12,6 +12,13 @@ function applying(world: World, manager: string, data: Record<string, string>, m
   return apply(world.at("configmaps", "a"), configMap("a", data), { fieldManager: manager, ...more });
 }
 
+const keyed = {
+  type: "array",
+  items: { type: "object", properties: { name: { type: "string" }, port: { type: "integer" } }, required: ["name"] },
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["name"],
+};
+
 /** Without even an empty map of data, which would be a field that its manager owns. */
 const bare = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
 const data = (object: KubeObject) => object["data"];
@@ -189,6 +196,45 @@ export const serverSideApply: Subject = {
       await world.api.done(put(world.at("configmaps", "a"), first));
       const after = await world.api.done(get(world.at("configmaps", "a")));
       expect(after.metadata.managedFields).toEqual(first.metadata.managedFields);
+    },
+    "apply of a field that the kind does not have is refused": async (world) => {
+      const call = apply(world.at("configmaps", "a"), { ...configMap("a"), datum: {} }, { fieldManager: "one" });
+      const reply = await world.api.send(call);
+      expect(reply.status).toBeGreaterThanOrEqual(400);
+      expect(reply.body).toMatchObject({ message: expect.stringContaining(".datum: field not declared in schema") });
+    },
+    "an element of a keyed list goes when both of its appliers let go": async (world) => {
+      const w = await widgets(world, { spec: { type: "object", properties: { ports: keyed } } });
+      const call = (manager: string, ...ports: object[]) =>
+        apply(w.at("a"), w.body("a", { spec: { ports } }), { fieldManager: manager });
+      const [http, dns] = [
+        { name: "http", port: 80 },
+        { name: "dns", port: 53 },
+      ];
+      await world.api.done(call("one", http));
+      await world.api.done(call("two", http, dns));
+      expect(dig(await world.api.done(call("one")), "spec", "ports")).toEqual([http, dns]);
+      expect(dig(await world.api.done(call("two", dns)), "spec", "ports")).toEqual([dns]);
+    },
+    "what somebody removed comes back when its applier applies again": async (world) => {
+      await world.api.done(applying(world, "one", { k: "v" }));
+      await world.api.done(mergePatch(world.at("configmaps", "a"), { data: { k: null } }, { fieldManager: "two" }));
+      expect(data(await world.api.done(applying(world, "one", { k: "v" })))).toEqual({ k: "v" });
+    },
+    "one manager's apply to the object and to its status are apart": async (world) => {
+      const w = await widgets(world, { subresources: { status: {} } });
+      await world.api.done(apply(w.at("a"), w.body("a", { spec: { x: 1 } }), { fieldManager: "one" }));
+      await world.api.done(apply(w.at("a", "status"), w.body("a", { status: { y: 1 } }), { fieldManager: "one" }));
+      const after = await world.api.done(apply(w.at("a"), w.body("a", { spec: { z: 1 } }), { fieldManager: "one" }));
+      expect(after).toMatchObject({ spec: { z: 1 }, status: { y: 1 } });
+      expect(after["spec"]).not.toHaveProperty("x");
+      expect(after.metadata.managedFields?.map(({ subresource }) => subresource ?? "").sort()).toEqual(["", "status"]);
+    },
+    "apply of a custom resource goes through its schema": async (world) => {
+      const w = await widgets(world, { spec: { type: "object", properties: { x: { type: "integer", maximum: 3 } } } });
+      const call = (x: unknown) => apply(w.at("a"), w.body("a", { spec: { x } }), { fieldManager: "one" });
+      await world.api.refused(call(4), 422, "Invalid");
+      expect((await world.api.done(call(3)))["spec"]).toEqual({ x: 3 });
     },
   },
 };

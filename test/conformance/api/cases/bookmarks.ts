@@ -1,7 +1,8 @@
 // Bookmarks, and lists that are sent as the beginning of a watch.
 import { expect } from "vitest";
 
-import { get } from "../call.ts";
+import { get, post } from "../call.ts";
+import { widgets } from "../crd.ts";
 import { configMap, makeConfigMaps } from "../fixtures.ts";
 import type { WatchEvent } from "../watch.ts";
 import type { Subject, World } from "../world.ts";
@@ -88,6 +89,14 @@ export const bookmarks: Subject = {
     "resourceVersionMatch on a watch without sendInitialEvents is Invalid": async (world) => {
       const query = { watch: true, resourceVersion: 1, resourceVersionMatch: "NotOlderThan" };
       await world.api.refused(get(world.at("configmaps"), query), 422, "Invalid");
+    },
+    "custom resources are sent as a watch-list, by label": async (world) => {
+      const w = await widgets(world);
+      for (const app of ["web", "db"]) await world.api.done(post(w.at(), w.body(app, {}, { labels: { app } })));
+      await using watch = await world.api.watch(w.at(), { ...watchList, labelSelector: "app=web" });
+      const [first, second] = [await watch.next(), await watch.next()];
+      expect(first).toMatchObject({ type: "ADDED", object: { metadata: { name: "web" } } });
+      expect(second !== undefined && isInitialEnd(second)).toBe(true);
     },
   },
 };

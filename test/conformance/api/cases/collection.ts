@@ -1,7 +1,8 @@
 // Garbage collection: dependents follow their owners, in the way that the deletion asks for.
 import { expect } from "vitest";
 
-import { del, get, mergePatch } from "../call.ts";
+import { del, get, mergePatch, post } from "../call.ts";
+import { widgets } from "../crd.ts";
 import { configMap, node } from "../fixtures.ts";
 import { ownedBy, type KubeObject } from "../object.ts";
 import { until } from "../until.ts";
@@ -155,6 +156,29 @@ export const collecting: Subject = {
       );
       await gone(world, "owner");
       await gone(world, "child");
+    },
+    "in the foreground a dependent that does not block is not waited for": async (world) => {
+      const owner = await world.make("configmaps", configMap("owner"));
+      const ownerReferences = [ownedBy(owner)];
+      await world.make("configmaps", configMap("child", {}, { ownerReferences, finalizers: ["x.test/hold"] }));
+      await remove(world, "owner", "Foreground");
+      await gone(world, "owner");
+      await world.api.done(mergePatch(path(world, "child"), { metadata: { finalizers: null } }));
+      await gone(world, "child");
+    },
+    "a custom resource takes its dependents along": async (world) => {
+      const w = await widgets(world);
+      const owner = await world.api.done(post(w.at(), w.body("owner")));
+      await dependent(world, "child", [owner]);
+      await world.api.done(del(w.at("owner")));
+      await gone(world, "child");
+    },
+    "a custom resource follows its owner": async (world) => {
+      const w = await widgets(world);
+      const owner = await world.make("configmaps", configMap("owner"));
+      await world.api.done(post(w.at(), w.body("child", {}, { ownerReferences: [ownedBy(owner)] })));
+      await remove(world, "owner");
+      await until("the custom resource is collected", async () => !(await world.api.exists(w.at("child"))));
     },
   },
 };

@@ -118,5 +118,27 @@ export const concurrency: Subject = {
       expect(versions).toEqual([...versions].sort((x, y) => (x < y ? -1 : 1)));
       expect(new Set(versions.slice(0, 3)).size).toBe(3);
     },
+    "of many who add a key under a test that it is absent, one wins": async (world) => {
+      await world.make("configmaps", configMap("a", { first: "v" }));
+      const take = (index: number) =>
+        jsonPatch(world.at("configmaps", "a"), [
+          { op: "test", path: "/data/address", value: null },
+          { op: "add", path: "/data/address", value: String(index) },
+        ]);
+      const replies = await Promise.all(writers.map((index) => world.api.send(take(index))));
+      const statuses = replies.map(({ status }) => status);
+      expect([count(statuses, 200), count(statuses, 422)]).toEqual([1, writers.length - 1]);
+    },
+    "of many who delete one object, one is told that it did": async (world) => {
+      await world.make("configmaps", configMap("a"));
+      const call = { method: "DELETE", path: world.at("configmaps", "a") };
+      const statuses = (await Promise.all(writers.map(() => world.api.send(call)))).map(({ status }) => status);
+      expect([count(statuses, 200), count(statuses, 404)]).toEqual([1, writers.length - 1]);
+    },
+    "generated names never meet": async (world) => {
+      const call = post(world.at("configmaps"), { metadata: { generateName: "gen-" } });
+      const made = await Promise.all(Array.from({ length: 40 }, () => world.api.done(call)));
+      expect(new Set(made.map(({ metadata }) => metadata.name)).size).toBe(40);
+    },
   },
 };

@@ -191,5 +191,11 @@ export const defining: Subject = {
       });
       await world.api.refused(call, 422, "Invalid");
     },
+    "a definition with rules in CEL is taken, and objects that keep them pass": async (world) => {
+      const properties = { low: { type: "integer" }, high: { type: "integer" } };
+      const rule = { rule: "self.low <= self.high", message: "low is at most high" };
+      const w = await widgets(world, { spec: { type: "object", properties, "x-kubernetes-validations": [rule] } });
+      await world.api.done(post(w.at(), w.body("a", { spec: { low: 1, high: 2 } })));
+    },
   },
 };

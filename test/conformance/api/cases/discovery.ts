@@ -85,7 +85,14 @@ export const discovery: Subject = {
       const pods = all.find(({ name }) => name === "pods");
       expect(pods).toMatchObject({ kind: "Pod", namespaced: true, shortNames: ["po"] });
       expect([...(pods?.verbs ?? [])].sort()).toEqual([
-        ...["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
       ]);
       expect(all.find(({ name }) => name === "nodes")).toMatchObject({ kind: "Node", namespaced: false });
     },

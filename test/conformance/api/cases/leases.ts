@@ -24,7 +24,7 @@ export const leases: Subject = {
       const take = (holderIdentity: string) =>
         put(world.at("leases", "a"), { ...seen, spec: { ...held, holderIdentity, leaseTransitions: 1 } });
       const replies = await Promise.all([world.api.send(take("two")), world.api.send(take("three"))]);
-      expect(replies.map(({ status }) => status).sort()).toEqual([200, 409]);
+      expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 409]));
     },
     "a lease is released by an update": async (world) => {
       const seen = await world.make("leases", lease("a", held));

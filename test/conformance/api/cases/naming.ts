@@ -14,6 +14,8 @@ async function invalid(world: World, body: object, field: string): Promise<strin
   return cause?.message ?? "";
 }
 
+const controller = (uid: string) => ({ apiVersion: "v1", kind: "ConfigMap", name: "o", uid, controller: true });
+
 export const naming: Subject = {
   name: "names and generateName",
   cases: {
@@ -90,10 +92,9 @@ export const naming: Subject = {
       await invalid(world, configMap("a", {}, { ownerReferences }), "metadata.ownerReferences.uid");
     },
     "two owner references may not both be the controller": async (world) => {
-      const owner = (uid: string) => ({ apiVersion: "v1", kind: "ConfigMap", name: "o", uid, controller: true });
       await invalid(
         world,
-        configMap("a", {}, { ownerReferences: [owner("u1"), owner("u2")] }),
+        configMap("a", {}, { ownerReferences: [controller("u1"), controller("u2")] }),
         "metadata.ownerReferences",
       );
     },

@@ -12,6 +12,10 @@ async function makeNode(world: World): Promise<string> {
   return `/api/v1/nodes/${name}`;
 }
 
+const condition = (type: string, status: string) => ({
+  status: { conditions: [{ type, status, reason: "Tested" }] },
+});
+
 export const nodes: Subject = {
   name: "nodes",
   cases: {
@@ -41,11 +45,8 @@ export const nodes: Subject = {
     },
     "a node's conditions are merged by type": async (world) => {
       const path = `${await makeNode(world)}/status`;
-      const patch = (type: string, status: string) => ({
-        status: { conditions: [{ type, status, reason: "Tested" }] },
-      });
-      await world.api.done(strategicPatch(path, patch("Ready", "True")));
-      const after = await world.api.done(strategicPatch(path, patch("NetworkUnavailable", "False")));
+      await world.api.done(strategicPatch(path, condition("Ready", "True")));
+      const after = await world.api.done(strategicPatch(path, condition("NetworkUnavailable", "False")));
       const conditions = dig(after, "status", "conditions") as { type: string }[];
       expect(conditions.map(({ type }) => type).sort()).toEqual(["NetworkUnavailable", "Ready"]);
     },

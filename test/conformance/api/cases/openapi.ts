@@ -64,7 +64,7 @@ export const openApi: Subject = {
       const spec = await document(world, "api/v1");
       expect(spec.openapi).toMatch(/^3\.0/);
       const configMap = byKind(spec.components.schemas, "", "ConfigMap");
-      expect(Object.keys((configMap?.["properties"] ?? {}) as object)).toEqual(
+      expect(Object.keys(configMap?.["properties"] ?? {})).toEqual(
         expect.arrayContaining(["apiVersion", "kind", "metadata", "data", "binaryData", "immutable"]),
       );
       expect(configMap?.["description"]).toEqual(expect.any(String));

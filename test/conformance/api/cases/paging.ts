@@ -1,21 +1,29 @@
 // Lists in pieces, and lists of a given version.
 import { expect } from "vitest";
 
-import { get, mergePatch } from "../call.ts";
+import { get, mergePatch, post } from "../call.ts";
+import { widgets } from "../crd.ts";
 import { configMap, makeConfigMaps } from "../fixtures.ts";
 import { names, type KubeList } from "../object.ts";
 import type { Subject, World } from "../world.ts";
 
-/** Follows the continue tokens to the end; `between` runs after the first page. */
-async function pages(world: World, limit: number, between = async () => {}): Promise<KubeList[]> {
+interface PageOptions {
+  readonly path?: string;
+  readonly labelSelector?: string;
+  /** Runs after the first page. */
+  readonly between?: () => Promise<void>;
+}
+
+/** Follows the continue tokens to the end. */
+async function pages(world: World, limit: number, options: PageOptions = {}): Promise<KubeList[]> {
+  const { path = world.at("configmaps"), labelSelector = "", between } = options;
   const all: KubeList[] = [];
-  let query: Record<string, string | number> = { limit };
-  for (;;) {
-    const page = await world.api.list(world.at("configmaps"), query);
-    if (all.push(page) === 1) await between();
-    if (page.metadata.continue === undefined || page.metadata.continue === "") return all;
-    query = { limit, continue: page.metadata.continue };
+  for (let token = ""; all.length === 0 || token !== "";) {
+    const page = await world.api.list(path, { limit, labelSelector, continue: token });
+    if (all.push(page) === 1) await between?.();
+    token = page.metadata.continue ?? "";
   }
+  return all;
 }
 
 export const paging: Subject = {
@@ -39,23 +47,29 @@ export const paging: Subject = {
     },
     "all pages are of one version": async (world) => {
       await makeConfigMaps(world, 4);
-      const all = await pages(world, 2, async () => {
-        await world.make("configmaps", configMap("item-zz"));
+      const all = await pages(world, 2, {
+        between: async () => {
+          await world.make("configmaps", configMap("item-zz"));
+        },
       });
       expect(new Set(all.map(({ metadata }) => metadata.resourceVersion)).size).toBe(1);
     },
     "what is made and removed between pages is not seen": async (world) => {
       const made = await makeConfigMaps(world, 4);
-      const all = await pages(world, 2, async () => {
-        await world.make("configmaps", configMap("item-zz"));
-        await world.api.done({ method: "DELETE", path: world.at("configmaps", "item-03") });
+      const all = await pages(world, 2, {
+        between: async () => {
+          await world.make("configmaps", configMap("item-zz"));
+          await world.api.done({ method: "DELETE", path: world.at("configmaps", "item-03") });
+        },
       });
       expect(all.flatMap(names)).toEqual(made);
     },
     "what is changed between pages is seen as it was": async (world) => {
       await makeConfigMaps(world, 2);
-      const all = await pages(world, 1, async () => {
-        await world.api.done(mergePatch(world.at("configmaps", "item-01"), { data: { k: "late" } }));
+      const all = await pages(world, 1, {
+        between: async () => {
+          await world.api.done(mergePatch(world.at("configmaps", "item-01"), { data: { k: "late" } }));
+        },
       });
       expect(all[1]?.items[0]).not.toHaveProperty("data");
     },
@@ -122,11 +136,34 @@ export const paging: Subject = {
       const status = await world.api.refused(get(world.at("configmaps"), query), 504, "Timeout");
       expect(status.message).toContain("Too large resource version");
     },
-    "a get of an older version sees the present": async (world) => {
+    "a get of a version sees that one or a later": async (world) => {
       const { metadata } = await world.make("configmaps", configMap("a", { k: "1" }));
       await world.api.done(mergePatch(world.at("configmaps", "a"), { data: { k: "2" } }));
       const call = get(world.at("configmaps", "a"), { resourceVersion: metadata.resourceVersion });
-      expect((await world.api.done(call))["data"]).toEqual({ k: "2" });
+      const seen = await world.api.done(call);
+      expect(BigInt(seen.metadata.resourceVersion)).toBeGreaterThanOrEqual(BigInt(metadata.resourceVersion));
+      const ahead = (BigInt(seen.metadata.resourceVersion) + 1_000_000n).toString();
+      await world.api.refused(get(world.at("configmaps", "a"), { resourceVersion: ahead }), 504, "Timeout");
+    },
+    "pages across namespaces are in the order of namespace and name": async (world) => {
+      const other = await world.neighbour();
+      const labels = { pages: world.namespace };
+      for (const name of ["a", "b"]) {
+        await world.make("configmaps", configMap(name, {}, { labels }));
+        await other.make("configmaps", configMap(name, {}, { labels }));
+      }
+      const all = await pages(world, 1, { path: "/api/v1/configmaps", labelSelector: `pages=${world.namespace}` });
+      const seen = all.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+      const [first, second] = [world.namespace, other.namespace].sort();
+      expect(seen).toEqual([`${first}/a`, `${first}/b`, `${second}/a`, `${second}/b`]);
+    },
+    "custom resources are paged as well": async (world) => {
+      const w = await widgets(world);
+      for (const name of ["a", "b", "c"]) await world.api.done(post(w.at(), w.body(name)));
+      const first = await world.api.list(w.at(), { limit: 2 });
+      await world.api.done(post(w.at(), w.body("d")));
+      const rest = await world.api.list(w.at(), { limit: 2, continue: String(first.metadata.continue) });
+      expect([names(first), names(rest)]).toEqual([["a", "b"], ["c"]]);
     },
   },
 };

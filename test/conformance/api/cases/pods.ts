@@ -19,6 +19,8 @@ const removed = (world: World, name: string) =>
     await world.api.send({ method: "DELETE", path: world.at("pods", name), query: { gracePeriodSeconds: 0 } });
   });
 
+const using = (resources: object) => ({ containers: [{ name: "main", image: "busybox", resources }] });
+
 export const pods: Subject = {
   name: "pods",
   cases: {
@@ -116,6 +118,16 @@ export const pods: Subject = {
       const status = { podIP: "192.0.2.5", podIPs: [{ ip: "192.0.2.5" }, { ip: "2001:db8::5" }] };
       const after = await world.api.done(mergePatch(world.at("pods", "a", "status"), { status }));
       expect(after["status"]).toMatchObject({ ...status, phase: "Pending" });
+    },
+    "a pod's class of service follows its resources": async (world) => {
+      const same = { cpu: "1", memory: "64Mi" };
+      const sure = await world.make("pods", pod("sure", using({ requests: same, limits: same })));
+      const some = await world.make("pods", pod("some", using({ requests: { cpu: "1" } })));
+      expect([dig(sure, "status", "qosClass"), dig(some, "status", "qosClass")]).toEqual(["Guaranteed", "Burstable"]);
+    },
+    "limits are requests where none are given": async (world) => {
+      const made = await world.make("pods", pod("a", using({ limits: { memory: "64Mi" } })));
+      expect(dig(made, "spec", "containers", 0, "resources", "requests")).toEqual({ memory: "64Mi" });
     },
   },
 };

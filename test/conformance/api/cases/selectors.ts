@@ -46,6 +46,32 @@ export const selectors: Subject = {
     "a label selector that does not parse is a bad request": async (world) => {
       await world.api.refused(get(world.at("configmaps"), { labelSelector: "a in (b" }), 400, "BadRequest");
     },
+    "selectors that almost parse are bad requests": async (world) => {
+      for (const labelSelector of ["a=b,", ",", "a==b==c", "a b", "!a=b", "a>x"]) {
+        await world.api.refused(get(world.at("configmaps"), { labelSelector }), 400, "BadRequest");
+      }
+      for (const fieldSelector of ["metadata.name", "metadata.name in (a)"]) {
+        await world.api.refused(get(world.at("configmaps"), { fieldSelector }), 400, "BadRequest");
+      }
+    },
+    "labels are compared as numbers": async (world) => {
+      for (const [name, n] of [
+        ["small", "3"],
+        ["large", "20"],
+        ["none", "x"],
+      ] as const) {
+        await world.make("configmaps", configMap(name, {}, { labels: { n } }));
+      }
+      expect(names(await world.api.list(world.at("configmaps"), { labelSelector: "n>5" }))).toEqual(["large"]);
+      expect(names(await world.api.list(world.at("configmaps"), { labelSelector: "n<5" }))).toEqual(["small"]);
+    },
+    "an empty value is a value": async (world) => {
+      await world.make("configmaps", configMap("empty", {}, { labels: { a: "" } }));
+      await world.make("configmaps", configMap("bare"));
+      expect(names(await world.api.list(world.at("configmaps"), { labelSelector: "a=" }))).toEqual(["empty"]);
+      expect(names(await world.api.list(world.at("configmaps"), { labelSelector: "a!=" }))).toEqual(["bare"]);
+      expect(names(await world.api.list(world.at("configmaps"), { labelSelector: "a in (,x)" }))).toEqual(["empty"]);
+    },
     "the field metadata.name selects one": async (world) => {
       await furnish(world);
       const fieldSelector = "metadata.name=db";
@@ -137,6 +163,28 @@ export const selectors: Subject = {
       await using watch = await world.api.watch(world.at("configmaps"), query);
       for (const name of ["a", "b"]) await world.make("configmaps", configMap(name));
       expect((await watch.event()).object.metadata.name).toBe("b");
+    },
+    "a watch of a node's pods begins with a pod's binding": async (world) => {
+      const { metadata } = await world.api.list(world.at("pods"));
+      const query = { fieldSelector: "spec.nodeName=node-1", resourceVersion: metadata.resourceVersion };
+      await using watch = await world.api.watch(world.at("pods"), query);
+      await world.make("pods", pod("a"));
+      const target = { apiVersion: "v1", kind: "Node", name: "node-1" };
+      await world.api.done(post(world.at("pods", "a", "binding"), { metadata: { name: "a" }, target }));
+      await world.api.done({ method: "DELETE", path: world.at("pods", "a"), query: { gracePeriodSeconds: 0 } });
+      expect(await watch.event()).toMatchObject({ type: "ADDED", object: { spec: { nodeName: "node-1" } } });
+      let { type } = await watch.event();
+      while (type === "MODIFIED") ({ type } = await watch.event());
+      expect(type).toBe("DELETED");
+    },
+    "a collection is deleted by field selector": async (world) => {
+      await furnish(world);
+      await world.api.done({
+        method: "DELETE",
+        path: world.at("configmaps"),
+        query: { fieldSelector: "metadata.name=db" },
+      });
+      expect(names(await world.api.list(world.at("configmaps")))).toEqual(["bare", "web-1", "web-2"]);
     },
   },
 };

@@ -17,10 +17,17 @@ async function template(world: World, spec: object): Promise<unknown> {
   return dig(after, "spec", "template", "spec");
 }
 
-const containers = (spec: unknown) =>
-  (dig(spec, "containers") as readonly { name: string; image: string; env?: unknown }[]).map(
-    ({ name, image, env }) => ({ name, image, ...(env === undefined ? {} : { env }) }),
-  );
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly env?: unknown;
+}
+
+/** The containers without what the server has added by default. */
+function containers(spec: unknown): Container[] {
+  const all = dig(spec, "containers") as readonly Container[];
+  return all.map(({ name, image, env }) => (env === undefined ? { name, image } : { name, image, env }));
+}
 
 async function withOwners(world: World): Promise<{ first: KubeObject; path: string }> {
   const first = await world.make("configmaps", configMap("first"));
@@ -32,6 +39,10 @@ async function withOwners(world: World): Promise<{ first: KubeObject; path: stri
   });
   return { first, path };
 }
+
+const toleration = (key: string) => ({ key, operator: "Exists", effect: "NoSchedule" });
+const conditions = (type: string, status: string) => ({ status: { conditions: [{ type, status }] } });
+const address = (type: string, value: string) => ({ status: { addresses: [{ type, address: value }] } });
 
 export const strategic: Subject = {
   name: "strategic merge patch",
@@ -78,7 +89,6 @@ export const strategic: Subject = {
       expect(dig(after, "spec", "strategy")).toEqual({ type: "Recreate" });
     },
     "a list without a merge key is replaced": async (world) => {
-      const toleration = (key: string) => ({ key, operator: "Exists", effect: "NoSchedule" });
       const body = deployment("a");
       const spec = { ...body.spec.template.spec, tolerations: [toleration("a"), toleration("b")] };
       await world.make("deployments", { ...body, spec: { ...body.spec, template: { ...body.spec.template, spec } } });
@@ -115,7 +125,6 @@ export const strategic: Subject = {
     "the conditions of a pod are merged by type": async (world) => {
       await world.make("pods", pod("a"));
       const path = world.at("pods", "a", "status");
-      const conditions = (type: string, status: string) => ({ status: { conditions: [{ type, status }] } });
       await world.api.done(strategicPatch(path, conditions("Ready", "False")));
       await world.api.done(strategicPatch(path, conditions("x.test/Own", "True")));
       await world.api.done(strategicPatch(path, conditions("Ready", "True")));
@@ -129,7 +138,6 @@ export const strategic: Subject = {
       const name = unique("node");
       await world.lend("/api/v1/nodes", node(name));
       const path = `/api/v1/nodes/${name}/status`;
-      const address = (type: string, value: string) => ({ status: { addresses: [{ type, address: value }] } });
       await world.api.done(strategicPatch(path, address("InternalIP", "192.0.2.1")));
       const after = await world.api.done(strategicPatch(path, address("Hostname", name)));
       expect(dig(after, "status", "addresses")).toHaveLength(2);

@@ -28,6 +28,8 @@ const table = (world: World, path: string, query: Record<string, string | number
   world.api.done<Table>(accepting(get(path, query), asTable));
 const columns = ({ columnDefinitions }: Table) => columnDefinitions.map(({ name }) => name);
 
+const column = (name: string, type: string, jsonPath: string) => ({ name, type, jsonPath });
+
 export const tables: Subject = {
   name: "tables and partial metadata",
   cases: {
@@ -147,6 +149,23 @@ export const tables: Subject = {
       await world.api.refused(accepting(get(world.at("configmaps")), "text/csv"), 406, "NotAcceptable");
       const impossible = "application/json;as=Table;v=v9;g=meta.k8s.io";
       await world.api.refused(accepting(get(world.at("configmaps")), impossible), 406, "NotAcceptable");
+    },
+    "columns show dates, booleans, numbers, lists and what is not there": async (world) => {
+      const additionalPrinterColumns = [
+        column("When", "date", ".spec.when"),
+        column("On", "boolean", ".spec.on"),
+        column("Ratio", "number", ".spec.ratio"),
+        column("First", "string", ".spec.list[0]"),
+        column("Key", "string", ".metadata.labels.app\\.kubernetes\\.io/name"),
+      ];
+      const w = await widgets(world, { additionalPrinterColumns });
+      const when = new Date(Date.now() - 3 * 86_400_000).toISOString();
+      const spec = { when, on: true, ratio: 0.5, list: ["x", "y"] };
+      await world.api.done(post(w.at(), w.body("a", { spec }, { labels: { "app.kubernetes.io/name": "n" } })));
+      await world.api.done(post(w.at(), w.body("b", { spec: {} })));
+      const { rows } = await table(world, w.at());
+      expect(rows[0]?.cells).toEqual(["a", "3d", true, 0.5, "x", "n"]);
+      expect(rows[1]?.cells).toEqual(["b", null, null, null, null, null]);
     },
   },
 };

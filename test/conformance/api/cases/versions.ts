@@ -1,9 +1,10 @@
 // A custom resource in several versions, converted by changing its apiVersion.
 import { expect } from "vitest";
 
-import { get, mergePatch, post } from "../call.ts";
+import { get, jsonPatch, mergePatch, post } from "../call.ts";
 import { widgets, type DefinitionOptions } from "../crd.ts";
 import { dig } from "../object.ts";
+import { until } from "../until.ts";
 import type { Subject } from "../world.ts";
 
 const spec = { type: "object", properties: { x: { type: "string" }, y: { type: "string" } } };
@@ -13,6 +14,14 @@ const two: DefinitionOptions = {
     { name: "v1", spec },
   ],
 };
+
+const storedFirst: DefinitionOptions = {
+  versions: [
+    { name: "v1", spec },
+    { name: "v2", storage: false, spec },
+  ],
+};
+const storage = (index: number, value: boolean) => ({ op: "replace", path: `/spec/versions/${index}/storage`, value });
 
 export const versions: Subject = {
   name: "versions of a custom resource",
@@ -72,6 +81,23 @@ export const versions: Subject = {
       await world.api.done(post(w.at(), body, { dryRun: "All" }));
       const call = post(w.atVersion("v2"), { ...body, apiVersion: `${w.group}/v2` }, { dryRun: "All" });
       await world.api.refused(call, 422, "Invalid");
+    },
+    "a new stored version is added to those that were stored": async (world) => {
+      const w = await widgets(world, storedFirst);
+      await world.api.done(post(w.at(), w.body("old", { spec: { x: "1" } })));
+      await world.api.done(jsonPatch(w.definitionPath, [storage(0, false), storage(1, true)]));
+      await until("v2 is stored", async () => {
+        const seen = await world.api.done(get(w.definitionPath));
+        return (dig(seen, "status", "storedVersions") as readonly string[]).join() === "v1,v2";
+      });
+      const seen = await world.api.done(get(w.atVersion("v2", "old")));
+      expect(seen).toMatchObject({ apiVersion: `${w.group}/v2`, spec: { x: "1" } });
+    },
+    "a version that is stored cannot be removed": async (world) => {
+      const w = await widgets(world, storedFirst);
+      const call = jsonPatch(w.definitionPath, [storage(1, true), { op: "remove", path: "/spec/versions/0" }]);
+      const status = await world.api.refused(call, 422, "Invalid");
+      expect(status.details?.causes?.map(({ field }) => field)).toContain("status.storedVersions[0]");
     },
   },
 };

@@ -87,10 +87,9 @@ export const watching: Subject = {
       const other = await world.neighbour();
       const { metadata } = await world.api.list("/apis/coordination.k8s.io/v1/leases");
       const mine = new Set([world.namespace, other.namespace]);
-      await using watch = await world.api.watch(
-        "/apis/coordination.k8s.io/v1/leases",
-        metadata as { resourceVersion: string },
-      );
+      await using watch = await world.api.watch("/apis/coordination.k8s.io/v1/leases", {
+        resourceVersion: metadata.resourceVersion,
+      });
       await world.make("leases", lease("a"));
       await other.make("leases", lease("b"));
       while (mine.size > 0) mine.delete((await watch.event()).object.metadata.namespace ?? "");

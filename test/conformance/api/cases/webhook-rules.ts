@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { get, mergePatch, post } from "../call.ts";
 import { widgets } from "../crd.ts";
 import { configMap, secret } from "../fixtures.ts";
+import { until } from "../until.ts";
 import { denied, register, registration, rule, strangeBundle, webhook, type Judge } from "../webhook-server.ts";
 import type { Subject, World } from "../world.ts";
 
@@ -141,6 +142,22 @@ export const webhookRules: Subject = {
       const path = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${made.metadata.name}`;
       await world.api.done(mergePatch(path, { metadata: { labels: { x: "y" } } }));
       expect((await world.api.done(get(path))).metadata.labels).toEqual({ x: "y" });
+    },
+    "a namespace selector does not keep cluster-scoped objects out": async (world) => {
+      const w = await widgets(world, { scope: "Cluster" });
+      const hook = await webhook(world, deny);
+      await register(world, { ...hook, rules: [rule(["CREATE"], ["widgets"], w.group)] });
+      await denied(world, post(w.everywhere(), w.body("a")));
+    },
+    "a configuration that is gone has no effect": async (world) => {
+      const made = await register(world, { ...(await webhook(world, deny)) });
+      await denied(world, create(world, "a"));
+      const path = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${made.metadata.name}`;
+      await world.api.done({ method: "DELETE", path });
+      await until(
+        "the webhook is no longer asked",
+        async () => (await world.api.send(create(world, "a"))).status === 201,
+      );
     },
   },
 };

@@ -1,9 +1,10 @@
 // Admission webhooks: what they are asked, and what their answer does.
 import { expect } from "vitest";
 
-import { del, get, mergePatch, post, put } from "../call.ts";
+import { apply, del, get, mergePatch, post, put } from "../call.ts";
 import { widgets } from "../crd.ts";
 import { configMap } from "../fixtures.ts";
+import type { KubeObject } from "../object.ts";
 import { denied, register, rule, webhook, type AdmissionRequest, type Judge, type Webhook } from "../webhook-server.ts";
 import type { Subject, World } from "../world.ts";
 
@@ -26,6 +27,9 @@ async function mutating(world: World, judge: Judge, settings: object = {}): Prom
 }
 
 const label = (key: string) => [{ op: "add", path: "/metadata/labels", value: { [key]: "yes" } }];
+/** Adds a second key only where somebody has made the first. */
+const second = (object: KubeObject | null) =>
+  object?.["data"] === undefined ? [] : [{ op: "add", path: "/data/two", value: "2" }];
 const last = ({ requests }: Webhook): AdmissionRequest | undefined => requests.at(-1);
 
 export const webhooks: Subject = {
@@ -159,6 +163,47 @@ export const webhooks: Subject = {
       });
       const made = await world.api.done(post(w.at(), w.body("a", { spec: {} })));
       expect(made["spec"]).toEqual({ x: 7, y: "there" });
+    },
+    "mutating webhooks see each other's work, in the order of their names": async (world) => {
+      const first = [{ op: "add", path: "/data", value: { one: "1" } }];
+      const bare = { metadata: { name: "a" } };
+      await mutating(world, () => ({ allowed: true, patch: first }), { order: "a" });
+      await mutating(world, ({ object }) => ({ allowed: true, patch: second(object) }), { order: "b" });
+      const made = await world.api.done(post(world.at("configmaps"), bare));
+      expect(made["data"]).toEqual({ one: "1", two: "2" });
+    },
+    "a deletion of a collection is asked for each object": async (world) => {
+      const hook = await validating(world, allow, { rules: [rule(["DELETE"], ["configmaps"])] });
+      for (const name of ["a", "b"]) await world.api.done(make(name)(world));
+      await world.api.done(del(world.at("configmaps")));
+      const asked = hook.requests.map(({ oldObject }) => oldObject?.metadata.name);
+      expect(new Set(asked)).toEqual(new Set(["a", "b"]));
+    },
+    "a webhook is told the options of the request": async (world) => {
+      const hook = await validating(world, allow);
+      await world.api.done({ ...make("a")(world), query: { fieldManager: "me" } });
+      expect(last(hook)?.options).toMatchObject({
+        kind: "CreateOptions",
+        apiVersion: "meta.k8s.io/v1",
+        fieldManager: "me",
+      });
+      await world.api.done(del(world.at("configmaps", "a"), { propagationPolicy: "Background" }));
+      expect(last(hook)?.options).toMatchObject({ kind: "DeleteOptions", propagationPolicy: "Background" });
+    },
+    "an apply is a creation or an update to a webhook": async (world) => {
+      const hook = await mutating(world, () => ({ allowed: true, patch: label("touched") }));
+      const applying = (k: string) =>
+        apply(world.at("configmaps", "a"), configMap("a", { k }), { fieldManager: "one" });
+      expect((await world.api.done(applying("v"))).metadata.labels).toEqual({ touched: "yes" });
+      await world.api.done(applying("w"));
+      expect(hook.requests.map(({ operation }) => operation)).toEqual(["CREATE", "UPDATE"]);
+    },
+    "a webhook is told of the status subresource": async (world) => {
+      const w = await widgets(world, { subresources: { status: {} } });
+      const hook = await validating(world, allow, { rules: [rule(["UPDATE"], ["widgets/*"], w.group)] });
+      await world.api.done(post(w.at(), w.body("a")));
+      await world.api.done(mergePatch(w.at("a", "status"), { status: { y: 1 } }));
+      expect(last(hook)).toMatchObject({ subResource: "status", object: { status: { y: 1 } } });
     },
   },
 };

@@ -1,0 +1,173 @@
+// Reads the protobuf form of built-in objects, in which current kubectl and controllers send what they create. Answers are always JSON.
+//
+// The wire knows numbers only: the names come from field-numbers.json, the types from the schemas. Go writes every field that is not a
+// pointer, set or not; so an empty string counts as absent, while 0 and false are kept, since they may have been meant.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { JsonObject, JsonValue } from "../json.ts";
+import { digObject, isObject, textOf } from "../json.ts";
+import { builtinDefinitions } from "./builtin.ts";
+
+let numbers: JsonObject | undefined;
+
+/** Key: definition, then field number; value: the field's name, or the numbers of a part that JSON writes inline. */
+function fieldNumbers(definition: string): JsonObject {
+  numbers ??= JSON.parse(readFileSync(join(import.meta.dirname, "field-numbers.json"), "utf8")) as JsonObject;
+  return digObject(numbers, definition);
+}
+
+export class ProtobufError extends Error {
+  readonly code = "MalformedProtobuf";
+}
+
+interface Field {
+  readonly number: number;
+  /** Of a varint. */
+  readonly value: bigint;
+  /** Of a string, bytes or message; the eight bytes of a double. */
+  readonly bytes: Buffer;
+}
+
+/** Ten bytes hold 64 bits; more is malformed. */
+function readVarint(buffer: Buffer, from: number): [bigint, number] {
+  let value = 0n;
+  for (let at = from; at < buffer.length && at < from + 10; at++) {
+    value |= BigInt(buffer[at]! & 0x7f) << BigInt((at - from) * 7);
+    if (buffer[at]! < 0x80) return [value, at + 1];
+  }
+  throw new ProtobufError("a number in the protobuf body does not end");
+}
+
+function* fieldsOf(buffer: Buffer): Generator<Field> {
+  for (let at = 0; at < buffer.length;) {
+    const [key, next] = readVarint(buffer, at);
+    const number = Number(key >> 3n);
+    const wire = Number(key & 7n);
+    if (wire === 0) {
+      const [value, end] = readVarint(buffer, next);
+      yield { number, value, bytes: Buffer.alloc(0) };
+      at = end;
+      continue;
+    }
+    const [start, end] = extent(buffer, wire, next);
+    if (end > buffer.length) throw new ProtobufError("the protobuf body ends in the middle of a field");
+    yield { number, value: 0n, bytes: buffer.subarray(start, end) };
+    at = end;
+  }
+}
+
+function extent(buffer: Buffer, wire: number, at: number): [number, number] {
+  if (wire === 1) return [at, at + 8];
+  if (wire === 5) return [at, at + 4];
+  if (wire !== 2) throw new ProtobufError(`wire type ${wire} is not used by Kubernetes`);
+  const [length, start] = readVarint(buffer, at);
+  return [start, start + Number(length)];
+}
+
+const magic = Buffer.from("k8s\0");
+
+/** The envelope (runtime.Unknown): which kind it is, and its bytes. */
+export function openEnvelope(body: Buffer): { apiVersion: string; kind: string; raw: Buffer } {
+  if (!body.subarray(0, 4).equals(magic))
+    throw new ProtobufError("the body does not start as protobuf of Kubernetes does");
+  const found = { apiVersion: "", kind: "", raw: Buffer.alloc(0) };
+  for (const field of fieldsOf(body.subarray(4))) {
+    if (field.number === 2) found.raw = Buffer.from(field.bytes);
+    if (field.number !== 1) continue;
+    for (const part of fieldsOf(field.bytes)) {
+      if (part.number === 1) found.apiVersion = part.bytes.toString("utf8");
+      if (part.number === 2) found.kind = part.bytes.toString("utf8");
+    }
+  }
+  return found;
+}
+
+export function decodeMessage(raw: Buffer, definition: string): JsonObject {
+  const schema = builtinDefinitions()[definition];
+  if (!isObject(schema)) throw new ProtobufError(`${definition} is not known in protobuf`);
+  const result: JsonObject = {};
+  fill(result, raw, fieldNumbers(definition), digObject(schema, "properties"));
+  return result;
+}
+
+function fill(result: JsonObject, raw: Buffer, names: JsonObject, properties: JsonObject): void {
+  for (const field of fieldsOf(raw)) {
+    const name = names[field.number];
+    if (isObject(name)) fill(result, field.bytes, name, properties);
+    if (typeof name !== "string") continue;
+    const schema = digObject(properties, name);
+    const { items, additionalProperties } = schema;
+    if (isObject(items)) {
+      const list = result[name];
+      const value = valueOf(field, items);
+      if (Array.isArray(list)) list.push(value ?? "");
+      else result[name] = [value ?? ""];
+    } else if (isObject(additionalProperties)) {
+      const map = isObject(result[name]) ? result[name] : {};
+      addPair(map, field.bytes, additionalProperties);
+      result[name] = map;
+    } else {
+      const value = valueOf(field, schema);
+      if (value !== undefined) result[name] = value;
+    }
+  }
+}
+
+/** A map is a list of pairs: 1 is the key, 2 the value. */
+function addPair(map: JsonObject, raw: Buffer, schema: JsonObject): void {
+  let key = "";
+  let value: JsonValue = schema["type"] === "string" ? "" : {};
+  for (const field of fieldsOf(raw)) {
+    if (field.number === 1) key = field.bytes.toString("utf8");
+    if (field.number === 2) value = valueOf(field, schema) ?? value;
+  }
+  map[key] = value;
+}
+
+function valueOf(field: Field, schema: JsonObject): JsonValue | undefined {
+  const reference = schema["$ref"];
+  if (typeof reference === "string") return special(reference, field.bytes) ?? named(reference, field);
+  const type = textOf(schema["type"]);
+  switch (type) {
+    case "boolean":
+      return field.value !== 0n;
+    case "integer":
+      return Number(BigInt.asIntN(64, field.value));
+    case "number":
+      return field.bytes.readDoubleLE(0);
+    case "string":
+      if (schema["format"] === "byte") return field.bytes.toString("base64");
+      return field.bytes.length === 0 ? undefined : field.bytes.toString("utf8");
+    default:
+      throw new ProtobufError("a field of this kind cannot be read from protobuf: send it as JSON");
+  }
+}
+
+/** An absent time is an empty message, which is no value. */
+function named(definition: string, field: Field): JsonValue | undefined {
+  return specials[definition.slice(definition.lastIndexOf(".") + 1)] === undefined
+    ? decodeMessage(field.bytes, definition)
+    : undefined;
+}
+
+function special(definition: string, bytes: Buffer): JsonValue | undefined {
+  return specials[definition.slice(definition.lastIndexOf(".") + 1)]?.(bytes);
+}
+
+const text = (bytes: Buffer, number: number) =>
+  [...fieldsOf(bytes)].find((field) => field.number === number)?.bytes.toString("utf8");
+const count = (bytes: Buffer, number: number) =>
+  Number(BigInt.asIntN(64, [...fieldsOf(bytes)].find((field) => field.number === number)?.value ?? 0n));
+
+/** Types that are one value in JSON. Key: the last part of the definition's name. */
+const specials: Readonly<Record<string, (bytes: Buffer) => JsonValue | undefined>> = {
+  Quantity: (bytes) => text(bytes, 1),
+  Time: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace(/\.\d+Z$/, "Z")),
+  MicroTime: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace("Z", "000Z")),
+  IntOrString: (bytes) => (count(bytes, 1) === 0 ? count(bytes, 2) : (text(bytes, 3) ?? "")),
+  FieldsV1: (bytes) => JSON.parse(text(bytes, 1) ?? "{}") as JsonValue,
+  RawExtension: (bytes) => JSON.parse(text(bytes, 1) ?? "null") as JsonValue,
+};
+
+const time = (bytes: Buffer) => new Date(count(bytes, 1) * 1000 + count(bytes, 2) / 1e6).toISOString();

@@ -1,0 +1,69 @@
+// Makes src/apiserver/schema/field-numbers.json out of the .proto files of the Kubernetes modules: the protobuf number of every field.
+// Types are not needed, since the schemas have them. A field that JSON writes inline holds the numbers of what is inside.
+import { globSync, readFileSync } from "node:fs";
+
+import type { JsonObject } from "../../src/apiserver/json.ts";
+import { digObject } from "../../src/apiserver/json.ts";
+
+interface Field {
+  readonly name: string;
+  readonly number: number;
+  readonly type: string;
+}
+
+/** Key: package and message, like k8s.io.api.core.v1.Pod. */
+type Messages = Map<string, readonly Field[]>;
+
+/** `folder` is the module cache's k8s.io; the newest version of each module is read. */
+export function readMessages(folder: string): Messages {
+  const messages: Messages = new Map();
+  for (const module of ["api", "apimachinery", "apiextensions-apiserver"]) {
+    const newest = globSync(`${folder}/${module}@*`).sort().at(-1);
+    if (newest === undefined) continue;
+    for (const file of globSync(`${newest}/**/generated.proto`)) readFile(readFileSync(file, "utf8"), messages);
+  }
+  return messages;
+}
+
+function readFile(text: string, messages: Messages): void {
+  const name = /^package ([\w.]+);/m.exec(text)?.[1] ?? "";
+  for (const [, message, body] of text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
+    const fields = [...body!.matchAll(/^ {2}(?:optional |repeated )?(map<[^>]+>|\.?[\w.]+) (\w+) = (\d+);/gm)].map(
+      (match) => ({
+        type: match[1]!.replace(/^\./, ""),
+        name: match[2]!,
+        number: Number(match[3]),
+      }),
+    );
+    messages.set(`${name}.${message}`, fields);
+  }
+}
+
+/** io.k8s.api.core.v1.Pod is k8s.io.api.core.v1.Pod there. */
+const messageOf = (definition: string) =>
+  definition.replace(/^io\.k8s\./, "k8s.io.").replace("apiextensions-apiserver", "apiextensions_apiserver");
+
+export function fieldNumbers(messages: Messages, definitions: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const definition of Object.keys(definitions).sort()) {
+    const message = messageOf(definition);
+    const properties = digObject(definitions, definition, "properties");
+    const fields = messages.get(message);
+    if (fields !== undefined && Object.keys(properties).length > 0)
+      result[definition] = numbersOf(messages, message, fields, properties);
+  }
+  return result;
+}
+
+function numbersOf(messages: Messages, message: string, fields: readonly Field[], properties: JsonObject): JsonObject {
+  const numbers: JsonObject = {};
+  // A few names differ in the case of their first letters.
+  const spelled = new Map(Object.keys(properties).map((name) => [name.toLowerCase(), name]));
+  for (const { name, number, type } of fields) {
+    const inline = messages.get(type) ?? messages.get(`${message.slice(0, message.lastIndexOf("."))}.${type}`);
+    const known = spelled.get(name.toLowerCase());
+    if (known !== undefined) numbers[number] = known;
+    else if (inline !== undefined) numbers[number] = numbersOf(messages, message, inline, properties);
+  }
+  return numbers;
+}
