@@ -55,7 +55,7 @@ async function orchestrate(): Promise<void> {
 }
 
 function row(what: string, a: number, b: number): void {
-  const cells = [a.toFixed(1).padStart(10), b.toFixed(1).padStart(10), (a / b).toFixed(2).padStart(8)];
+  const cells = [a.toFixed(2).padStart(10), b.toFixed(2).padStart(10), (a / b).toFixed(2).padStart(8)];
   console.log(`${what.padEnd(34)} ${cells.join(" ")}`);
 }
 
@@ -69,6 +69,7 @@ function report(
   row(`creates/s, ${writers} writers`, ours.perSecond, peer.perSecond);
   row("create p50, ms", ours.p50Ms, peer.p50Ms);
   row("create p99, ms", ours.p99Ms, peer.p99Ms);
+  row("client CPU per create, ms", ours.cpuMs, peer.cpuMs);
   row("RSS while creating, MB", ours.rssMb, peer.rssMb);
   row(`sync of ${objects} objects, ms`, informer.ours.syncMs, informer.peer.syncMs);
   row("RSS when synced, MB", informer.ours.rssMb, informer.peer.rssMb);
@@ -84,6 +85,7 @@ function report(
     creates,
     p50Ms: { ours: rounded(ours.p50Ms), peer: rounded(peer.p50Ms) },
     p99Ms: { ours: rounded(ours.p99Ms), peer: rounded(peer.p99Ms) },
+    cpuMs: { ours: rounded(ours.cpuMs), peer: rounded(peer.cpuMs) },
     memoryRatio: rounded(informer.ours.peakRssMb / informer.peer.peakRssMb),
     informer: { objects, ours: roundedAll(informer.ours), peer: roundedAll(informer.peer) },
   };

@@ -34,6 +34,8 @@ export interface CreateFigures {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** The client's own time per create: what remains to compare where the server is the limit. */
+  readonly cpuMs: number;
   readonly rssMb: number;
 }
 
@@ -60,6 +62,7 @@ export async function measureCreates(contestant: Contestant, creates: number, wr
   const tookMs: number[] = [];
   let next = 0;
   const startedMs = performance.now();
+  const startedCpu = process.cpuUsage();
   const writer = async () => {
     for (let i = next++; i < creates; i = next++) {
       const beganMs = performance.now();
@@ -69,12 +72,14 @@ export async function measureCreates(contestant: Contestant, creates: number, wr
   };
   await Promise.all(Array.from({ length: writers }, writer));
   const seconds = (performance.now() - startedMs) / 1000;
+  const { user, system } = process.cpuUsage(startedCpu);
   tookMs.sort((a, b) => a - b);
   const quantile = (q: number) => tookMs[Math.min(tookMs.length - 1, Math.floor(q * tookMs.length))] ?? 0;
   return {
     perSecond: creates / seconds,
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
+    cpuMs: (user + system) / 1000 / creates,
     rssMb: megabytes(process.memoryUsage.rss()),
   };
 }
