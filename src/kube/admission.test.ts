@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import { request } from "node:https";
+import { Agent, request } from "node:https";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -51,6 +51,7 @@ interface Sent {
   readonly body?: string | Buffer;
   readonly contentType?: string;
   readonly ca?: string;
+  readonly agent?: Agent;
 }
 
 function post(port: number, sent: Sent = {}): Promise<{ status: number; text: string; cert: string }> {
@@ -61,7 +62,7 @@ function post(port: number, sent: Sent = {}): Promise<{ status: number; text: st
         port,
         servername: name,
         ca: sent.ca ?? caBundle(material),
-        agent: false,
+        agent: sent.agent ?? false,
         method: sent.method ?? "POST",
         path: sent.path ?? "/validate?timeout=10s",
         headers: { "content-type": sent.contentType ?? "application/json" },
@@ -186,6 +187,29 @@ describe("what is not a review, or cannot be answered, is an HTTP error", () => 
     expect((await pending).status).toBe(500);
     expect(signal!.aborted).toBe(true);
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe("shutdown", () => {
+  test("a review under way is answered, and its connection does not keep the server open", async () => {
+    let answer: ((reply: { allowed: true }) => void) | undefined;
+    const { port, server } = await started(() => new Promise((resolve) => (answer = resolve)));
+    const agent = new Agent({ keepAlive: true });
+    const pending = post(port, { agent });
+    await vi.waitFor(() => expect(answer).toBeDefined());
+    const closed = server.close(AbortSignal.timeout(50_000));
+    answer!({ allowed: true });
+    expect((await pending).status).toBe(200);
+    await closed;
+    agent.destroy();
+  });
+
+  test("one that takes too long is cut when the time is up", async () => {
+    const { port, server } = await started(() => new Promise(() => {}));
+    const pending = post(port).catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await server.close(AbortSignal.timeout(10));
+    expect(await pending).toBeInstanceOf(Error);
   });
 });
 

@@ -47,6 +47,7 @@ export class AdmissionServer {
   readonly #server: Server;
   readonly #closing = new AbortController();
   #atOnce = 0;
+  #draining = false;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -78,6 +79,7 @@ export class AdmissionServer {
 
   /** Lets reviews under way be answered until the signal aborts, then cuts them. */
   async close(signal: AbortSignal): Promise<void> {
+    this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
     await orAborted(closed, signal).catch(() => {
@@ -92,10 +94,10 @@ export class AdmissionServer {
     using limit = deadline(this.#clock, waitMs(searchParams.get("timeout")) - leewayMs, this.#closing.signal);
     try {
       const { status, body } = await this.#answer(request, pathname, limit);
-      send(response, status, body);
+      send(response, status, body, status === 200 && !this.#draining);
     } catch (error) {
       this.#options.onError?.(asError(error), pathname);
-      send(response, statusOf(error), asError(error).message);
+      send(response, statusOf(error), asError(error).message, false);
     } finally {
       this.#atOnce--;
     }
@@ -131,13 +133,13 @@ function waitMs(timeout: string | null): number {
   return Math.max(Number(amount) * (unit === "s" ? 1000 : 1), 2 * leewayMs);
 }
 
-function send(response: ServerResponse, status: number, body: string | object): void {
+/** An error may leave a body unread, and a server that closes wants its connections back: neither is kept. */
+function send(response: ServerResponse, status: number, body: string | object, keep: boolean): void {
   if (response.destroyed) return;
   const isText = typeof body === "string";
-  // An error may leave a body unread; the connection is then of no further use.
   response.writeHead(status, {
     "content-type": isText ? "text/plain; charset=utf-8" : "application/json",
-    ...(status === 200 ? {} : { connection: "close" }),
+    ...(keep ? {} : { connection: "close" }),
   });
   response.end(isText ? body : JSON.stringify(body));
 }

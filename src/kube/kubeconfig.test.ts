@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import type { RunPlugin } from "./exec-credential.ts";
 import { loadInClusterConfig } from "./in-cluster.ts";
@@ -87,6 +87,17 @@ describe("clusters", () => {
     ],
   ])("a file that is %s is told", async (_name, text, words) => {
     await expect(loadKubeconfig({ path: "/f", read: () => Promise.resolve(text) })).rejects.toThrow(words);
+  });
+
+  test.each([
+    ["/from/env", "/from/env"],
+    ["", join(homedir(), ".kube", "config")],
+  ])("without a path: KUBECONFIG=%j reads %s", async (variable, expected) => {
+    vi.stubEnv("KUBECONFIG", variable);
+    await expect(loadKubeconfig({ read: () => Promise.reject(new Error("ENOENT")) })).rejects.toThrow(
+      `no kubeconfig at ${expected}`,
+    );
+    vi.unstubAllEnvs();
   });
 
   test("several files: the first that names a thing wins, missing ones are passed over", async () => {

@@ -74,7 +74,7 @@ interface File {
 
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<ClusterConfig> {
   const read: ReadText = options.read ?? ((path) => readFile(path, "utf8"));
-  const files = await readFiles(options.path ?? process.env["KUBECONFIG"] ?? join(homedir(), ".kube", "config"), read);
+  const files = await readFiles(options.path ?? defaultPath(), read);
   const name =
     options.context ?? files.map(({ document }) => document["current-context"]).find((each) => (each ?? "") !== "");
   if (name === undefined) throw new ConfigError("The kubeconfig has no current-context: choose one with `context`.");
@@ -88,6 +88,12 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
       ? fixedCredentials({ headers: {} })
       : userCredentials(user, place, read, clock, options.runPlugin);
   return { ...place, credentials, namespace: context.namespace ?? "default" };
+}
+
+/** An empty variable counts as none, as it does for kubectl. */
+function defaultPath(): string {
+  const { KUBECONFIG: paths = "" } = process.env;
+  return paths === "" ? join(homedir(), ".kube", "config") : paths;
 }
 
 /** Of several files, the first that names a thing wins; files that are not there are passed over, if one is. */
