@@ -77,6 +77,37 @@ export function writeTests(world: World): void {
     expect((await world.client.get(configMaps, { namespace, name: "counter" })).data).toEqual({ value: "40" });
   });
 
+  test("lost answers: through a restart, what was acknowledged is there, and what is said not to have happened is not", async () => {
+    const namespace = await world.space();
+    /** Name -> what its writer was told. */
+    const told = new Map<string, string>();
+    let restarted = false;
+    let afterwards = 0;
+    const writer = async (id: number) => {
+      for (let i = 0; afterwards < 100; i++) {
+        const name = `w${id}-${i}`;
+        const answer = await world.client.create(configMaps, map(namespace, name), { timeoutMs: 10_000 }).then(
+          () => "acknowledged",
+          (error: unknown) => (isApiError(error) ? error.code : String(error)),
+        );
+        told.set(name, answer);
+        if (answer === "acknowledged") afterwards += restarted ? 1 : 0;
+        else await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    const writers = Array.from({ length: 8 }, (_, id) => writer(id));
+    await world.server.restart();
+    restarted = true;
+    await Promise.all(writers);
+    const { items } = await world.client.list(configMaps, { namespace });
+    const there = new Set(items.map(({ metadata }) => metadata.name));
+    const wrong = [...told].filter(
+      ([name, answer]) => answer !== "outcome-unknown" && there.has(name) !== (answer === "acknowledged"),
+    );
+    expect(wrong).toEqual([]);
+    expect(there.size).toBeGreaterThanOrEqual(100);
+  });
+
   test("patches: JSON, merge, strategic and apply", async () => {
     const namespace = await world.space();
     const at = { namespace, name: "a" };
