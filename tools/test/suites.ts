@@ -9,6 +9,8 @@ export interface Suite {
   readonly about: string;
   /** Debian packages that the suite uses for real. */
   readonly debian?: readonly string[];
+  /** Debian packages unpacked beside the system, because the machine may have another version of the same program. */
+  readonly unpacked?: readonly string[];
   /** It makes namespaces, mounts and cgroups. */
   readonly root?: true;
   /** Real Kubernetes programs, built from source once per version. */
@@ -53,8 +55,9 @@ export const suites: readonly Suite[] = [
     name: "embedded API",
     files: ["test/conformance/api/embedded", "test/conformance/runtime/embedded", "test/apiserver/"],
     about: "the embedded Kubernetes API: conformance, kubectl, kill -9",
-    debian: ["kubernetes-client", "openssl"],
-    kube: ["kubectl"],
+    debian: ["openssl"],
+    unpacked: ["kubernetes-client"],
+    kube: controlPlane,
     serial: true,
     required: true,
   },
