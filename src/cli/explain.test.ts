@@ -6,7 +6,7 @@ import { run } from "./program.ts";
 async function holdfast(...argv: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
   const out: string[] = [];
   const err: string[] = [];
-  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text));
+  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), { up: async () => {} });
   return { code, out, err };
 }
 
@@ -102,8 +102,21 @@ describe("holdfast", () => {
 });
 
 describe("holdfast up", () => {
+  it.each([
+    ["--port", "x"],
+    ["--port", "65536"],
+    ["--port", "-1"],
+    ["--port", ""],
+  ])("refuses %s %j", async (flag, value) => {
+    const { code, err } = await holdfast("up", `${flag}=${value}`);
+    expect(code).toBe(2);
+    expect(err.join("\n")).toContain("is no port: give 0 (a free one) to 65535");
+  });
+});
+
+describe("holdfast tour", () => {
   it("tells what an address goes through", async () => {
-    const { code, out } = await holdfast("up");
+    const { code, out } = await holdfast("tour");
     expect(code).toBe(0);
     const story = out.join("\n");
     expect(story).toContain("web-0's sandbox restarts  10.77.0.2");

@@ -2,7 +2,8 @@
 import { Command, CommanderError } from "commander";
 
 import { explainCommand } from "./explain.ts";
-import { upCommand } from "./up.ts";
+import { tourCommand } from "./tour.ts";
+import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
 
 const version = "0.1.0";
@@ -12,7 +13,12 @@ export interface Output {
   line(text: string): void;
 }
 
-export function program(output: Output): Command {
+/** What only an entry point can do, because it takes parts from everywhere. */
+export interface Wiring {
+  readonly up: Up;
+}
+
+export function program(output: Output, wiring: Wiring): Command {
   return new Command("holdfast")
     .description("IP addresses for Kubernetes pods and KubeVirt virtual machines that stay with their owner.")
     .version(version, "-V, --version", "print the version")
@@ -20,13 +26,19 @@ export function program(output: Output): Command {
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(explainCommand(output))
-    .addCommand(upCommand(output));
+    .addCommand(tourCommand(output))
+    .addCommand(upCommand(output, wiring.up));
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
-export async function run(argv: readonly string[], output: Output, complain: (text: string) => void): Promise<number> {
+export async function run(
+  argv: readonly string[],
+  output: Output,
+  complain: (text: string) => void,
+  wiring: Wiring,
+): Promise<number> {
   try {
-    const top = program(output);
+    const top = program(output, wiring);
     for (const command of [top, ...top.commands]) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),

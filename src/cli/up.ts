@@ -1,63 +1,47 @@
-// `holdfast up`: Holdfast on this machine with a small example network. Today that is the allocation core on its memory
-// ledger: it shows what the core promises and ends. The embedded API and the console take its place as they are built.
+// `holdfast up`: the command. What it starts is wired in bin/, which may import everything.
+import { homedir } from "node:os";
+import { join } from "node:path";
+
 import { Command } from "commander";
 
-import { acquire } from "../ipam/acquire.ts";
-import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
-import { type Owner, ownerKey } from "../ipam/owner.ts";
-import { Pool } from "../ipam/pool.ts";
-import { parseAddress } from "../net/address.ts";
-import { parseBlock } from "../net/interval.ts";
-import { parseCidr } from "../net/prefix.ts";
 import type { Output } from "./program.ts";
+import { UsageError } from "./usage-error.ts";
 
-const domain = "example";
-const cooldownMs = 30_000;
+export interface UpOptions {
+  /** Where the database and the kubeconfig are; made if it is not there. */
+  readonly data: string;
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Make the example network. */
+  readonly example: boolean;
+}
 
-export function upCommand(output: Output): Command {
+/** Runs until it is told to stop. */
+export type Up = (options: UpOptions, output: Output) => Promise<void>;
+
+const defaultData = join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"), "holdfast");
+
+export function upCommand(output: Output, up: Up): Command {
   return new Command("up")
-    .description("Run Holdfast on this machine with a small example network (today: in memory, and it ends by itself).")
-    .action(() => up(output));
+    .description(
+      "Run Holdfast on this machine, on its own Kubernetes API, until Ctrl-C. For one machine; clusters use their own API server.",
+    )
+    .option("--data <folder>", "where its database and its kubeconfig are kept (default: ~/.local/state/holdfast)")
+    .option(
+      "--host <address>",
+      "address to listen on; whoever reaches it and has the token may do everything",
+      "127.0.0.1",
+    )
+    .option("--port <number>", "port to listen on; 0 takes a free one", "7443")
+    .option("--no-example", "do not make the example network")
+    .action((options: { data?: string; host: string; port: string; example: boolean }) =>
+      up({ ...options, data: options.data ?? defaultData, port: portOf(options.port) }, output),
+    );
 }
 
-async function up(output: Output): Promise<void> {
-  let nowMs = Date.now();
-  const now = () => nowMs;
-  const ledger = new MemoryLedger(new MemoryStore(), { now });
-  const prefix = parseCidr("10.77.0.0/29").prefix;
-  const definition = { prefix, gateway: parseAddress("10.77.0.1"), excludes: [parseBlock("10.77.0.4")], cooldownMs };
-  const pool = new Pool(definition, now);
-
-  const get = async (owner: Owner) => {
-    const result = await acquire({ ledger, domain, pool, request: { owner }, random: Math.random });
-    return result.kind === "acquired"
-      ? `${result.hold.address}${result.early ? " (given early)" : ""}`
-      : `refused: ${result.message}`;
-  };
-  const free = async (owner: Owner) => {
-    const address = pool.addressOf(owner)!;
-    await ledger.release({ domain, address, owner: ownerKey(owner), cooldownMs });
-    pool.releaseOwner(owner);
-  };
-
-  output.line(
-    `example network ${prefix}: the gateway is 10.77.0.1, 10.77.0.4 is excluded, released addresses rest ${cooldownMs / 1000} s`,
-  );
-  output.line(`  web-0 starts              ${await get(pod("web-0", "a"))}`);
-  output.line(`  vm-1 starts               ${await get(pod("vm-1", "b"))}`);
-  output.line(`  web-0's sandbox restarts  ${await get(pod("web-0", "a", "second"))}`);
-  await free(pod("web-0", "a"));
-  output.line("  web-0 is deleted          its address rests");
-  output.line(`  db-0 starts               ${await get(pod("db-0", "c"))}`);
-  nowMs += cooldownMs;
-  output.line(`  ${cooldownMs / 1000} s later, job-0 starts ${await get(pod("job-0", "d"))}`);
-  output.line(`  job-1 starts              ${await get(pod("job-1", "e"))}`);
-  output.line(`  job-2 starts              ${await get(pod("job-2", "f"))}`);
-  output.line("");
-  output.line("That was the allocation core in memory. The embedded Kubernetes API and the console are not built yet;");
-  output.line("`holdfast explain --help` asks the same core about a range of yours, and `npm test` runs its tests.");
-}
-
-function pod(name: string, uid: string, containerId = "first"): Owner {
-  return { kind: "pod", uid, namespace: "default", name, interface: "eth0", containerId };
+function portOf(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new UsageError(`--port ${JSON.stringify(text)} is no port: give 0 (a free one) to 65535.`);
 }

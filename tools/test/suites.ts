@@ -53,8 +53,8 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "embedded API",
-    files: ["test/conformance/api/embedded", "test/conformance/runtime/embedded", "test/apiserver/"],
-    about: "the embedded Kubernetes API: conformance, kubectl, kill -9",
+    files: ["test/conformance/api/embedded", "test/conformance/runtime/embedded", "test/apiserver/", "test/e2e/up"],
+    about: "the embedded Kubernetes API: conformance, kubectl, kill -9, `holdfast up`",
     debian: ["openssl"],
     unpacked: ["kubernetes-client"],
     kube: controlPlane,

@@ -1,6 +1,7 @@
 // Puts the delegating plugin into a cluster: its kind, its rights, its launcher, its place at the end of a conflist.
 import { fileURLToPath } from "node:url";
 
+import { networkAttachmentDefinitionCrd } from "../../../src/api/network-attachment-definition.ts";
 import { makeClient } from "../client.ts";
 import type { Conflist } from "../node-files.ts";
 import type { Rest } from "../rest.ts";
@@ -31,7 +32,7 @@ export async function installNetworks(
   folder: string,
 ): Promise<string> {
   const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  await rest.apply(`${crds}/${definitionCrd.metadata.name}`, definitionCrd);
+  await rest.apply(`${crds}/${networkAttachmentDefinitionCrd.metadata.name}`, networkAttachmentDefinitionCrd);
   const { kubeconfig } = await makeClient(rest, server, folder, {
     name: pluginName,
     namespace: "kube-system",
@@ -43,38 +44,3 @@ export async function installNetworks(
   });
   return kubeconfig;
 }
-
-/** As the standard gives it, section 3. */
-const definitionCrd = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "network-attachment-definitions.k8s.cni.cncf.io" },
-  spec: {
-    group: "k8s.cni.cncf.io",
-    scope: "Namespaced",
-    names: {
-      plural: "network-attachment-definitions",
-      singular: "network-attachment-definition",
-      kind: "NetworkAttachmentDefinition",
-      shortNames: ["net-attach-def"],
-    },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              apiVersion: { type: "string" },
-              kind: { type: "string" },
-              metadata: { type: "object" },
-              spec: { type: "object", properties: { config: { type: "string" } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-};

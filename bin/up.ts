@@ -1,0 +1,110 @@
+// `holdfast up`, put together: the embedded API on a file, served on loopback, with an example network to look at.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-definition.ts";
+import { type Api, openApi } from "../src/apiserver/api.ts";
+import { serve, type Served } from "../src/apiserver/serve/server.ts";
+import type { Output } from "../src/cli/program.ts";
+import type { UpOptions } from "../src/cli/up.ts";
+import { UsageError } from "../src/cli/usage-error.ts";
+import type { KubeObject } from "../src/kube/meta.ts";
+import { defineResource, type Resource } from "../src/kube/resource.ts";
+import { KubeClient } from "../src/kube/rest.ts";
+
+export async function up(options: UpOptions, output: Output): Promise<void> {
+  mkdirSync(options.data, { recursive: true, mode: 0o700 });
+  const kubeconfig = join(options.data, "kubeconfig");
+  const api = open(join(options.data, "api.sqlite"));
+  try {
+    if (options.example) await makeExample(api);
+    const served = await listen(api, options, kubeconfig);
+    output.line(`Holdfast's own Kubernetes API: ${served.url} (data in ${options.data})`);
+    output.line("");
+    output.line(`  export KUBECONFIG=${kubeconfig}`);
+    output.line("  kubectl get namespaces");
+    if (options.example) output.line("  kubectl -n example describe net-attach-def blue");
+    output.line("");
+    output.line("The console is not built yet. Ctrl-C stops; what was written stays.");
+    await stopSignal();
+    output.line("stopping");
+    await served.close();
+  } finally {
+    api.close();
+  }
+}
+
+function open(path: string): Api {
+  try {
+    return openApi({ path });
+  } catch (error) {
+    throw refusal(error, "Stop the other `holdfast up`, or give another --data.");
+  }
+}
+
+async function listen(api: Api, { host, port }: UpOptions, kubeconfigPath: string): Promise<Served> {
+  try {
+    return await serve(api, { host, port, kubeconfigPath });
+  } catch (error) {
+    throw refusal(error, `${host}:${port} cannot be listened on: give another --port (0 takes a free one) or --host.`);
+  }
+}
+
+function refusal(error: unknown, remedy: string): UsageError {
+  return new UsageError(`${error instanceof Error ? error.message : String(error)} ${remedy}`, 1, { cause: error });
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
+}
+
+const namespaces = defineResource({
+  group: "",
+  version: "v1",
+  plural: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+const crds = defineResource({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+const networks = defineResource({
+  group: "k8s.cni.cncf.io",
+  version: "v1",
+  plural: "network-attachment-definitions",
+  kind: "NetworkAttachmentDefinition",
+  namespaced: true,
+});
+
+const blue = {
+  cniVersion: "1.0.0",
+  name: "blue",
+  type: "bridge",
+  bridge: "blue0",
+  ipam: { type: "holdfast", range: "10.77.0.0/24", gateway: "10.77.0.1", exclude: ["10.77.0.240/28"] },
+};
+
+/** Applied, so that a second start finds it and changes nothing. */
+async function makeExample(api: Api): Promise<void> {
+  const client = new KubeClient({ transport: api.transport, userAgent: "holdfast up" });
+  const apply = <T extends KubeObject>(resource: Resource<T>, object: KubeObject) => {
+    const { name, namespace } = object.metadata;
+    const at = namespace === undefined ? { name: name! } : { name: name!, namespace };
+    return client.patch(resource, at, { type: "apply", body: object, force: true }, { fieldManager: "holdfast-up" });
+  };
+  await apply(crds, networkAttachmentDefinitionCrd as unknown as KubeObject);
+  await apply(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "example" } });
+  await api.settled();
+  await apply(networks, {
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name: "blue", namespace: "example" },
+    spec: { config: JSON.stringify(blue, null, 2) },
+  } as KubeObject);
+}
