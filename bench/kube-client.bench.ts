@@ -1,6 +1,6 @@
-// Kubernetes client: creates/s, p50/p99 at 16 writers, informer sync time and memory; ours against @kubernetes/client-node, on the cluster of KUBECONFIG
+// Kubernetes client: creates/s, p50/p99 at 16 writers, informer sync time and memory; ours against @kubernetes/client-node, on a real kube-apiserver
 //
-//   KUBECONFIG=... npm run bench -- kube-client [--objects 50000] [--creates 1000] [--writers 16] [--rounds 5]
+//   npm run bench -- kube-client [--objects 50000] [--creates 1000] [--writers 16] [--rounds 5]
 //
 // Each measurement is a process of its own, ours and the peer's in turn, so that neither pays for the other. Creates are the median of the
 // rounds; the ratio is the median of each round's own, because a neighbour who takes the machine takes it from both.
@@ -26,12 +26,17 @@ const creates = Number(values.creates);
 const writers = Number(values.writers);
 const log = (line: string) => console.error(`kube-client: ${line}`);
 
-if (process.env["KUBECONFIG"] === undefined) {
-  log("set KUBECONFIG to the cluster to measure on (`npm run cluster` starts one and prints it)");
-  process.exit(2);
-}
-if (values.child === undefined) await orchestrate();
+if (values.child === undefined) await onCluster(orchestrate);
 else await measure(values.child, values.measure ?? "");
+
+/** On the cluster that KUBECONFIG names; without one, on a control plane of its own: etcd and the real kube-apiserver. */
+async function onCluster(run: () => Promise<void>): Promise<void> {
+  if (process.env["KUBECONFIG"] !== undefined) return run();
+  const { cluster } = await import("../test/lab/start.ts");
+  await using lab = await cluster({ log });
+  process.env["KUBECONFIG"] = lab.kubeconfig;
+  await run();
+}
 
 async function orchestrate(): Promise<void> {
   const { clearCreates, prepare } = await import("./kube-client/cluster.ts");
