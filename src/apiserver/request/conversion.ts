@@ -1,5 +1,5 @@
 // Between the version a client speaks and the one that is stored.
-import { clone } from "../json.ts";
+import { clone, writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
@@ -38,7 +38,7 @@ export function toStorage(resource: Resource, object: KubeObject): KubeObject {
 /** The object's text in the client's version; the stored text itself where both are the same. */
 export function textOf(resource: Resource, entry: Entry): string {
   const isCurrent = resource.convert === undefined && !isOutdated(resource, entry.object);
-  return isCurrent ? entry.json : JSON.stringify(fromStorage(resource, entry.object));
+  return isCurrent ? entry.json : writeJson(fromStorage(resource, entry.object));
 }
 
 /** As an item of a list: the list names kind and version of built-in objects, so that the items do not. */
@@ -48,5 +48,5 @@ export function itemText(resource: Resource, entry: Entry): string {
   const head = `{"kind":"${resource.kind}","apiVersion":"${apiVersion(resource)}",`;
   if (text.startsWith(head)) return `{${text.slice(head.length)}`;
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = fromStorage(resource, entry.object);
-  return JSON.stringify(rest);
+  return writeJson(rest);
 }
