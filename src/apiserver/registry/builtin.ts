@@ -58,10 +58,10 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   ],
   "scheduling.k8s.io/v1": [["priorityclasses", "PriorityClass", "C", "pc", "", "g"]],
   "storage.k8s.io/v1": [
-    ["csidrivers", "CSIDriver", "C"],
-    ["csinodes", "CSINode", "C"],
-    ["storageclasses", "StorageClass", "C", "sc"],
-    ["volumeattachments", "VolumeAttachment", "C", "", "status"],
+    ["csidrivers", "CSIDriver", "C", "", "", "d"],
+    ["csinodes", "CSINode", "C", "", "", "d"],
+    ["storageclasses", "StorageClass", "C", "sc", "", "d"],
+    ["volumeattachments", "VolumeAttachment", "C", "", "status", "d"],
   ],
   "admissionregistration.k8s.io/v1": [
     ["mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "C", "", "", "gxc"],

@@ -5,7 +5,7 @@ import { dig, digList, digObject, digString, equal, isObject } from "../json.ts"
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
-import { conditionOf, crdFinalizer } from "./crd.ts";
+import { conditionOf } from "./crd.ts";
 import { structuralErrors } from "./structural.ts";
 
 export function defaultCrd(crd: KubeObject): void {
@@ -106,10 +106,6 @@ export function establish(crd: KubeObject, clash: string | undefined, nowMs: num
     nowMs,
   );
   setCondition(crd, "Established", accepted, accepted ? "InitialNamesAccepted" : "NotAccepted", clash, nowMs);
-  const finalizers = crd.metadata.finalizers ?? [];
-  if (crd.metadata.deletionTimestamp === undefined && !finalizers.includes(crdFinalizer)) {
-    crd.metadata.finalizers = [...finalizers, crdFinalizer];
-  }
 }
 
 const messages: Readonly<Record<string, string>> = {
@@ -136,7 +132,6 @@ function setCondition(
     lastTransitionTime: timestamp(nowMs),
     reason,
     message: messages[reason] ?? `${JSON.stringify(clash)} is already in use`,
-    observedGeneration: crd.metadata.generation ?? 1,
   };
   status["conditions"] = [...digList(status, "conditions").filter((other) => other !== known), condition];
 }

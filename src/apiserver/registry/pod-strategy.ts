@@ -4,34 +4,23 @@ import { clone, digList, digObject, digString, equal, isObject } from "../json.t
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
+import { defaultPodSpec, defaultTolerations } from "./pod-defaults.ts";
 
 export function defaultPod(pod: KubeObject): void {
-  if (isObject(pod["spec"])) defaultPodSpec(pod["spec"]);
-}
-
-export function defaultPodSpec(spec: JsonObject): void {
-  spec["restartPolicy"] ??= "Always";
-  spec["dnsPolicy"] ??= "ClusterFirst";
-  spec["schedulerName"] ??= "default-scheduler";
-  spec["terminationGracePeriodSeconds"] ??= 30;
-  spec["securityContext"] ??= {};
+  const { spec } = pod;
+  if (!isObject(spec)) return;
+  defaultPodSpec(spec);
   spec["enableServiceLinks"] ??= true;
-  for (const field of ["containers", "initContainers"]) {
-    for (const container of digList(spec, field).filter(isObject)) defaultContainer(container);
+}
+
+/** The status, and what admission adds to the spec of a new pod. */
+export function initialisePod(pod: KubeObject): void {
+  const { spec } = pod;
+  if (isObject(spec)) {
+    spec["priority"] ??= 0;
+    spec["preemptionPolicy"] ??= "PreemptLowerPriority";
+    defaultTolerations(spec);
   }
-}
-
-function defaultContainer(container: JsonObject): void {
-  const image = typeof container["image"] === "string" ? container["image"] : "";
-  const latest = !image.includes("@") && (image.endsWith(":latest") || !/:[^/]*$/.test(image));
-  container["imagePullPolicy"] ??= latest ? "Always" : "IfNotPresent";
-  container["resources"] ??= {};
-  container["terminationMessagePath"] ??= "/dev/termination-log";
-  container["terminationMessagePolicy"] ??= "File";
-  for (const port of digList(container, "ports").filter(isObject)) port["protocol"] ??= "TCP";
-}
-
-export function initialPodStatus(pod: KubeObject): void {
   pod["status"] = { phase: "Pending", qosClass: qosClass(pod) };
 }
 

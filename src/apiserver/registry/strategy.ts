@@ -8,7 +8,8 @@ import type { FieldError } from "../status.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
 import { crdStorage } from "./crd.ts";
 import { configMap, secret } from "./data-strategy.ts";
-import { defaultPod, defaultPodSpec, initialPodStatus, validatePod } from "./pod-strategy.ts";
+import { defaultPodSpec } from "./pod-defaults.ts";
+import { defaultPod, initialisePod, validatePod } from "./pod-strategy.ts";
 import { webhookConfiguration } from "./webhook-strategy.ts";
 
 export interface Strategy {
@@ -106,6 +107,7 @@ const service: Strategy = {
     const spec = ensure(object, "spec");
     spec["type"] ??= "ClusterIP";
     spec["sessionAffinity"] ??= "None";
+    if (spec["type"] !== "ExternalName") spec["internalTrafficPolicy"] ??= "Cluster";
     for (const port of digList(spec, "ports").filter(isObject)) {
       port["protocol"] ??= "TCP";
       port["targetPort"] ??= port["port"];
@@ -117,11 +119,24 @@ const service: Strategy = {
 };
 
 const roleBinding: Strategy = {
+  defaults(object) {
+    for (const subject of digList(object, "subjects").filter(isObject)) {
+      if (subject["kind"] !== "ServiceAccount") subject["apiGroup"] ??= "rbac.authorization.k8s.io";
+    }
+  },
   validate(object, before) {
     if (before === undefined || equal(object["roleRef"], before["roleRef"])) return [];
     return [fieldError.invalid("roleRef", object["roleRef"], "cannot change roleRef")];
   },
 };
+
+/** Fields of the object itself, or of its spec, that have a plain default. */
+const filled = (defaults: JsonObject, below?: "spec"): Strategy => ({
+  defaults(object) {
+    const target = below === undefined ? object : ensure(object, below);
+    for (const [key, value] of Object.entries(defaults)) target[key] ??= value;
+  },
+});
 
 const lease: Strategy = {
   validate(object) {
@@ -133,7 +148,7 @@ const lease: Strategy = {
 
 /** Key: storage. */
 const strategies: Readonly<Record<string, Strategy>> = {
-  "/pods": { defaults: defaultPod, initialise: initialPodStatus, validate: validatePod },
+  "/pods": { defaults: defaultPod, initialise: initialisePod, validate: validatePod },
   "/configmaps": configMap,
   "/secrets": secret,
   "/namespaces": namespace,
@@ -158,6 +173,10 @@ const strategies: Readonly<Record<string, Strategy>> = {
   }),
   "apps/replicasets": templated,
   "coordination.k8s.io/leases": lease,
+  "flowcontrol.apiserver.k8s.io/flowschemas": filled({ matchingPrecedence: 1000 }, "spec"),
+  "networking.k8s.io/networkpolicies": filled({ policyTypes: ["Ingress"] }, "spec"),
+  "scheduling.k8s.io/priorityclasses": filled({ preemptionPolicy: "PreemptLowerPriority" }),
+  "storage.k8s.io/storageclasses": filled({ reclaimPolicy: "Delete", volumeBindingMode: "Immediate" }),
   "rbac.authorization.k8s.io/rolebindings": roleBinding,
   "rbac.authorization.k8s.io/clusterrolebindings": roleBinding,
   "admissionregistration.k8s.io/mutatingwebhookconfigurations": webhookConfiguration,

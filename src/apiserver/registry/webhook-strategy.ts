@@ -7,6 +7,8 @@ import type { Strategy } from "./strategy.ts";
 export const webhookConfiguration: Strategy = {
   defaults(object) {
     for (const webhook of digList(object, "webhooks").filter(isObject)) {
+      const service = dig(webhook, "clientConfig", "service");
+      if (isObject(service)) service["port"] ??= 443;
       webhook["failurePolicy"] ??= "Fail";
       webhook["matchPolicy"] ??= "Equivalent";
       webhook["timeoutSeconds"] ??= 10;

@@ -3,6 +3,7 @@ import { timestamp } from "../clock.ts";
 import type { JsonObject } from "../json.ts";
 import { dig, digList, digString } from "../json.ts";
 import type { KubeObject } from "../object.ts";
+import { crdFinalizer } from "../registry/crd.ts";
 import type { Resource } from "../registry/resource.ts";
 import { conflict, fieldError, forbidden, invalidOptions, notFound } from "../status.ts";
 import type { Entry, Place } from "../store/entry.ts";
@@ -16,6 +17,8 @@ import type { Writing } from "./write.ts";
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
+/** Kinds of old that leave their pods behind unless told otherwise. */
+const orphaning = new Set(["batch/jobs", "/replicationcontrollers"]);
 const keptNamespaces = new Set(["default", "kube-system", "kube-public"]);
 
 export interface DeleteOptions {
@@ -76,7 +79,9 @@ export async function remove(
     await writing.admission.validateDelete(context, fromStorage(context.resource, existing.object), isDry);
   }
   const nowMs = writing.clock.now();
-  const operation = (transaction: Transaction) => removeNow(transaction, place, context.resource, options, nowMs);
+  const propagation = options.propagation ?? (orphaning.has(place.resource) ? "Orphan" : undefined);
+  const chosen = { ...options, propagation };
+  const operation = (transaction: Transaction) => removeNow(transaction, place, context.resource, chosen, nowMs);
   return isDry ? writing.store.rehearse(operation) : writing.store.write(operation);
 }
 
@@ -131,6 +136,9 @@ function marked(object: KubeObject, options: DeleteOptions, nowMs: number): Kube
     if (standing === undefined && metadata.generation !== undefined) metadata.generation++;
   }
   const finalizers = propagationFinalizers(metadata.finalizers ?? [], options);
+  // The objects of a definition go before it does.
+  if (isDefinition(object) && standing === undefined && !finalizers.includes(crdFinalizer))
+    finalizers.push(crdFinalizer);
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;
   const result: KubeObject = { ...object, metadata };
@@ -139,6 +147,9 @@ function marked(object: KubeObject, options: DeleteOptions, nowMs: number): Kube
   }
   return result;
 }
+
+const isDefinition = (object: KubeObject) =>
+  object.kind === "CustomResourceDefinition" && object.apiVersion.startsWith("apiextensions.k8s.io/");
 
 /** Only a pod that some node runs needs time to stop; there is no kubelet here, so whoever plays it deletes it for good with grace 0. */
 function graceSeconds(object: KubeObject, options: DeleteOptions): number {
