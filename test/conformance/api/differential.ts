@@ -140,12 +140,13 @@ export function difference(theirs: readonly Answer[], ours: readonly Answer[]): 
   const said = (answer: Answer | undefined) =>
     `${answer?.status}\n${JSON.stringify(answer?.body, sorted, 1)}`.split("\n");
   const [real, embedded] = [said(theirs[index]), said(ours[index])];
-  const only = (mark: string, one: readonly string[], other: readonly string[]) =>
-    one.filter((line) => !other.includes(line)).map((line) => `${mark} ${line}`);
   const apart = [...only("- real:", real, embedded), ...only("+ embedded:", embedded, real)];
   // Where the lines are the same ones in another order, all of them are shown.
   return [...story, ...(apart.length > 0 ? apart : [...real, "embedded:", ...embedded])].join("\n");
 }
+
+const only = (mark: string, one: readonly string[], other: readonly string[]) =>
+  one.filter((line) => !other.includes(line)).map((line) => `${mark} ${line}`);
 
 /** Keys in their order, so that two texts can be compared by eye. */
 function sorted(_key: string, value: unknown): unknown {
