@@ -57,9 +57,10 @@ function newestBuild(cache: string): string | undefined {
 
 /** Removes the folders of runs that were killed. Their processes are gone already: the kernel saw to that. */
 function sweep(): void {
-  for (const name of readdirSync(tmpdir()).filter((one) => one.startsWith(prefix))) {
-    const owner = name.slice(prefix.length).split("-")[0] ?? "";
-    if (!existsSync(`/proc/${owner}`)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  for (const name of readdirSync(tmpdir())) {
+    const owner = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
+    if (owner === undefined || existsSync(`/proc/${owner}`)) continue;
+    rmSync(join(tmpdir(), name), { recursive: true, force: true });
   }
 }
 
