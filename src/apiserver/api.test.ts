@@ -327,12 +327,14 @@ test("an event is forgotten an hour after it was last told, and not before", asy
   expect(names((await call(api, "GET", events)).body)).toEqual([]);
 });
 
-test("a key __proto__ is dropped, escaped or not, and taints nothing", async () => {
+test("a key __proto__ is a key, escaped or not, and taints nothing", async () => {
   const api = open();
   for (const key of ["__proto__", "\\u005f_proto__"]) {
-    const body = `{"metadata":{"name":"a"},"data":{"${key}":{"tainted":"yes"},"k":"v"}}`;
+    const body = `{"metadata":{"name":"a"},"data":{"${key}":"v"},"tainted":{"${key}":{"tainted":"yes"}}}`;
     const response = await api.transport({ method: "POST", path: `${maps}?dryRun=All`, headers: {}, body });
-    expect(response.status).toBe(201);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString("utf8")).toContain('"data":{"__proto__":"v"}');
   }
-  expect(Object.keys(Object.prototype)).toEqual([]);
+  expect(({} as Record<string, unknown>)["tainted"]).toBeUndefined();
 });

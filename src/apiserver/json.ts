@@ -1,6 +1,7 @@
 // JSON values: their types, deep equality, copies.
 
-export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+/** A whole number beyond 2^53 is a bigint, so that it keeps its digits. */
+export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject;
 
 export interface JsonObject {
   [key: string]: JsonValue | undefined;
@@ -18,7 +19,7 @@ export function equal(a: JsonValue | undefined, b: JsonValue | undefined): boole
   }
   if (!isObject(a) || !isObject(b)) return false;
   for (const key in a) if (!equal(a[key], b[key])) return false;
-  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false;
+  for (const key in b) if (b[key] !== undefined && own(a, key) === undefined) return false;
   return true;
 }
 
@@ -31,7 +32,7 @@ function cloneObject(value: JsonObject): JsonObject {
   const copy: JsonObject = {};
   for (const key in value) {
     const item = value[key];
-    if (item !== undefined) copy[key] = clone(item);
+    if (item !== undefined) assign(copy, key, clone(item));
   }
   return copy;
 }
@@ -39,13 +40,53 @@ function cloneObject(value: JsonObject): JsonObject {
 /** A string as it is, nothing for nothing, anything else as JSON. */
 export function textOf(value: JsonValue | undefined): string {
   if (value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : writeJson(value);
+}
+
+/** The value of a key of its own: objects inherit words like `constructor`. */
+export function own(value: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** Sets a key, whatever its name: plain assignment of `__proto__` would change what the object is. */
+export function assign(target: JsonObject, key: string, value: JsonValue): void {
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  else target[key] = value;
+}
+
+/** JSON.parse tells the text of each number as well. */
+function revive(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source ?? "";
+  const isLost = typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
+  return isLost ? BigInt(source) : value;
+}
+
+/** JSON.parse that keeps whole numbers of any size. Few texts have one; the others are read at full speed. */
+export function parseJson(text: string): JsonValue {
+  if (!/\d{16}/.test(text)) return JSON.parse(text) as JsonValue;
+  return JSON.parse(text, revive) as JsonValue;
+}
+
+/** Node has it, TypeScript does not know it yet. */
+const raw = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** JSON.stringify, bigints included. They are rare, so the plain way is tried first. */
+export function writeJson(value: JsonValue): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return JSON.stringify(value, (_key, item: unknown) =>
+      typeof item === "bigint" ? raw.rawJSON(String(item)) : item,
+    );
+  }
 }
 
 /** One text per value: keys sorted, no blanks. */
 export function canonical(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (!isObject(value)) return writeJson(value);
   const fields = Object.keys(value)
     .filter((key) => value[key] !== undefined)
     .sort()

@@ -1,4 +1,6 @@
 // Label and field selectors: parsed once per request, then asked for every object.
+import type { JsonObject, JsonValue } from "./json.ts";
+import { dig, digList, digString, isObject } from "./json.ts";
 import { badRequest } from "./status.ts";
 
 export interface LabelRequirement {
@@ -59,7 +61,7 @@ function splitTop(text: string): string[] {
 
 export function matchesLabels(requirements: readonly LabelRequirement[], labels: Labels): boolean {
   return requirements.every(({ key, operator, values }) => {
-    const value = labels?.[key];
+    const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
     switch (operator) {
       case "exists":
         return value !== undefined;
@@ -98,4 +100,30 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
     parts.push({ field: match[1]!, equals: match[2] !== "!=", value: match[3]!.replace(/\\([,=\\])/g, "$1") });
   }
   return parts;
+}
+
+/** metav1.LabelSelector, the structured form. */
+export function selects(selector: JsonValue | undefined, labels: Labels): boolean {
+  for (const [key, value] of Object.entries(
+    isObject(dig(selector, "matchLabels")) ? (dig(selector, "matchLabels") as JsonObject) : {},
+  )) {
+    if (labels?.[key] !== value) return false;
+  }
+  return digList(selector, "matchExpressions").every((expression) => {
+    const value = labels?.[digString(expression, "key") ?? ""];
+    const values = digList(expression, "values");
+    switch (digString(expression, "operator")) {
+      case "In":
+        return value !== undefined && values.includes(value);
+      case "NotIn":
+        return value === undefined || !values.includes(value);
+      case "Exists":
+        return value !== undefined;
+      case "DoesNotExist":
+        return value === undefined;
+      case undefined:
+      default:
+        return false;
+    }
+  });
 }

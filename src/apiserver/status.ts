@@ -1,6 +1,7 @@
 // Every refusal of the API: an error that is also the Status object which the client receives.
 // `code` is the HTTP status, `reason` what a machine decides by, the message a sentence for people.
 import type { JsonObject, JsonValue } from "./json.ts";
+import { writeJson } from "./json.ts";
 
 export type Reason =
   | "BadRequest"
@@ -136,7 +137,7 @@ export interface FieldError {
   readonly message: string;
 }
 
-const shown = (value: JsonValue | undefined) => (value === undefined ? "null" : JSON.stringify(value));
+const shown = (value: JsonValue | undefined) => (value === undefined ? "null" : writeJson(value));
 
 export const fieldError = {
   invalid: (field: string, value: JsonValue | undefined, detail: string): FieldError => ({

@@ -2,17 +2,18 @@
 // Not done: matchPolicy (rules match the version that was asked for), reinvocation, matchConditions, and services as targets, since no
 // cluster network is here: such a webhook fails as if it could not be reached.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { clone, dig, digList, digString, isObject } from "../json.ts";
+import { clone, dig, digList, digString, isObject, writeJson } from "../json.ts";
 import { newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import type { Context } from "../request/context.ts";
 import { isDryRun } from "../request/context.ts";
+import { selects } from "../selector.ts";
 import { ApiError, badRequest } from "../status.ts";
 import type { Reason } from "../status.ts";
 import type { Store } from "../store/store.ts";
 import type { CallWebhook } from "./call.ts";
-import { coversRequest, selects, webhooksOf } from "./webhook.ts";
+import { coversRequest, webhooksOf } from "./webhook.ts";
 import type { Operation, Webhook } from "./webhook.ts";
 
 const group = "admissionregistration.k8s.io";
@@ -27,6 +28,8 @@ interface Review {
   readonly object: KubeObject | undefined;
   readonly before: KubeObject | undefined;
   readonly isDry: boolean;
+  /** Of a DELETE, from its body. */
+  readonly options?: JsonObject;
 }
 
 export class Admission {
@@ -88,13 +91,14 @@ export class Admission {
     await this.#validateAll({ context, operation, object, before, isDry });
   }
 
-  async validateDelete(context: Context, before: KubeObject, isDry: boolean): Promise<void> {
+  async validateDelete(context: Context, before: KubeObject, isDry: boolean, options: JsonObject): Promise<void> {
     const review: Review = {
       context,
       operation: "DELETE",
       object: undefined,
       before,
       isDry: isDry || isDryRun(context),
+      options,
     };
     for (const webhook of this.#mutating) if (this.#applies(webhook, review)) await this.#ask(webhook, review);
     await this.#validateAll(review);
@@ -132,7 +136,7 @@ export class Admission {
     try {
       if (webhook.url === undefined)
         throw new Error("service references are not supported by this server: use clientConfig.url");
-      const body = JSON.stringify(requestOf(review, uid));
+      const body = writeJson(requestOf(review, uid));
       const reply = await this.#call({
         url: webhook.url,
         caBundle: webhook.caBundle,
@@ -156,7 +160,7 @@ function hasNamespace(context: Context): boolean {
   return context.resource.namespaced || context.resource.storage === "/namespaces";
 }
 
-function requestOf({ context, operation, object, before, isDry }: Review, uid: string): JsonObject {
+function requestOf({ context, operation, object, before, isDry, options }: Review, uid: string): JsonObject {
   const { resource } = context;
   const kind = { group: resource.group, version: resource.version, kind: resource.kind };
   const named = { group: resource.group, version: resource.version, resource: resource.plural };
@@ -180,12 +184,25 @@ function requestOf({ context, operation, object, before, isDry }: Review, uid: s
       object: object ?? null,
       oldObject: before ?? null,
       dryRun: isDry,
-      options: {
-        kind: `${operation.charAt(0)}${operation.slice(1).toLowerCase()}Options`,
-        apiVersion: "meta.k8s.io/v1",
-      },
+      options: { ...queried(context), ...options, ...optionsHead(operation) },
     },
   };
+}
+
+const optionsHead = (operation: Operation) => ({
+  kind: `${operation.charAt(0)}${operation.slice(1).toLowerCase()}Options`,
+  apiVersion: "meta.k8s.io/v1",
+});
+
+/** Options that a request may give in its query. */
+function queried({ query }: Context): JsonObject {
+  const options: JsonObject = {};
+  for (const key of ["fieldManager", "fieldValidation", "propagationPolicy"]) {
+    const value = query.get(key);
+    if (value !== null) options[key] = value;
+  }
+  if (query.has("dryRun")) options["dryRun"] = query.getAll("dryRun");
+  return options;
 }
 
 function responseOf(reply: JsonObject, uid: string): JsonObject {

@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import { dig, digList, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Context } from "../request/context.ts";
-import type { Labels } from "../selector.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
@@ -66,30 +65,4 @@ function coversResource(pattern: string, plural: string, subresource: string): b
   if (pattern === "*/*") return true;
   const [resource, below = ""] = pattern.split("/");
   return (resource === "*" || resource === plural) && (below === subresource || (below === "*" && subresource !== ""));
-}
-
-/** metav1.LabelSelector, the structured form. */
-export function selects(selector: JsonValue | undefined, labels: Labels): boolean {
-  for (const [key, value] of Object.entries(
-    isObject(dig(selector, "matchLabels")) ? (dig(selector, "matchLabels") as JsonObject) : {},
-  )) {
-    if (labels?.[key] !== value) return false;
-  }
-  return digList(selector, "matchExpressions").every((expression) => {
-    const value = labels?.[digString(expression, "key") ?? ""];
-    const values = digList(expression, "values");
-    switch (digString(expression, "operator")) {
-      case "In":
-        return value !== undefined && values.includes(value);
-      case "NotIn":
-        return value === undefined || !values.includes(value);
-      case "Exists":
-        return value !== undefined;
-      case "DoesNotExist":
-        return value === undefined;
-      case undefined:
-      default:
-        return false;
-    }
-  });
 }

@@ -1,6 +1,6 @@
 // The two steps of an apply on the object itself: lay the configuration over it, take away what its manager no longer states.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { assign, isObject, own } from "../json.ts";
 import { childOf, listTypeOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -12,7 +12,7 @@ export function mergeApplied(live: JsonValue | undefined, config: JsonValue, sch
   if (!isObject(config)) return config;
   const result: JsonObject = isObject(live) ? { ...live } : {};
   for (const [key, value] of Object.entries(config)) {
-    if (value !== undefined) result[key] = mergeApplied(result[key], value, childOf(schema, key));
+    if (value !== undefined) assign(result, key, mergeApplied(own(result, key), value, childOf(schema, key)));
   }
   return result;
 }
@@ -52,7 +52,7 @@ export function removeFields(
     if (item === undefined) continue;
     const element = `f:${key}`;
     const rest = removeFields(item, childOf(schema, key), gone.children.get(element), kept?.children.get(element));
-    if (rest !== undefined) result[key] = rest;
+    if (rest !== undefined) assign(result, key, rest);
   }
   return emptied(value, result, kept) ? undefined : result;
 }

@@ -1,6 +1,6 @@
 // RFC 7386: an object is merged key by key, null deletes, everything else replaces.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { assign, isObject, own } from "../json.ts";
 
 export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch;
@@ -8,7 +8,7 @@ export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue)
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined) continue;
     if (value === null) delete result[key];
-    else result[key] = applyMergePatch(result[key], value);
+    else assign(result, key, applyMergePatch(own(result, key), value));
   }
   return result;
 }

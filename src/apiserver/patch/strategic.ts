@@ -1,7 +1,7 @@
 // Strategic merge patch: like a merge patch, but lists that have a merge key are merged item by item, and directives delete and order.
 // Directives: `$patch: delete | replace | merge` in an object, `$deleteFromPrimitiveList/field`, `$setElementOrder/field`, `$retainKeys`.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { equal, isObject } from "../json.ts";
+import { assign, equal, isObject, own } from "../json.ts";
 import { childOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import { badRequest } from "../status.ts";
@@ -43,14 +43,14 @@ function mergeKey(result: JsonObject, key: string, value: JsonValue, schema: Sch
     delete result[key];
     return;
   }
-  const current = result[key];
+  const current = own(result, key);
   const strategy = schema?.["x-kubernetes-patch-strategy"]?.split(",") ?? [];
   if (isObject(value)) {
-    result[key] = strategy.includes("replace") ? stripDirectives(value) : mergeObject(current, value, schema);
+    assign(result, key, strategy.includes("replace") ? stripDirectives(value) : mergeObject(current, value, schema));
   } else if (Array.isArray(value) && strategy.includes("merge")) {
-    result[key] = mergeList(Array.isArray(current) ? current : [], value, schema);
+    assign(result, key, mergeList(Array.isArray(current) ? current : [], value, schema));
   } else {
-    result[key] = value;
+    assign(result, key, value);
   }
 }
 

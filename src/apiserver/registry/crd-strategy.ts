@@ -1,7 +1,7 @@
 // What the API does with a CustomResourceDefinition itself: defaults, checks, and the conditions that say whether it is served.
 import { timestamp } from "../clock.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { dig, digList, digObject, digString, equal, isObject } from "../json.ts";
+import { dig, digList, digObject, digString, equal, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
@@ -77,6 +77,16 @@ function validateVersions(versions: readonly JsonValue[]): FieldError[] {
 }
 
 function immutableErrors(crd: KubeObject, before: KubeObject): FieldError[] {
+  const versions = new Set(digList(crd, "spec", "versions").map((version) => digString(version, "name")));
+  const missing = digList(before, "status", "storedVersions").flatMap((stored, at) =>
+    versions.has(textOf(stored))
+      ? []
+      : [fieldError.invalid(`status.storedVersions[${at}]`, stored, "missing from spec.versions")],
+  );
+  return [...missing, ...changedNames(crd, before)];
+}
+
+function changedNames(crd: KubeObject, before: KubeObject): FieldError[] {
   return [["group"], ["scope"], ["names", "plural"], ["names", "kind"]].flatMap((path) => {
     const now = dig(crd, "spec", ...path);
     if (equal(now, dig(before, "spec", ...path))) return [];

@@ -20,7 +20,11 @@ function defaultContainer(container: JsonObject): void {
   const image = typeof container["image"] === "string" ? container["image"] : "";
   const isLatest = !image.includes("@") && (image.endsWith(":latest") || !/:[^/]*$/.test(image));
   container["imagePullPolicy"] ??= isLatest ? "Always" : "IfNotPresent";
-  container["resources"] ??= {};
+  const resources = isObject(container["resources"]) ? container["resources"] : {};
+  container["resources"] = resources;
+  // A limit without a request is the request.
+  const requests = { ...digObject(resources, "limits"), ...digObject(resources, "requests") };
+  if (Object.keys(requests).length > 0) resources["requests"] = requests;
   container["terminationMessagePath"] ??= "/dev/termination-log";
   container["terminationMessagePolicy"] ??= "File";
   for (const port of objects(container, "ports")) port["protocol"] ??= "TCP";

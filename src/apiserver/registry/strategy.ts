@@ -1,8 +1,9 @@
 // What the API does for some built-in kinds beyond storing them: defaults, initial status, checks.
 import type { JsonObject } from "../json.ts";
-import { clone, dig, digList, digString, equal, isObject } from "../json.ts";
+import { clone, dig, digList, digObject, digString, equal, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
+import { selects } from "../selector.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
 import { defaultCrd, validateCrd } from "./crd-strategy.ts";
@@ -40,6 +41,11 @@ const templated: Strategy = {
     const errors: FieldError[] = [];
     const selector = dig(object, "spec", "selector");
     if (selector === undefined) errors.push(fieldError.required("spec.selector"));
+    const labels = digObject(object, "spec", "template", "metadata", "labels") as Record<string, string>;
+    if (!selects(selector, labels)) {
+      const rule = "`selector` does not match template `labels`";
+      errors.push(fieldError.invalid("spec.template.metadata.labels", labels, rule));
+    }
     if (before !== undefined && !equal(selector, dig(before, "spec", "selector"))) {
       errors.push(fieldError.invalid("spec.selector", selector, "field is immutable"));
     }

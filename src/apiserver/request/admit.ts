@@ -26,7 +26,7 @@ export function normalise(
   object: KubeObject,
   validation: FieldValidation,
   warnings: string[],
-): void {
+): string[] {
   const dropped: string[] = [];
   try {
     if (resource.custom === undefined) {
@@ -49,6 +49,7 @@ export function normalise(
   if (validation === "Warn") warnings.push(...dropped.map((field) => `unknown field ${JSON.stringify(field)}`));
   if (resource.custom !== undefined && resource.schema !== undefined) applyDefaults(object, resource.schema);
   strategyOf(resource.storage).defaults?.(object);
+  return dropped;
 }
 
 function pruneCustom(object: KubeObject, resource: Resource, dropped: string[]): void {

@@ -2,10 +2,11 @@
 import { parse } from "yaml";
 
 import type { JsonValue } from "../json.ts";
-import { digString, isObject, textOf } from "../json.ts";
+import { digString, isObject, parseJson, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
+import { endOfString } from "../schema/duplicates.ts";
 import { ApiError, badRequest, fieldError, invalid } from "../status.ts";
 
 /** The real server's limit on a request's body. */
@@ -27,6 +28,7 @@ export function mediaType(headers: Readonly<Record<string, string>>): string {
 const yamlTypes = new Set(["application/yaml", "application/apply-patch+yaml"]);
 
 export function parseBody(text: string, type: string): JsonValue {
+  refuseDeep(text);
   try {
     if (!yamlTypes.has(type) || text.trimStart().startsWith("{")) return parseJson(text);
   } catch (cause) {
@@ -41,10 +43,23 @@ export function parseBody(text: string, type: string): JsonValue {
   }
 }
 
-/** A key __proto__, however it is escaped, would set the prototype of what it is copied into. Few texts can hold one; those are read slowly. */
-function parseJson(text: string): JsonValue {
-  if (!text.includes("__proto__") && !text.includes("\\u")) return JSON.parse(text) as JsonValue;
-  return JSON.parse(text, (key, value: unknown) => (key === "__proto__" ? undefined : value)) as JsonValue;
+/** Deeper than any object of use, and shallow enough for every walk over it; the real server stops at 10,000. */
+const depthMax = 1000;
+
+function refuseDeep(text: string): void {
+  // So many brackets need a text of that length.
+  if (text.length < depthMax) return;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at];
+    if (letter === '"') {
+      at = endOfString(text, at);
+    } else if (letter === "{" || letter === "[") {
+      if (++depth > depthMax) throw badRequest(`the body is nested more than ${depthMax} deep`);
+    } else if (letter === "}" || letter === "]") {
+      depth--;
+    }
+  }
 }
 
 const said = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));

@@ -76,7 +76,7 @@ export async function remove(
   const existing = writing.store.get(place);
   if (existing === undefined) throw notFound(context.resource, context.name);
   if (writing.admission.concerns(context, "DELETE")) {
-    await writing.admission.validateDelete(context, fromStorage(context.resource, existing.object), isDry);
+    await writing.admission.validateDelete(context, fromStorage(context.resource, existing.object), isDry, body);
   }
   const nowMs = writing.clock.now();
   const propagation = options.propagation ?? (orphaning.has(place.resource) ? "Orphan" : undefined);

@@ -1,7 +1,7 @@
 // PATCH: which of the four kinds, and the change that it asks for.
 import { applyConfiguration } from "../apply/managed-fields.ts";
 import type { JsonValue } from "../json.ts";
-import { isObject } from "../json.ts";
+import { clone, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
@@ -80,8 +80,17 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
   const config = ownPart(context, asObject(body, resource));
   if (config.metadata.managedFields !== undefined) throw badRequest("metadata.managedFields must be nil");
   checkIdentity(context, config);
+  fieldValidation(context);
   // Unknown fields are judged here once; what was stored before is not this client's fault. Defaults are the server's, not the client's, to state.
-  normalise(resource, structuredClone(config), fieldValidation(context), context.warnings);
+  const [unknown] = normalise(resource, clone(config), "Ignore", []);
+  if (unknown !== undefined) {
+    const what = `${context.namespace === "" ? "" : `${context.namespace}/`}${context.name}; ${apiVersion(resource)}, Kind=${resource.kind}`;
+    throw new ApiError(
+      500,
+      "",
+      `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`,
+    );
+  }
   const quiet: Context = { ...context, query: ignoring(query), warnings: [] };
   const by = () => ({
     name: managerName(context),

@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 
 import type { JsonObject } from "../json.ts";
+import { writeJson } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { ApiError, badRequest } from "../status.ts";
@@ -59,7 +60,7 @@ export function entryText(
   if (form.as === "Object") return textOf(resource, entry);
   const object = fromStorage(resource, entry.object);
   if (form.as === "PartialObjectMetadata") return JSON.stringify(partialOf(object));
-  return JSON.stringify({
+  return writeJson({
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
     metadata: { resourceVersion: String(entry.revision) },
@@ -89,7 +90,7 @@ export function* listText(
     const columns = JSON.stringify(columnDefinitions(resource));
     yield `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":${metadata},"columnDefinitions":${columns},"rows":[`;
     yield* joined(page.entries, (entry) =>
-      JSON.stringify(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)),
+      writeJson(rowOf(resource, fromStorage(resource, entry.object), include, nowMs)),
     );
     yield "]}";
     return;
@@ -152,7 +153,7 @@ export function respond(
 const plainForm: Form = { as: "Object", isYaml: false };
 
 export function respondJson(status: number, value: JsonObject, headers: Record<string, string> = {}): ApiResponse {
-  return respond(status, [JSON.stringify(value)], plainForm, headers);
+  return respond(status, [writeJson(value)], plainForm, headers);
 }
 
 export function respondText(status: number, text: string, type = "text/plain; charset=utf-8"): ApiResponse {

@@ -1,6 +1,7 @@
 // Watches: every change of the matching objects after a revision, in order, each once; bookmarks that say how far the client has come.
 import type { Clock } from "../clock.ts";
 import type { JsonObject } from "../json.ts";
+import { writeJson } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { badRequest, expired, fieldError, invalidOptions } from "../status.ts";
@@ -173,7 +174,7 @@ class Session {
 function restamped(previous: Entry, revision: number): Entry {
   const metadata = { ...previous.object.metadata, resourceVersion: String(revision) };
   const object = { ...previous.object, metadata };
-  return new Entry(previous, revision, JSON.stringify(object), object);
+  return new Entry(previous, revision, writeJson(object), object);
 }
 
 function readTimeout(text: string | null): number {

@@ -50,7 +50,9 @@ export function decode(value: JsonValue, schema: Schema, path: string, dropped: 
     case "number":
       return typeof value === schema.type ? value : refuse(value, path, goTypes[schema.type]!);
     case "integer":
-      return typeof value === "number" && Number.isInteger(value) ? value : refuse(value, path, schema.format ?? "int");
+      return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value))
+        ? value
+        : refuse(value, path, schema.format ?? "int");
     case "array":
       return decodeList(value, schema, path, dropped);
     case "object":
@@ -84,6 +86,9 @@ function decodeObject(value: JsonObject, schema: Schema, path: string, dropped: 
     if (child === undefined) {
       delete value[key];
       dropped.push(below);
+    } else if (item === null && schema.properties === undefined && child.type === "string") {
+      // In a map of texts, null is the empty one.
+      value[key] = "";
     } else if (
       item === null ||
       item === undefined ||

@@ -1,6 +1,6 @@
-// Fills in the defaults of a structural schema, in place. A null where the schema allows none, and has a default, counts as absent.
+// Fills in the defaults of a structural schema, in place. A null where the schema allows none counts as absent.
 import type { JsonValue } from "../json.ts";
-import { clone, isObject } from "../json.ts";
+import { assign, clone, isObject, own } from "../json.ts";
 import { childOf } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
@@ -13,9 +13,10 @@ export function applyDefaults(value: JsonValue, schema: Schema): void {
   }
   if (!isObject(value)) return;
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    if (property.default === undefined) continue;
-    const given = value[key];
-    if (given === undefined || (given === null && property.nullable !== true)) value[key] = clone(property.default);
+    const given = own(value, key);
+    const isVoid = given === null && property.nullable !== true;
+    if (property.default !== undefined && (given === undefined || isVoid)) assign(value, key, clone(property.default));
+    else if (isVoid) delete value[key];
   }
   for (const [key, item] of Object.entries(value)) {
     const child = childOf(schema, key);

@@ -41,9 +41,10 @@ const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket, colon
   0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d, 0x3a,
 ];
 
-function endOfString(text: string, from: number): number {
+/** The index of the quote that closes the string at `from`; the text's end where none does. */
+export function endOfString(text: string, from: number): number {
   let at = from + 1;
-  while (text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
+  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
   return at;
 }
 

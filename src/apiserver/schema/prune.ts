@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import { objectMetaSchema } from "./builtin.ts";
+import { childOf } from "./schema.ts";
 import type { Schema } from "./schema.ts";
 
 /** Custom resources: the rules of structural schemas. Metadata is the caller's to prune. */
@@ -15,7 +16,7 @@ export function prune(value: JsonValue, schema: Schema, path: string, dropped: s
 }
 
 function pruneObject(value: JsonObject, schema: Schema, path: string, dropped: string[]): void {
-  const { properties, additionalProperties } = schema;
+  const { additionalProperties } = schema;
   const embedded = schema["x-kubernetes-embedded-resource"] === true;
   for (const [key, item] of Object.entries(value)) {
     const below = path === "" ? key : `${path}.${key}`;
@@ -24,7 +25,7 @@ function pruneObject(value: JsonObject, schema: Schema, path: string, dropped: s
       pruneMetadata(item, below, dropped);
       continue;
     }
-    const child = properties?.[key] ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+    const child = childOf(schema, key);
     if (child !== undefined) {
       if (item !== undefined) prune(item, child, below, dropped);
     } else if (additionalProperties !== true && schema["x-kubernetes-preserve-unknown-fields"] !== true) {
@@ -38,7 +39,7 @@ export function pruneMetadata(value: JsonValue | undefined, path: string, droppe
   const known = objectMetaSchema().properties ?? {};
   if (!isObject(value)) return;
   for (const key of Object.keys(value)) {
-    if (known[key] !== undefined) continue;
+    if (Object.hasOwn(known, key)) continue;
     delete value[key];
     dropped.push(`${path}.${key}`);
   }

@@ -43,8 +43,8 @@ export interface Schema {
 /** What lies below a key of an object: a property, or the value schema of a map; undefined where the schema does not say. */
 export function childOf(schema: Schema | undefined, key: string): Schema | undefined {
   if (schema === undefined) return undefined;
-  const property = schema.properties?.[key];
-  if (property !== undefined) return property;
+  const { properties } = schema;
+  if (properties !== undefined && Object.hasOwn(properties, key)) return properties[key];
   const rest = schema.additionalProperties;
   return typeof rest === "object" ? rest : undefined;
 }

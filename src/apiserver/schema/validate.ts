@@ -19,7 +19,7 @@ export function validate(value: JsonValue, schema: Schema, path: string): FieldE
     errors.push(fieldError.unsupported(path, value, schema.enum));
   }
   if (typeof value === "string") errors.push(...validateText(value, schema, path));
-  else if (typeof value === "number") errors.push(...validateNumber(value, schema, path));
+  else if (typeof value === "number" || typeof value === "bigint") errors.push(...validateNumber(value, schema, path));
   else if (Array.isArray(value)) errors.push(...validateList(value, schema, path, validate));
   else if (isObject(value)) errors.push(...validateObject(value, schema, path));
   errors.push(...validateLogic(value, schema, path));
@@ -29,6 +29,7 @@ export function validate(value: JsonValue, schema: Schema, path: string): FieldE
 function typeName(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
+  if (typeof value === "bigint") return "integer";
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
   return typeof value;
 }
@@ -46,18 +47,42 @@ function wrongType(value: JsonValue, schema: Schema, path: string): FieldError |
 /** Compiled once per pattern; a CRD has few. Key: the pattern. */
 const patterns = new Map<string, RegExp | undefined>();
 
-/** A pattern that JavaScript cannot read (Go's own syntax) checks nothing, rather than refusing everything. */
+/** A pattern that JavaScript cannot read checks nothing, rather than refusing everything. */
 function patternOf(source: string): RegExp | undefined {
   if (!patterns.has(source)) {
     let compiled: RegExp | undefined;
     try {
-      compiled = new RegExp(source, "u");
+      compiled = fromGo(source);
     } catch {
       compiled = undefined;
     }
     patterns.set(source, compiled);
   }
   return patterns.get(source);
+}
+
+const posixClasses: Readonly<Record<string, string>> = {
+  alpha: "A-Za-z",
+  digit: "0-9",
+  alnum: "A-Za-z0-9",
+  lower: "a-z",
+  upper: "A-Z",
+  xdigit: "0-9A-Fa-f",
+  space: "\\s",
+  word: "\\w",
+  punct: "!-\\/:-@\\[-`{-~",
+};
+
+/** Patterns are written in Go's syntax, which differs in flags, anchors, named groups and classes. */
+function fromGo(source: string): RegExp {
+  const [lead = "", flags = ""] = /^\(\?([ims]+)\)/.exec(source) ?? [];
+  const body = source
+    .slice(lead.length)
+    .replaceAll(/\[:(\w+):\]/g, (text, name: string) => posixClasses[name] ?? text)
+    .replaceAll("(?P<", "(?<")
+    .replaceAll("\\A", "^")
+    .replaceAll("\\z", "$");
+  return new RegExp(body, `u${flags}`);
 }
 
 const formats: Readonly<Record<string, (value: string) => boolean>> = {
@@ -70,6 +95,11 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
     const family = isIP(address);
     return more.length === 0 && family !== 0 && /^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
   },
+  duration: (value) =>
+    /^[+-]?((\d+(\.\d*)?|\.\d+)\s*(ns|us|µs|ms|s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)\s*)+$/i.test(value),
+  hostname: (value) =>
+    value.length <= 253 &&
+    /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*\.?$/i.test(value),
   mac: (value) => /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}$/i.test(value),
   uuid: (value) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
   date: (value) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
@@ -100,7 +130,7 @@ function validateText(value: string, schema: Schema, path: string): FieldError[]
   return errors;
 }
 
-function validateNumber(value: number, schema: Schema, path: string): FieldError[] {
+function validateNumber(value: number | bigint, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const say = (detail: string) => errors.push(fieldError.invalid(path, value, `${path} in body should be ${detail}`));
   const { minimum, maximum, multipleOf } = schema;
@@ -112,7 +142,7 @@ function validateNumber(value: number, schema: Schema, path: string): FieldError
     if (schema.exclusiveMaximum === true && value >= maximum) say(`less than ${maximum}`);
     else if (value > maximum) say(`less than or equal to ${maximum}`);
   }
-  if (multipleOf !== undefined && !Number.isInteger(value / multipleOf)) say(`a multiple of ${multipleOf}`);
+  if (multipleOf !== undefined && !Number.isInteger(Number(value) / multipleOf)) say(`a multiple of ${multipleOf}`);
   return errors;
 }
 

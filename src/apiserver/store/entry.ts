@@ -1,4 +1,5 @@
 // One stored object: its place, its revision, and its text. The parsed form is made when first asked for.
+import { parseJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 
 /** Where an object lives. `resource` is `group/plural`; `namespace` is empty for cluster-wide objects. */
@@ -28,7 +29,7 @@ export class Entry implements Place {
 
   /** Shared by every reader: never write to it, `clone` it. */
   get object(): KubeObject {
-    this.#object ??= JSON.parse(this.json) as KubeObject;
+    this.#object ??= parseJson(this.json) as KubeObject;
     return this.#object;
   }
 }

@@ -1,4 +1,5 @@
 // What one write operation sees and does: the store as of now, with its own changes on top, none of them visible to others yet.
+import { writeJson } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { ApiError } from "../status.ts";
 import type { Collection } from "./collection.ts";
@@ -40,7 +41,7 @@ export class Transaction {
     const previous = this.get(place);
     this.#revision++;
     object.metadata.resourceVersion = String(this.#revision);
-    const json = JSON.stringify(object);
+    const json = writeJson(object);
     // Most objects are small: bytes are counted only where characters alone come near the limit.
     if (json.length * 3 > objectBytesMax && Buffer.byteLength(json) > objectBytesMax) {
       throw new ApiError(500, "", "etcdserver: request is too large");
@@ -57,7 +58,7 @@ export class Transaction {
     this.#revision++;
     const metadata = { ...previous.object.metadata, resourceVersion: String(this.#revision) };
     const object: KubeObject = { ...previous.object, metadata };
-    const entry = new Entry(place, this.#revision, JSON.stringify(object), object);
+    const entry = new Entry(place, this.#revision, writeJson(object), object);
     this.#record("DELETED", entry, previous, undefined);
     return entry;
   }

@@ -24,6 +24,8 @@ import { httpTransport } from "./transport.ts";
 
 const binaries = ["etcd", "kube-apiserver", "kube-controller-manager"] as const;
 const token = "conformance-admin";
+/** Of the temporary folders; the process that owns one comes next in its name. */
+const prefix = "holdfast-conformance-";
 /** About 4 s on an idle machine; a build beside it makes that a minute. */
 const readyWithinMs = 150_000;
 /** A graceful stop of kube-apiserver may take a minute, and nothing here is worth it. */
@@ -53,9 +55,19 @@ function newestBuild(cache: string): string | undefined {
   return built.sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)[0];
 }
 
+/** Removes the folders of runs that were killed. Their processes are gone already: the kernel saw to that. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
+    if (owner === undefined || existsSync(`/proc/${owner}`)) continue;
+    rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
 export async function startRealServer(): Promise<RunningServer> {
   const bin = kubeBinaries();
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-conformance-"));
+  sweep();
+  const folder = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
   const children: Child[] = [];
   const stop = async () => {
     for (const child of children.reverse()) await child.stop();

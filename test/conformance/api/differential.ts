@@ -1,0 +1,183 @@
+// Random stories told to two servers: what one answers, the other must answer. The slow oracle beside the cases, for what
+// no case has thought of: the many ways in which patches, applies and updates of one object can follow each other.
+import { isDeepStrictEqual } from "node:util";
+
+import * as fc from "fast-check";
+
+import { apply, del, jsonPatch, mergePatch, post, put, strategicPatch, type Call, type Query } from "./call.ts";
+import type { ApiClient } from "./client.ts";
+import { dig, type KubeObject } from "./object.ts";
+
+/** A kind of object, and how to write it at random. */
+export interface Plot {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** The collection in the namespace of the story. */
+  readonly collection: (namespace: string) => string;
+  /** The fields beside the metadata, complete enough to be created. */
+  readonly whole: fc.Arbitrary<object>;
+  /** The same in part, with nulls, as merge patches have it. */
+  readonly partial: fc.Arbitrary<object>;
+  /** What an applier may apply: in part, without nulls. */
+  readonly applied: fc.Arbitrary<object>;
+  readonly pointers: readonly string[];
+  readonly values: fc.Arbitrary<unknown>;
+  readonly strategic?: fc.Arbitrary<object>;
+}
+
+/** What a request is made of besides its own content. */
+interface Scene {
+  readonly path: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** The version that the object had last. */
+  readonly resourceVersion: string;
+}
+
+type Step = (scene: Scene) => Call;
+
+const managers = fc.constantFrom("one", "two", "three");
+const labels = fc.dictionary(fc.constantFrom("x", "y", "z"), fc.constantFrom("1", "2"), { maxKeys: 2 });
+
+/** One operation of a JSON patch. */
+function operation({ pointers, values }: Plot): fc.Arbitrary<object> {
+  const pointer = fc.constantFrom(...pointers);
+  return fc.oneof(
+    fc.record({ op: fc.constantFrom("add", "replace", "test"), path: pointer, value: values }),
+    fc.record({ op: fc.constant("remove"), path: pointer }),
+    fc.record({ op: fc.constantFrom("copy", "move"), from: pointer, path: pointer }),
+  );
+}
+
+/** One request about the object, made up for whatever path it has. */
+function step(plot: Plot): fc.Arbitrary<Step> {
+  const query = managers.map((fieldManager): Query => ({ fieldManager }));
+  const operations = fc.array(operation(plot), { minLength: 1, maxLength: 3 });
+  const steps: fc.Arbitrary<Step>[] = [
+    fc.tuple(plot.whole, labels, query).map(([body, own, q]) => (scene) => {
+      const { resourceVersion } = scene;
+      const { metadata, ...head } = naming(scene, own);
+      return put(scene.path, { ...head, metadata: { ...metadata, resourceVersion }, ...body }, q);
+    }),
+    fc.tuple(plot.partial, query).map(
+      ([body, q]) =>
+        ({ path }) =>
+          mergePatch(path, body, q),
+    ),
+    fc.tuple(operations, query).map(
+      ([list, q]) =>
+        ({ path }) =>
+          jsonPatch(path, list, q),
+    ),
+    fc.tuple(plot.applied, fc.option(labels, { nil: undefined }), query, fc.boolean()).map(
+      ([body, own, q, force]) =>
+        (scene) =>
+          apply(scene.path, { ...naming(scene, own), ...body }, { ...q, force }),
+    ),
+  ];
+  if (plot.strategic !== undefined) {
+    steps.push(
+      fc.tuple(plot.strategic, query).map(
+        ([body, q]) =>
+          ({ path }) =>
+            strategicPatch(path, body, q),
+      ),
+    );
+  }
+  return fc.oneof(...steps);
+}
+
+function naming({ path, apiVersion, kind }: Scene, own: object | undefined) {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return { apiVersion, kind, metadata: own === undefined ? { name } : { name, labels: own } };
+}
+
+/** A story: an object to create, and what is asked of it then. */
+interface Story {
+  readonly start: object;
+  readonly steps: readonly Step[];
+}
+
+export const stories = (plot: Plot): fc.Arbitrary<Story> =>
+  fc.record({ start: plot.whole, steps: fc.array(step(plot), { minLength: 1, maxLength: 6 }) });
+
+interface Answer {
+  readonly asked: string;
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Tells a story to one server, and answers with all that it said. */
+export async function tell(api: ApiClient, plot: Plot, namespace: string, { start, steps }: Story): Promise<Answer[]> {
+  const { apiVersion, kind } = plot;
+  const collection = plot.collection(namespace);
+  const path = `${collection}/a`;
+  await api.send(del(path));
+  const answers: Answer[] = [];
+  let resourceVersion = "";
+  const ask = async (call: Call) => {
+    const { status, body } = await api.send(call);
+    if (status < 300) resourceVersion = (body as KubeObject).metadata.resourceVersion;
+    answers.push({ asked: words(call), status, body: status < 300 ? common(body) : refusal(body) });
+  };
+  await ask(post(collection, { apiVersion, kind, metadata: { name: "a" }, ...start }, { fieldManager: "zero" }));
+  for (const next of steps) await ask(next({ path, apiVersion, kind, resourceVersion }));
+  await api.send(del(path));
+  return answers;
+}
+
+/** The request without the version, which no two servers share. */
+function words({ method, headers, query, body }: Call): string {
+  const sent = JSON.stringify(body, (key, value: unknown) => (key === "resourceVersion" ? undefined : value));
+  return `${method} ${headers?.["content-type"] ?? ""} ${JSON.stringify(query)} ${sent}`;
+}
+
+/** The first answer in which two servers differ, in words; undefined when there is none. */
+export function difference(theirs: readonly Answer[], ours: readonly Answer[]): string | undefined {
+  const index = theirs.findIndex((answer, at) => !isDeepStrictEqual(answer, ours[at]));
+  if (index < 0) return undefined;
+  const story = theirs.slice(0, index + 1).map(({ asked, status }) => `  ${status} ${asked}`);
+  const said = (answer: Answer | undefined) =>
+    `${answer?.status}\n${JSON.stringify(answer?.body, sorted, 1)}`.split("\n");
+  const [real, embedded] = [said(theirs[index]), said(ours[index])];
+  const apart = [...only("- real:", real, embedded), ...only("+ embedded:", embedded, real)];
+  // Where the lines are the same ones in another order, all of them are shown.
+  return [...story, ...(apart.length > 0 ? apart : [...real, "embedded:", ...embedded])].join("\n");
+}
+
+const only = (mark: string, one: readonly string[], other: readonly string[]) =>
+  one.filter((line) => !other.includes(line)).map((line) => `${mark} ${line}`);
+
+/** Keys in their order, so that two texts can be compared by eye. */
+function sorted(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Of a refusal the reason and the fields: its words may differ. */
+function refusal(body: unknown): unknown {
+  const causes = (dig(body, "details", "causes") ?? []) as readonly { field?: string }[];
+  return { reason: dig(body, "reason"), fields: [...new Set(causes.map(({ field }) => field ?? ""))].sort() };
+}
+
+/**
+ * An object without identity and time, and without the record of its managers: what that record leads to, conflicts and
+ * removals, is compared, and the cases look at the record itself. What is empty is left out, because Go writes some empty
+ * structs and not others.
+ */
+function common(body: unknown): unknown {
+  const { metadata, ...rest } = body as { metadata: Record<string, unknown> };
+  const { name, labels: own, annotations, finalizers, generation } = metadata;
+  return { ...full(rest), name, labels: full(own), annotations: full(annotations), finalizers, generation };
+}
+
+/** A value without what is empty in it. */
+function full<T>(value: T): T | undefined {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return (value.length === 0 ? undefined : value.map(full)) as T;
+  const kept = Object.entries(value).flatMap(([key, one]) => {
+    const rest = full(one as unknown);
+    return rest === undefined ? [] : [[key, rest] as const];
+  });
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as T);
+}
