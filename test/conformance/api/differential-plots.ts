@@ -5,10 +5,10 @@ import type { Plot } from "./differential.ts";
 
 const text = fc.constantFrom("a", "b", "");
 const keys = fc.constantFrom("k", "l", "m");
-const some = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 const nullable = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 
 const data = fc.dictionary(keys, text, { maxKeys: 3 });
+const labels = fc.dictionary(fc.constantFrom("x", "y"), fc.constantFrom("1", "2"));
 
 export const configMaps: Plot = {
   apiVersion: "v1",
@@ -27,8 +27,14 @@ export const configMaps: Plot = {
     { requiredKeys: [] },
   ),
   applied: fc.record({ data }, { requiredKeys: [] }),
-  pointers: ["/data", "/data/k", "/data/l", "/metadata/labels", "/metadata/labels/x", "/metadata/annotations"],
-  values: fc.oneof(text, data, fc.constant(null), fc.constant(1)),
+  places: {
+    "/data": data,
+    "/data/k": text,
+    "/data/l": text,
+    "/metadata/labels": labels,
+    "/metadata/labels/x": fc.constantFrom("1", "2"),
+    "/metadata/annotations": data,
+  },
   strategic: fc.record(
     {
       data: fc.oneof(nullable(fc.dictionary(keys, nullable(text))), fc.constant({ $patch: "replace", k: "new" })),
@@ -39,16 +45,18 @@ export const configMaps: Plot = {
 };
 
 const port = fc.record({ name: fc.constantFrom("http", "dns"), port: fc.constantFrom(53, 80) });
+const ports = fc.uniqueArray(port, { maxLength: 2, selector: ({ name }) => name });
+const inner = fc.record({ flag: fc.boolean(), word: text }, { requiredKeys: [] });
 const spec = fc.record(
   {
     text,
     number: fc.constantFrom(0, 1, 7),
-    ports: fc.uniqueArray(port, { maxLength: 2, selector: ({ name }) => name }),
+    ports,
     tags: fc.uniqueArray(text, { maxLength: 3 }),
     list: fc.array(text, { maxLength: 2 }),
     atomic: data,
     map: data,
-    inner: fc.record({ flag: fc.boolean(), word: text }, { requiredKeys: [] }),
+    inner,
     open: fc.record({ any: fc.oneof(text, fc.integer({ min: 0, max: 2 }), data) }, { requiredKeys: [] }),
   },
   { requiredKeys: [] },
@@ -108,27 +116,28 @@ export const widgetPlot = (group: string): Plot => ({
     ),
   }),
   applied: fc.record({ spec }, { requiredKeys: [] }),
-  pointers: [
-    "/spec",
-    "/spec/text",
-    "/spec/ports",
-    "/spec/ports/0",
-    "/spec/ports/-",
-    "/spec/tags/0",
-    "/spec/map/k",
-    "/spec/inner",
-    "/spec/open/any",
-    "/spec/unknown",
-  ],
-  values: fc.oneof(text, fc.constantFrom(1, 9, null, true), port, data, fc.array(text, { maxLength: 2 })),
+  places: {
+    "/spec": spec,
+    "/spec/text": text,
+    "/spec/number": fc.constantFrom(0, 4, 9),
+    "/spec/ports": ports,
+    "/spec/ports/0": port,
+    "/spec/ports/-": port,
+    "/spec/tags/0": text,
+    "/spec/map/k": text,
+    "/spec/inner": inner,
+    "/spec/open/any": text,
+    "/spec/unknown": text,
+  },
 });
 
-const env = fc.record({ name: fc.constantFrom("A", "B"), value: some(text) }, { requiredKeys: ["name"] });
+const env = fc.record({ name: fc.constantFrom("A", "B"), value: fc.constantFrom("1", "2") });
+const envs = fc.uniqueArray(env, { maxLength: 2, selector: ({ name }) => name });
 const container = fc.record(
   {
     name: fc.constantFrom("main", "side"),
     image: fc.constantFrom("busybox", "busybox:1"),
-    env: fc.uniqueArray(env, { maxLength: 2, selector: ({ name }) => name }),
+    env: envs,
     args: fc.array(text, { maxLength: 2 }),
     ports: fc.uniqueArray(
       fc.record({ containerPort: fc.constantFrom(53, 80), protocol: fc.constantFrom("TCP", "UDP") }),
@@ -159,6 +168,7 @@ const element = fc.oneof(
   fc.record({ name: fc.constantFrom("main", "side"), $patch: fc.constant("delete") }),
   fc.record({
     name: fc.constantFrom("main", "side"),
+    image: fc.constantFrom("busybox", "busybox:1"),
     env: fc.array(fc.oneof(env, fc.record({ name: fc.constantFrom("A", "B"), $patch: fc.constant("delete") })), {
       maxLength: 2,
     }),
@@ -187,13 +197,12 @@ export const deployments: Plot = {
   whole: fc.tuple(podSpec, fc.constantFrom(1, 2)).map(([pod, replicas]) => workload(pod, replicas)),
   partial: fc.record({ tolerations: nullable(tolerations) }).map((pod) => ({ spec: { template: { spec: pod } } })),
   applied: fc.tuple(podSpec, fc.constantFrom(1, 2)).map(([pod, replicas]) => workload(pod, replicas)),
-  pointers: [
-    "/spec/replicas",
-    "/spec/template/spec/containers/0/image",
-    "/spec/template/spec/containers/0/env",
-    "/spec/template/spec/containers/1",
-    "/spec/template/spec/tolerations",
-  ],
-  values: fc.oneof(fc.constantFrom(1, 2, "busybox", null), fc.array(env, { maxLength: 1 }), tolerations),
+  places: {
+    "/spec/replicas": fc.constantFrom(1, 2),
+    "/spec/template/spec/containers/0/image": fc.constantFrom("busybox", "busybox:1"),
+    "/spec/template/spec/containers/0/env": envs,
+    "/spec/template/spec/containers/-": container,
+    "/spec/template/spec/tolerations": tolerations,
+  },
   strategic: strategicSpec.map((pod) => ({ spec: { template: { spec: pod } } })),
 };

@@ -20,8 +20,8 @@ export interface Plot {
   readonly partial: fc.Arbitrary<object>;
   /** What an applier may apply: in part, without nulls. */
   readonly applied: fc.Arbitrary<object>;
-  readonly pointers: readonly string[];
-  readonly values: fc.Arbitrary<unknown>;
+  /** Key: a JSON pointer; value: what may stand there. */
+  readonly places: Readonly<Record<string, fc.Arbitrary<unknown>>>;
   readonly strategic?: fc.Arbitrary<object>;
 }
 
@@ -39,14 +39,12 @@ type Step = (scene: Scene) => Call;
 const managers = fc.constantFrom("one", "two", "three");
 const labels = fc.dictionary(fc.constantFrom("x", "y", "z"), fc.constantFrom("1", "2"), { maxKeys: 2 });
 
-/** One operation of a JSON patch. */
-function operation({ pointers, values }: Plot): fc.Arbitrary<object> {
-  const pointer = fc.constantFrom(...pointers);
-  return fc.oneof(
-    fc.record({ op: fc.constantFrom("add", "replace", "test"), path: pointer, value: values }),
-    fc.record({ op: fc.constant("remove"), path: pointer }),
-    fc.record({ op: fc.constantFrom("copy", "move"), from: pointer, path: pointer }),
+/** One operation of a JSON patch, with values that fit their place: the cases look at those that do not. */
+function operation({ places }: Plot): fc.Arbitrary<object> {
+  const setting = Object.entries(places).map(([path, value]) =>
+    fc.record({ op: fc.constantFrom("add", "replace", "test"), path: fc.constant(path), value }),
   );
+  return fc.oneof(...setting, fc.record({ op: fc.constant("remove"), path: fc.constantFrom(...Object.keys(places)) }));
 }
 
 /** One request about the object, made up for whatever path it has. */
