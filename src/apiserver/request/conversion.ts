@@ -35,18 +35,24 @@ export function toStorage(resource: Resource, object: KubeObject): KubeObject {
   return { kind, apiVersion: resource.storageVersion, metadata, ...rest };
 }
 
+const headOf = (resource: Resource) => `{"kind":"${resource.kind}","apiVersion":"${apiVersion(resource)}",`;
+
+/** Told by the text alone, so that a list of many objects parses none of them. */
+function isCurrent(resource: Resource, entry: Entry, head: string): boolean {
+  if (resource.convert !== undefined || !entry.json.startsWith(head)) return false;
+  return resource.custom === undefined || entry.revision >= resource.custom.schemaRevision;
+}
+
 /** The object's text in the client's version; the stored text itself where both are the same. */
 export function textOf(resource: Resource, entry: Entry): string {
-  const isCurrent = resource.convert === undefined && !isOutdated(resource, entry.object);
-  return isCurrent ? entry.json : writeJson(fromStorage(resource, entry.object));
+  return isCurrent(resource, entry, headOf(resource)) ? entry.json : writeJson(fromStorage(resource, entry.object));
 }
 
 /** As an item of a list: the list names kind and version of built-in objects, so that the items do not. */
 export function itemText(resource: Resource, entry: Entry): string {
-  const text = textOf(resource, entry);
-  if (resource.custom !== undefined) return text;
-  const head = `{"kind":"${resource.kind}","apiVersion":"${apiVersion(resource)}",`;
-  if (text.startsWith(head)) return `{${text.slice(head.length)}`;
+  if (resource.custom !== undefined) return textOf(resource, entry);
+  const head = headOf(resource);
+  if (isCurrent(resource, entry, head)) return `{${entry.json.slice(head.length)}`;
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = fromStorage(resource, entry.object);
   return writeJson(rest);
 }
