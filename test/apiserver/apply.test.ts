@@ -3,14 +3,15 @@ import { expect, test } from "vitest";
 
 import { call, maps, open } from "./in-process.ts";
 
+const body = (at: number) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "shared" },
+  data: { [`k${at}`]: String(at) },
+});
+
 test("twenty appliers of an object that is not there yet make one object of all they state", async () => {
   const api = open();
-  const body = (at: number) => ({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "shared" },
-    data: { [`k${at}`]: String(at) },
-  });
   const replies = await Promise.all(
     Array.from({ length: 20 }, (_, at) =>
       call(api, "PATCH", `${maps}/shared?fieldManager=m${at}`, body(at), "application/apply-patch+yaml"),
