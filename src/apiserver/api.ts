@@ -72,6 +72,8 @@ export function openApi(options: ApiOptions): Api {
 
   const handle = async (request: ApiRequest, user: User): Promise<ApiResponse> => {
     await ready;
+    // From here on a write is carried out, whether its client stays to hear of it or not.
+    request.signal?.throwIfAborted();
     const faults = options.faults?.(request) ?? [];
     for (const fault of faults) {
       if (fault.kind === "drop") throw new ConnectionLost();
