@@ -88,10 +88,7 @@ export class Cluster {
     return run([this.#parts.binaries.path("kubectl"), `--kubeconfig=${kubeconfig}`, ...args], rest);
   }
 
-  /**
-   * Makes etcd forget all history up to now. The API server answers what it can from its own memory: only after a restart
-   * of it are continue tokens and watches from before surely answered 410.
-   */
+  /** Makes etcd forget all history up to now. The API server learns of it a moment later; a restart makes sure at once. */
   compact(): Promise<void> {
     return compact(this.folder);
   }

@@ -39,14 +39,19 @@ export function makeEtcd({ binaries, state, place, fsync }: EtcdPlan): Component
 export const etcdUrl = (folder: string) => `unix://${socketIn(folder)}`;
 const socketIn = (folder: string) => join(folder, "etcd.sock");
 
-/** Forgets all history up to now. */
+/**
+ * Forgets all history up to now, and says so under the key by which API servers learn how far etcd was compacted: theirs is
+ * forgotten with it.
+ */
 export async function compact(folder: string): Promise<void> {
   const post = async (path: string, body: object) => {
     const { status, words } = await ask(folder, "POST", path, JSON.stringify(body));
     if (status !== 200) throw new Error(`etcd answered ${status} to ${path}: ${words}`);
     return JSON.parse(words) as { header: { revision: string } };
   };
-  const { header } = await post("/v3/kv/range", { key: "AA==" });
+  const key = Buffer.from("compact_rev_key").toString("base64");
+  const { header } = await post("/v3/kv/range", { key });
+  await post("/v3/kv/put", { key, value: Buffer.from(header.revision).toString("base64") });
   await post("/v3/kv/compaction", { revision: header.revision, physical: true });
 }
 
