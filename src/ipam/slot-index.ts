@@ -1,6 +1,6 @@
-// A hash index from something to a slot number: open addressing in typed arrays, 8 bytes an entry at most half full. A Map
-// of a million strings takes half a second to fill and 60 MB; this takes a fifth of both, because it keeps no keys: whoever
-// asks compares with what is in the slot.
+// A hash index from something to a slot number: open addressing in typed arrays, 8 bytes a place, at most half full. It
+// keeps no keys: whoever asks compares with what is in the slot. A million UIDs take half the time and half the memory that a
+// Map of them takes, and no key has to be composed for an owner, which would cost more than the look-up.
 
 /** Linear probing wants room: beyond one half the table doubles. */
 const loadMax = 0.5;
