@@ -151,6 +151,7 @@ describe("answers", () => {
 describe("what is not a review, or cannot be answered, is an HTTP error", () => {
   test.each<[string, Sent, number]>([
     ["another path", { path: "/other" }, 404],
+    ["a path that is no URL", { path: "//" }, 404],
     ["a path of the prototype", { path: "/constructor" }, 404],
     ["another method", { method: "PUT" }, 405],
     ["another content type", { contentType: "text/plain" }, 415],
@@ -170,6 +171,36 @@ describe("what is not a review, or cannot be answered, is an HTTP error", () => 
     const { status, text } = await post(port);
     expect([status, text]).toEqual([500, "cache not synced"]);
     expect(errors).toHaveLength(1);
+  });
+
+  test("a reply that is not JSON is the handler's failure, not the server's end", async () => {
+    const patch = [{ op: "add", path: "/spec/size", value: 1 }] as const;
+    const reply = { allowed: true, patch, warnings: [1n as unknown as string] } as const;
+    const { port, errors } = await started(async () => reply);
+    expect((await post(port)).status).toBe(500);
+    expect(errors).toHaveLength(1);
+  });
+
+  test.each([
+    ["1s", 500],
+    ["1500ms", 750],
+    ["3s", 2000],
+    ["30s", 29_000],
+    ["9000s", 29_000],
+    ["soon", 9000],
+  ])("deadline: of a wait of %s, the answer comes after %d ms at the latest", async (timeout, expectedMs) => {
+    const clock = new ManualClock();
+    let signal: AbortSignal | undefined;
+    const { port } = await started((_asked, context) => {
+      signal = context.signal;
+      return new Promise(() => {});
+    }, clock);
+    const pending = post(port, { path: `/validate?timeout=${timeout}` });
+    await vi.waitFor(() => expect(signal).toBeDefined());
+    await clock.advance(expectedMs - 1);
+    expect(signal!.aborted).toBe(false);
+    await clock.advance(1);
+    expect((await pending).status).toBe(500);
   });
 
   test("deadline: an answer comes a second before the API server gives up, and the handler hears it", async () => {
