@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { Controller, type ControllerOptions, type Outcome, type Reconcile, TerminalError } from "./controller.ts";
 import { Informer } from "./informer.ts";
+import { LeadershipLostError } from "./leader.ts";
 import { ManualClock, settle } from "./manual-clock.ts";
 import { defineResource } from "./resource.ts";
 import { KubeClient } from "./rest.ts";
@@ -174,6 +175,22 @@ describe("shutdown", () => {
     await run;
     expect(begun).toEqual(["a"]);
     expect(clock.pending).toBe(0);
+  });
+
+  test("a lost lease: the running reconcile is aborted at once, and nothing more is begun", async () => {
+    const begun: string[] = [];
+    const { controller, clock } = started(async (key, { signal }) => {
+      begun.push(key);
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    });
+    controller.enqueue("a");
+    controller.enqueue("b");
+    await settle();
+    stop!.abort(new LeadershipLostError("lost"));
+    await clock.advance(1);
+    expect(begun).toEqual(["a"]);
+    expect(clock.pending).toBe(0);
+    await run;
   });
 });
 
