@@ -98,6 +98,29 @@ describe("results", () => {
     expect(outcomes).toEqual(["error", "success"]);
     expect(errors).toEqual(["a: a"]);
   });
+
+  test("panic-proof: what is thrown may even be something that cannot be put into words", async () => {
+    let calls = 0;
+    const { controller, clock, outcomes } = started(async () => {
+      if (++calls === 1) throw Object.create(null);
+    });
+    controller.enqueue("a");
+    await clock.advance(100);
+    expect(outcomes).toEqual(["error", "success"]);
+  });
+
+  test("requeueAfterMs that is not a number: an error with backoff, and nothing behind it is held up", async () => {
+    const { controller, clock, outcomes } = started(async (key) => {
+      if (key === "nan") return { requeueAfterMs: Date.parse("never") };
+      return { requeueAfterMs: 1000 };
+    });
+    controller.enqueue("nan");
+    controller.enqueue("good");
+    await clock.advance(1100);
+    expect(outcomes.filter((each) => each === "requeue-after")).toHaveLength(2);
+    // 5 ms, doubling: 8 tries in 1.1 s.
+    expect(outcomes.filter((each) => each === "error")).toHaveLength(8);
+  });
 });
 
 describe("workers", () => {

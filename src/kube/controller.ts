@@ -127,10 +127,9 @@ export class Controller {
       using limit = deadline(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
       const failures = this.#queue.failures(key);
       const result = await this.#options.reconcile(key, { signal: limit.signal, failures });
-      this.#queue.forget(key);
-      if (result === undefined) return "success";
-      this.#queue.addAfter(key, result.requeueAfterMs);
-      return "requeue-after";
+      if (result !== undefined) this.#queue.addAfter(key, result.requeueAfterMs);
+      this.#queue.forget(key); // last: a delay that is refused is a failure like any other
+      return result === undefined ? "success" : "requeue-after";
     } catch (thrown) {
       const error = asError(thrown);
       this.#options.onError?.(error, key);
