@@ -110,8 +110,9 @@ function parseExecCredential(settings: ExecSettings, output: string): { credenti
   let answer: Answer;
   try {
     answer = JSON.parse(output) as Answer;
-  } catch (cause) {
-    throw new ConfigError(`The credential plugin "${settings.command}" did not print JSON.`, { cause });
+  } catch {
+    // Without the cause: V8's words quote the text, which may be a bare token.
+    throw new ConfigError(`The credential plugin "${settings.command}" did not print JSON.`);
   }
   if (answer.apiVersion !== settings.apiVersion) {
     throw new ConfigError(

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 
-import { parse } from "yaml";
+import { parse, YAMLParseError } from "yaml";
 
 import { type Clock, realClock } from "./clock.ts";
 import type { ClusterConfig } from "./cluster-config.ts";
@@ -118,8 +118,10 @@ function parseDocument(path: string, text: string): Document {
   try {
     const document: unknown = parse(text);
     if (typeof document === "object" && document !== null) return document;
-  } catch (cause) {
-    throw new ConfigError(`The kubeconfig ${path} is not YAML: ${String(cause)}`, { cause });
+  } catch (error) {
+    // The parser's own words, also as a cause, would show the line, and with it perhaps a token.
+    const at = error instanceof YAMLParseError ? ` (${error.code}, line ${error.linePos?.[0].line ?? "?"})` : "";
+    throw new ConfigError(`The kubeconfig ${path} is not YAML${at}.`);
   }
   throw new ConfigError(`The kubeconfig ${path} is empty.`);
 }
@@ -160,7 +162,7 @@ async function readCluster(
 
 type Place = Awaited<ReturnType<typeof readCluster>>;
 
-/** In kubectl's order: a plugin only where nothing else is given, a token file before a token. */
+/** In kubectl's order: a plugin only where no token is given, a token file before a token. */
 function userCredentials(
   user: Found<UserEntry>,
   place: Place,
@@ -172,7 +174,7 @@ function userCredentials(
   if (entry["auth-provider"] !== undefined) {
     throw new ConfigError("auth-provider was removed from Kubernetes in 1.26: use an exec plugin.");
   }
-  if (entry.exec !== undefined) {
+  if (entry.exec !== undefined && entry.token === undefined && entry.tokenFile === undefined) {
     const command = entry.exec.command.includes("/") ? resolve(folder, entry.exec.command) : entry.exec.command;
     return execCredentials({ ...entry.exec, command }, place, clock, run);
   }
