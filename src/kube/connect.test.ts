@@ -220,6 +220,25 @@ describe("credentials", () => {
     expect(seen).toEqual(["Bearer stale"]);
   });
 
+  test("401 and no newer one to be had: the 401 is the answer", async () => {
+    const { port } = await server((request, response) => {
+      request.resume();
+      response.writeHead(401).end(JSON.stringify({ kind: "Status", code: 401, reason: "Unauthorized" }));
+    });
+    let asked = 0;
+    const credentials: Credentials = {
+      current: () => (asked++ === 0 ? Promise.resolve(bearer("old")) : Promise.reject(new Error("plugin failed"))),
+      reject() {},
+    };
+    expect((await failure(client(port, { credentials }).create(pods, pod))).code).toBe("unauthorized");
+  });
+
+  test("a certificate that does not fit its key, half-way through a rotation: nothing was sent", async () => {
+    const { port } = await server(ok);
+    const credentials = fixedCredentials({ ...identity("one"), key: identity("two").key });
+    expect((await failure(client(port, { credentials }).create(pods, pod))).code).toBe("unreachable");
+  });
+
   test("none to be had: nothing was sent", async () => {
     const { port, versions } = await server(ok);
     const credentials: Credentials = { current: () => Promise.reject(new Error("plugin failed")), reject() {} };

@@ -36,7 +36,7 @@ class AuthenticatedNetwork {
     if (response.status !== 401) return response;
     // Refused before anything was done, so asking again with a newer credential is safe; with the same one it would be pointless.
     this.#config.credentials.reject(credential);
-    const newer = await this.#credential();
+    const newer = await this.#credential().catch(() => credential);
     if (newer === credential) return response;
     await discard(response);
     return this.#send(request, newer);

@@ -4,6 +4,7 @@
 // connection that calls share. A connection whose peer fell silent is replaced as soon as one call on it has been given up.
 import { buildConnector, Pool } from "undici";
 
+import { asError } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "./transport.ts";
 
@@ -138,11 +139,19 @@ function connector(tls: TlsMaterial): buildConnector.connector {
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   });
   return (options, callback) => {
-    connect(options, (...[error, socket]) => {
-      if (error === null) callback(null, socket);
-      else callback(new NotSentError(`${error.message}.`, { cause: error }), null);
-    });
+    try {
+      connect(options, (...[error, socket]) => {
+        if (error === null) callback(null, socket);
+        else callback(notSent(error), null);
+      });
+    } catch (error) {
+      callback(notSent(asError(error)), null); // a certificate and a key that do not fit
+    }
   };
+}
+
+function notSent(cause: Error): NotSentError {
+  return new NotSentError(`${cause.message}.`, { cause });
 }
 
 function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
