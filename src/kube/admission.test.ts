@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { Agent, request } from "node:https";
+import { createSecureContext } from "node:tls";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -8,6 +9,7 @@ import { type AdmissionHandler, AdmissionServer } from "./admission.ts";
 import { isIssuedBy, validityOf } from "./certificate.ts";
 import type { Clock } from "./clock.ts";
 import { ManualClock } from "./manual-clock.ts";
+import type { AnyObject } from "./meta.ts";
 import { KubeClient } from "./rest.ts";
 import { caBundle, renewed } from "./serving-certificate.ts";
 import { FakeApi } from "./testing/fake-api.ts";
@@ -279,6 +281,28 @@ describe("certificate", () => {
     stop.abort();
     await run;
     expect(clock.pending).toBe(0);
+  });
+
+  test.each([
+    ["a certificate that is none", { "tls.crt": "rubbish" }],
+    ["a key that is none", { "tls.key": "rubbish" }],
+    ["the key of another", { "tls.key": renewed(undefined, [name], Date.now()).serving.key }],
+    ["an authority that is none", { "ca.crt": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" }],
+    ["an authority with the key of another", { "ca.key": material.serving.key }],
+  ])("a Secret that was damaged is made anew: %s", async (_name, damage) => {
+    const api = new FakeApi();
+    const clock = new ManualClock();
+    const signal = new AbortController().signal;
+    await held(api, clock).ensure(signal);
+    const path = "/api/v1/namespaces/holdfast/secrets/webhook";
+    const secret = JSON.parse(await new KubeClient({ transport: api.transport, clock }).raw(path)) as AnyObject;
+    const data = Object.fromEntries(
+      Object.entries(damage).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+    );
+    api.put(path, { ...secret, data: { ...(secret["data"] as object), ...data } });
+    const { serving, authorities } = await held(api, clock).ensure(signal);
+    expect(isIssuedBy(serving.cert, authorities[0]!.cert)).toBe(true);
+    expect(() => createSecureContext(serving)).not.toThrow();
   });
 
   test("a Secret that was damaged is made anew; a server that is away is asked again", async () => {
