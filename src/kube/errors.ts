@@ -116,6 +116,9 @@ const codeByStatus: Readonly<Record<number, ApiErrorCode>> = {
 /** etcd's own timeouts, where they are wrapped into an InternalError: the write may be in the log all the same. */
 const etcdUnknown = /etcdserver: (request timed out|leader changed|server stopped)|context deadline exceeded/;
 
+/** The API server asks for seconds. A proxy's hour, or a date read by a clock that jumped, must not stop a watch for as long. */
+const maxRetryAfterMs = 60_000;
+
 /** The error for a Status. `what` says what was tried on what, such as `create Pod default/a`. */
 export function errorFromStatus(what: string, httpStatus: number, status: Status, retryAfterMs?: number): ApiError {
   const code = codeOf(httpStatus, status);
@@ -126,7 +129,7 @@ export function errorFromStatus(what: string, httpStatus: number, status: Status
   return new ApiError(code, `${what}: the API server answered ${httpStatus} ${reason}: ${words}.${unknown}`, {
     status: httpStatus,
     reason: status.reason,
-    retryAfterMs: wait,
+    retryAfterMs: wait === undefined ? undefined : Math.min(wait, maxRetryAfterMs),
     details: status.details,
   });
 }
@@ -142,7 +145,7 @@ function codeOf(httpStatus: number, { reason = "", message = "" }: Status): ApiE
 }
 
 function secondsToMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined || seconds <= 0 ? undefined : seconds * 1000;
+  return typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** Retry-After is a number of seconds or a date. */
@@ -155,8 +158,9 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
 
 /** A watch or list from a version that the server has not reached: its storage was restored from an older copy. */
 export function isVersionTooLarge(error: unknown): boolean {
+  const causes: unknown = error instanceof ApiError ? error.details?.causes : undefined;
   return (
-    error instanceof ApiError &&
-    (error.details?.causes ?? []).some(({ reason }) => reason === "ResourceVersionTooLarge")
+    Array.isArray(causes) &&
+    causes.some((cause: { reason?: string } | null) => cause?.reason === "ResourceVersionTooLarge")
   );
 }

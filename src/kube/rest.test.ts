@@ -141,6 +141,15 @@ describe("requests", () => {
     },
   );
 
+  test.each(["", "..", "status/../../other", "a//b"])(
+    "a subresource that changes the meaning of the path is refused: %j",
+    async (subresource) => {
+      const { client, requests } = clientWith(ok);
+      await expect(client.get(pools, { ...at, subresource })).rejects.toThrow(TypeError);
+      expect(requests).toHaveLength(0);
+    },
+  );
+
   test("a delete of everything in all namespaces is refused", async () => {
     const { client } = clientWith(ok);
     await expect(client.deleteCollection(pools, {})).rejects.toThrow(/without a namespace/);
