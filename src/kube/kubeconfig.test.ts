@@ -43,6 +43,12 @@ test("a file that is not YAML is told by line, without its words: they may be a 
 });
 
 describe("clusters", () => {
+  test("a server without TLS is refused like one that is not verified: the token would go out in the clear", async () => {
+    const plain = { server: "http://h:8080" };
+    await expect(load(plain, { token: "t" })).rejects.toThrow(/not https/);
+    expect((await load(plain, { token: "t" }, { allowInsecure: true })).config.server).toBe("http://h:8080");
+  });
+
   test("authority inline, server name, default namespace", async () => {
     const { config } = await load(
       { "certificate-authority-data": base64("CA"), "tls-server-name": "api.internal" },

@@ -1,6 +1,6 @@
 // Kubeconfig files: which cluster, as whom, in which namespace.
 //
-// Paths in a file are relative to the file. TLS is always verified: `insecure-skip-tls-verify` is an error unless the caller says otherwise.
+// Paths in a file are relative to the file. TLS is always there and verified: `insecure-skip-tls-verify` is an error unless the caller says otherwise.
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -24,7 +24,7 @@ export interface KubeconfigOptions {
   /** One path or several separated by colons, as in KUBECONFIG; that variable, or ~/.kube/config, if left out. */
   readonly path?: string | undefined;
   readonly context?: string | undefined;
-  /** Accept a file that says `insecure-skip-tls-verify: true`. */
+  /** Accept a file that says `insecure-skip-tls-verify: true`, or a server that is not https. */
   readonly allowInsecure?: boolean;
   readonly clock?: Clock;
   readonly read?: ReadText;
@@ -155,6 +155,9 @@ async function readCluster(
       `The cluster "${name}" says insecure-skip-tls-verify: anyone could answer in its place. ` +
         "Give it a certificate-authority, or allow it explicitly.",
     );
+  }
+  if (new URL(server).protocol !== "https:" && !allowInsecure) {
+    throw new ConfigError(`The server of the cluster "${name}" is not https: tokens would go out in the clear.`);
   }
   const ca = await material(entry["certificate-authority-data"], entry["certificate-authority"], folder, read);
   return { server, ca, insecure, serverName: entry["tls-server-name"] };
