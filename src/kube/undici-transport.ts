@@ -21,8 +21,8 @@ export interface TlsMaterial {
 
 export interface NetworkTransport extends AsyncDisposable {
   readonly transport: Transport;
-  /** Lets calls under way finish, ends watches, and then closes by itself. */
-  retire(): void;
+  /** Takes no more; ends watches, lets calls under way finish, and resolves when they have. */
+  retire(): Promise<void>;
 }
 
 /** HTTP/1.1 only: calls at once. HTTP/2 opens the second connection when the first has its 100 streams. */
@@ -48,9 +48,8 @@ export function undiciTransport(server: string, tls: TlsMaterial, clock: Clock):
       const line = isWatch(request.path) ? watches : calls;
       return line.send(prefix === "" ? request : { ...request, path: prefix + request.path });
     },
-    retire() {
-      calls.retire();
-      void watches.destroy();
+    async retire() {
+      await Promise.all([calls.close(), watches.destroy()]);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([calls.destroy(), watches.destroy()]);
@@ -105,8 +104,8 @@ class Line {
     }
   }
 
-  retire(): void {
-    this.#retire(this.#pool);
+  async close(): Promise<void> {
+    await this.#pool.close();
   }
 
   async destroy(): Promise<void> {
