@@ -109,6 +109,18 @@ describe("results", () => {
     expect(outcomes).toEqual(["error", "success"]);
   });
 
+  test("a listener of ours that throws is told as the failure of the controller", async () => {
+    const { controller } = started(() => Promise.reject(new Error("reconcile")), {
+      onError: () => {
+        throw new Error("the log is full");
+      },
+    });
+    const failed = run;
+    run = undefined;
+    controller.enqueue("a");
+    await expect(failed).rejects.toThrow("the log is full");
+  });
+
   test("requeueAfterMs that is not a number: an error with backoff, and nothing behind it is held up", async () => {
     const { controller, clock, outcomes } = started(async (key) => {
       if (key === "nan") return { requeueAfterMs: Date.parse("never") };

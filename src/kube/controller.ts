@@ -85,11 +85,17 @@ export class Controller {
     });
   }
 
-  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. */
+  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. Rejects if `onError` or `observer` throws. */
   async run(signal: AbortSignal): Promise<void> {
     const working = new AbortController();
     const workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(working.signal));
-    await untilAborted(signal);
+    try {
+      await Promise.race([untilAborted(signal), ...workers]);
+    } catch (error) {
+      this.#queue.abandon();
+      working.abort(error);
+      throw error;
+    }
     const done = new AbortController();
     // Who lost the lease has no grace: its successor may begin, and would meet the reconciles of a queue that is being drained.
     const graceMs = signal.reason instanceof LeadershipLostError ? 0 : (this.#options.shutdownGraceMs ?? 10_000);
