@@ -135,6 +135,7 @@ const runPlugin: RunPlugin = (command, args, env) =>
     const options = {
       env: { ...process.env, ...env },
       timeout: pluginTimeoutMs,
+      killSignal: "SIGKILL" as const, // SIGTERM may be ignored, and every call waits for this one run
       maxBuffer: maxOutputBytes,
     };
     const child = execFile(command, [...args], options, (error, stdout, stderr) => {
