@@ -2,7 +2,16 @@
 
 /** An abort reason, or whatever was thrown, may be anything; what we throw is an Error. */
 export function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason), { cause: reason });
+  return reason instanceof Error ? reason : new Error(wordsOf(reason), { cause: reason });
+}
+
+/** An object without a prototype, or with a toString that throws, has no words; that must not replace what was thrown. */
+function wordsOf(reason: unknown): string {
+  try {
+    return String(reason);
+  } catch {
+    return "something that cannot be put into words";
+  }
 }
 
 /** Resolves when the signal aborts; never rejects. */

@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { Agent, request } from "node:https";
+import { createSecureContext } from "node:tls";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -8,6 +9,7 @@ import { type AdmissionHandler, AdmissionServer } from "./admission.ts";
 import { isIssuedBy, validityOf } from "./certificate.ts";
 import type { Clock } from "./clock.ts";
 import { ManualClock } from "./manual-clock.ts";
+import type { AnyObject } from "./meta.ts";
 import { KubeClient } from "./rest.ts";
 import { caBundle, renewed } from "./serving-certificate.ts";
 import { FakeApi } from "./testing/fake-api.ts";
@@ -151,6 +153,7 @@ describe("answers", () => {
 describe("what is not a review, or cannot be answered, is an HTTP error", () => {
   test.each<[string, Sent, number]>([
     ["another path", { path: "/other" }, 404],
+    ["a path that is no URL", { path: "//" }, 404],
     ["a path of the prototype", { path: "/constructor" }, 404],
     ["another method", { method: "PUT" }, 405],
     ["another content type", { contentType: "text/plain" }, 415],
@@ -170,6 +173,36 @@ describe("what is not a review, or cannot be answered, is an HTTP error", () => 
     const { status, text } = await post(port);
     expect([status, text]).toEqual([500, "cache not synced"]);
     expect(errors).toHaveLength(1);
+  });
+
+  test("a reply that is not JSON is the handler's failure, not the server's end", async () => {
+    const patch = [{ op: "add", path: "/spec/size", value: 1 }] as const;
+    const reply = { allowed: true, patch, warnings: [1n as unknown as string] } as const;
+    const { port, errors } = await started(async () => reply);
+    expect((await post(port)).status).toBe(500);
+    expect(errors).toHaveLength(1);
+  });
+
+  test.each([
+    ["1s", 500],
+    ["1500ms", 750],
+    ["3s", 2000],
+    ["30s", 29_000],
+    ["9000s", 29_000],
+    ["soon", 9000],
+  ])("deadline: of a wait of %s, the answer comes after %d ms at the latest", async (timeout, expectedMs) => {
+    const clock = new ManualClock();
+    let signal: AbortSignal | undefined;
+    const { port } = await started((_asked, context) => {
+      signal = context.signal;
+      return new Promise(() => {});
+    }, clock);
+    const pending = post(port, { path: `/validate?timeout=${timeout}` });
+    await vi.waitFor(() => expect(signal).toBeDefined());
+    await clock.advance(expectedMs - 1);
+    expect(signal!.aborted).toBe(false);
+    await clock.advance(1);
+    expect((await pending).status).toBe(500);
   });
 
   test("deadline: an answer comes a second before the API server gives up, and the handler hears it", async () => {
@@ -248,6 +281,28 @@ describe("certificate", () => {
     stop.abort();
     await run;
     expect(clock.pending).toBe(0);
+  });
+
+  test.each([
+    ["a certificate that is none", { "tls.crt": "rubbish" }],
+    ["a key that is none", { "tls.key": "rubbish" }],
+    ["the key of another", { "tls.key": renewed(undefined, [name], Date.now()).serving.key }],
+    ["an authority that is none", { "ca.crt": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" }],
+    ["an authority with the key of another", { "ca.key": material.serving.key }],
+  ])("a Secret that was damaged is made anew: %s", async (_name, damage) => {
+    const api = new FakeApi();
+    const clock = new ManualClock();
+    const signal = new AbortController().signal;
+    await held(api, clock).ensure(signal);
+    const path = "/api/v1/namespaces/holdfast/secrets/webhook";
+    const secret = JSON.parse(await new KubeClient({ transport: api.transport, clock }).raw(path)) as AnyObject;
+    const data = Object.fromEntries(
+      Object.entries(damage).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+    );
+    api.put(path, { ...secret, data: { ...(secret["data"] as object), ...data } });
+    const { serving, authorities } = await held(api, clock).ensure(signal);
+    expect(isIssuedBy(serving.cert, authorities[0]!.cert)).toBe(true);
+    expect(() => createSecureContext(serving)).not.toThrow();
   });
 
   test("a Secret that was damaged is made anew; a server that is away is asked again", async () => {

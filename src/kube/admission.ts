@@ -35,8 +35,9 @@ export interface AdmissionOptions {
 
 /** An object and its predecessor, each at most 3 MiB as the API server takes them, and 1 MiB for the rest. */
 const maxBodyBytes = 7 * 1024 * 1024;
-/** The API server says in the query how long it waits (10 s by default); the answer leaves a second before that. */
+/** The API server says in the query how long it waits (10 s by default, 30 s at most); the answer leaves a second before that, or half-way. */
 const defaultWaitMs = 10_000;
+const maxWaitMs = 30_000;
 const leewayMs = 1000;
 /** At 7 MiB each this is 1.4 GiB in the worst case, and some MiB in practice; more at once are told to come back. */
 const maxAtOnce = 200;
@@ -89,14 +90,14 @@ export class AdmissionServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname, searchParams } = new URL(request.url ?? "/", "https://webhook");
+    const { path, timeout } = parseTarget(request.url ?? "/");
     this.#atOnce++;
-    using limit = deadline(this.#clock, waitMs(searchParams.get("timeout")) - leewayMs, this.#closing.signal);
+    using limit = deadline(this.#clock, answerWithinMs(timeout), this.#closing.signal);
     try {
-      const { status, body } = await this.#answer(request, pathname, limit);
+      const { status, body } = await this.#answer(request, path, limit);
       send(response, status, body, status === 200 && !this.#draining);
     } catch (error) {
-      this.#options.onError?.(asError(error), pathname);
+      this.#options.onError?.(asError(error), path);
       send(response, statusOf(error), asError(error).message, false);
     } finally {
       this.#atOnce--;
@@ -126,20 +127,28 @@ function statusOf(error: unknown): number {
   return error instanceof ReviewError ? 400 : 500;
 }
 
+/** By hand: `new URL` throws for targets that anyone may send, such as `//`. */
+function parseTarget(target: string): { path: string; timeout: string | null } {
+  const [path = "", query = ""] = target.split("?", 2);
+  return { path, timeout: new URLSearchParams(query).get("timeout") };
+}
+
 /** `10s`, `1.5s`, `500ms`: Go's notation, as far as the API server uses it. */
-function waitMs(timeout: string | null): number {
+function answerWithinMs(timeout: string | null): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s)$/.exec(timeout ?? "") ?? [];
-  if (amount === undefined) return defaultWaitMs;
-  return Math.max(Number(amount) * (unit === "s" ? 1000 : 1), 2 * leewayMs);
+  const asked = amount === undefined ? defaultWaitMs : Number(amount) * (unit === "s" ? 1000 : 1);
+  const waitMs = Math.min(asked, maxWaitMs);
+  return waitMs - Math.min(leewayMs, waitMs / 2);
 }
 
 /** An error may leave a body unread, and a server that closes wants its connections back: neither is kept. */
 function send(response: ServerResponse, status: number, body: string | object, keep: boolean): void {
   if (response.destroyed) return;
   const isText = typeof body === "string";
+  const text = isText ? body : JSON.stringify(body); // may throw, so before the head is out
   response.writeHead(status, {
     "content-type": isText ? "text/plain; charset=utf-8" : "application/json",
     ...(keep ? {} : { connection: "close" }),
   });
-  response.end(isText ? body : JSON.stringify(body));
+  response.end(text);
 }

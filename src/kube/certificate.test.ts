@@ -171,6 +171,22 @@ describe("rotation", () => {
     expect(isIssuedBy(later.serving.cert, young!.cert)).toBe(true);
   });
 
+  test("made by a clock that was a year ahead: made anew when it is right again, not a year later", () => {
+    const ahead = renewed(undefined, names, startMs + 365 * dayMs);
+    const { serving, authorities } = renewed(ahead, names, startMs);
+    for (const { cert } of [serving, ...authorities]) {
+      expect(validityOf(cert).notBeforeMs).toBeLessThanOrEqual(startMs);
+    }
+  });
+
+  test("a certificate from a clock ahead, under an authority that is not: only it is made anew", () => {
+    const first = renewed(undefined, names, startMs);
+    const ahead = renewed(first, names, startMs + 70 * dayMs);
+    const second = renewed(ahead, names, startMs + dayMs);
+    expect(second.authorities).toEqual(first.authorities);
+    expect(validityOf(second.serving.cert).notBeforeMs).toBeLessThanOrEqual(startMs + dayMs);
+  });
+
   test("long away: everything expired, everything new", () => {
     const first = renewed(undefined, names, startMs);
     const later = renewed(first, names, startMs + 800 * dayMs);

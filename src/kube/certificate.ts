@@ -72,6 +72,15 @@ export function isIssuedBy(certPem: string, authorityPem: string): boolean {
   return new X509Certificate(certPem).verify(authority.publicKey);
 }
 
+/** A certificate and its own private key; false for whatever is not. */
+export function isPair({ cert, key }: KeyPair): boolean {
+  try {
+    return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
+}
+
 export function validityOf(certPem: string): Validity {
   const { validFrom, validTo } = new X509Certificate(certPem);
   return { notBeforeMs: Date.parse(validFrom), notAfterMs: Date.parse(validTo) };

@@ -220,6 +220,25 @@ describe("credentials", () => {
     expect(seen).toEqual(["Bearer stale"]);
   });
 
+  test("401 and no newer one to be had: the 401 is the answer", async () => {
+    const { port } = await server((request, response) => {
+      request.resume();
+      response.writeHead(401).end(JSON.stringify({ kind: "Status", code: 401, reason: "Unauthorized" }));
+    });
+    let asked = 0;
+    const credentials: Credentials = {
+      current: () => (asked++ === 0 ? Promise.resolve(bearer("old")) : Promise.reject(new Error("plugin failed"))),
+      reject() {},
+    };
+    expect((await failure(client(port, { credentials }).create(pods, pod))).code).toBe("unauthorized");
+  });
+
+  test("a certificate that does not fit its key, half-way through a rotation: nothing was sent", async () => {
+    const { port } = await server(ok);
+    const credentials = fixedCredentials({ ...identity("one"), key: identity("two").key });
+    expect((await failure(client(port, { credentials }).create(pods, pod))).code).toBe("unreachable");
+  });
+
   test("none to be had: nothing was sent", async () => {
     const { port, versions } = await server(ok);
     const credentials: Credentials = { current: () => Promise.reject(new Error("plugin failed")), reject() {} };
@@ -246,6 +265,30 @@ describe("credentials", () => {
     await kube.get(pods, { namespace: "a", name: "p" });
     expect(subjects).toEqual(["first", "second"]);
   });
+});
+
+test("closing ends what is under way, also on the connections of an older certificate; afterwards nothing is sent", async () => {
+  const { port, versions } = await server(() => {});
+  let current = identity("first");
+  const connection = connect({
+    server: `https://127.0.0.1:${port}`,
+    ca: authority.cert,
+    insecure: false,
+    credentials: { current: () => Promise.resolve(current), reject() {} },
+    namespace: "default",
+  });
+  const first = failure(connection.client.create(pods, pod));
+  while (versions.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  current = identity("second");
+  const second = failure(connection.client.create(pods, pod));
+  while (versions.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  const startedMs = performance.now();
+  await connection[Symbol.asyncDispose]();
+  expect([(await first).code, (await second).code]).toEqual(["outcome-unknown", "outcome-unknown"]);
+  expect(performance.now() - startedMs).toBeLessThan(5000);
+  current = identity("third");
+  expect((await failure(connection.client.create(pods, pod))).code).toBe("unreachable");
+  expect(versions).toHaveLength(2);
 });
 
 test("a watch is read as it comes, and closing it frees its stream", async () => {

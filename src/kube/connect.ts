@@ -24,6 +24,9 @@ class AuthenticatedNetwork {
   readonly #clock: Clock;
   #network: NetworkTransport | undefined;
   #cert: string | undefined;
+  /** Those of older certificates, while calls are under way on them. */
+  readonly #retired = new Set<NetworkTransport>();
+  #closed = false;
 
   constructor(config: ClusterConfig, clock: Clock) {
     this.#config = config;
@@ -36,14 +39,16 @@ class AuthenticatedNetwork {
     if (response.status !== 401) return response;
     // Refused before anything was done, so asking again with a newer credential is safe; with the same one it would be pointless.
     this.#config.credentials.reject(credential);
-    const newer = await this.#credential();
+    const newer = await this.#credential().catch(() => credential);
     if (newer === credential) return response;
     await discard(response);
     return this.#send(request, newer);
   };
 
   async close(): Promise<void> {
-    await this.#network?.[Symbol.asyncDispose]();
+    this.#closed = true;
+    const networks = this.#network === undefined ? this.#retired : [...this.#retired, this.#network];
+    await Promise.all(Array.from(networks, (each) => each[Symbol.asyncDispose]()));
   }
 
   async #credential(): Promise<Credential> {
@@ -55,15 +60,21 @@ class AuthenticatedNetwork {
   }
 
   #send(request: ApiRequest, credential: Credential): Promise<ApiResponse> {
+    if (this.#closed) throw new NotSentError("The connection was closed.");
     if (this.#network === undefined || this.#cert !== credential.cert) {
       const { server, ca, serverName, insecure } = this.#config;
-      const old = this.#network;
+      if (this.#network !== undefined) this.#retire(this.#network);
       const { cert, key } = credential;
       this.#network = undiciTransport(server, { ca, serverName, insecure, cert, key }, this.#clock);
       this.#cert = cert;
-      old?.retire();
     }
     return this.#network.transport({ ...request, headers: { ...request.headers, ...credential.headers } });
+  }
+
+  #retire(network: NetworkTransport): void {
+    this.#retired.add(network);
+    const forget = () => void this.#retired.delete(network);
+    network.retire().then(forget, forget);
   }
 }
 

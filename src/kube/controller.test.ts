@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { Controller, type ControllerOptions, type Outcome, type Reconcile, TerminalError } from "./controller.ts";
 import { Informer } from "./informer.ts";
+import { LeadershipLostError } from "./leader.ts";
 import { ManualClock, settle } from "./manual-clock.ts";
 import { defineResource } from "./resource.ts";
 import { KubeClient } from "./rest.ts";
@@ -97,6 +98,41 @@ describe("results", () => {
     expect(outcomes).toEqual(["error", "success"]);
     expect(errors).toEqual(["a: a"]);
   });
+
+  test("panic-proof: what is thrown may even be something that cannot be put into words", async () => {
+    let calls = 0;
+    const { controller, clock, outcomes } = started(async () => {
+      if (++calls === 1) throw Object.create(null);
+    });
+    controller.enqueue("a");
+    await clock.advance(100);
+    expect(outcomes).toEqual(["error", "success"]);
+  });
+
+  test("a listener of ours that throws is told as the failure of the controller", async () => {
+    const { controller } = started(() => Promise.reject(new Error("reconcile")), {
+      onError: () => {
+        throw new Error("the log is full");
+      },
+    });
+    const failed = run;
+    run = undefined;
+    controller.enqueue("a");
+    await expect(failed).rejects.toThrow("the log is full");
+  });
+
+  test("requeueAfterMs that is not a number: an error with backoff, and nothing behind it is held up", async () => {
+    const { controller, clock, outcomes } = started(async (key) => {
+      if (key === "nan") return { requeueAfterMs: Date.parse("never") };
+      return { requeueAfterMs: 1000 };
+    });
+    controller.enqueue("nan");
+    controller.enqueue("good");
+    await clock.advance(1100);
+    expect(outcomes.filter((each) => each === "requeue-after")).toHaveLength(2);
+    // 5 ms, doubling: 8 tries in 1.1 s.
+    expect(outcomes.filter((each) => each === "error")).toHaveLength(8);
+  });
 });
 
 describe("workers", () => {
@@ -174,6 +210,22 @@ describe("shutdown", () => {
     await run;
     expect(begun).toEqual(["a"]);
     expect(clock.pending).toBe(0);
+  });
+
+  test("a lost lease: the running reconcile is aborted at once, and nothing more is begun", async () => {
+    const begun: string[] = [];
+    const { controller, clock } = started(async (key, { signal }) => {
+      begun.push(key);
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    });
+    controller.enqueue("a");
+    controller.enqueue("b");
+    await settle();
+    stop!.abort(new LeadershipLostError("lost"));
+    await clock.advance(1);
+    expect(begun).toEqual(["a"]);
+    expect(clock.pending).toBe(0);
+    await run;
   });
 });
 

@@ -1,10 +1,12 @@
 // Reconciles keys with N workers: a key in, nothing or `requeueAfterMs` out.
 //
 // Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing else; a TerminalError
-// is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted.
+// is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted;
+// if the lease was lost, at once.
 import { asError, untilAborted } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import type { Informer, InformerEvent } from "./informer.ts";
+import { LeadershipLostError } from "./leader.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
 import { controllerRateLimiter, type RateLimiter } from "./ratelimit.ts";
 import { type QueueObserver, Workqueue } from "./workqueue.ts";
@@ -83,20 +85,28 @@ export class Controller {
     });
   }
 
-  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. */
+  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. Rejects if `onError` or `observer` throws. */
   async run(signal: AbortSignal): Promise<void> {
     const working = new AbortController();
     const workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(working.signal));
-    await untilAborted(signal);
+    try {
+      await Promise.race([untilAborted(signal), ...workers]);
+    } catch (error) {
+      this.#queue.abandon();
+      working.abort(error);
+      throw error;
+    }
     const done = new AbortController();
-    const graceOver = this.#endAfterGrace(working, done.signal);
+    // Who lost the lease has no grace: its successor may begin, and would meet the reconciles of a queue that is being drained.
+    const graceMs = signal.reason instanceof LeadershipLostError ? 0 : (this.#options.shutdownGraceMs ?? 10_000);
+    const graceOver = this.#endAfterGrace(graceMs, working, done.signal);
     await this.#queue.drain();
     done.abort();
     await Promise.all([...workers, graceOver]);
   }
 
-  async #endAfterGrace(working: AbortController, drained: AbortSignal): Promise<void> {
-    if (!(await sleep(this.#clock, this.#options.shutdownGraceMs ?? 10_000, drained))) return;
+  async #endAfterGrace(graceMs: number, working: AbortController, drained: AbortSignal): Promise<void> {
+    if (graceMs > 0 && !(await sleep(this.#clock, graceMs, drained))) return;
     this.#queue.abandon();
     working.abort(new Error(`Controller ${this.name} is shutting down, and its grace time is over.`));
   }
@@ -123,10 +133,9 @@ export class Controller {
       using limit = deadline(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
       const failures = this.#queue.failures(key);
       const result = await this.#options.reconcile(key, { signal: limit.signal, failures });
-      this.#queue.forget(key);
-      if (result === undefined) return "success";
-      this.#queue.addAfter(key, result.requeueAfterMs);
-      return "requeue-after";
+      if (result !== undefined) this.#queue.addAfter(key, result.requeueAfterMs);
+      this.#queue.forget(key); // last: a delay that is refused is a failure like any other
+      return result === undefined ? "success" : "requeue-after";
     } catch (thrown) {
       const error = asError(thrown);
       this.#options.onError?.(error, key);

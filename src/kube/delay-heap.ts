@@ -22,6 +22,14 @@ export class DelayHeap {
     this.#onDue = onDue;
   }
 
+  get size(): number {
+    return this.#due.size;
+  }
+
+  has(key: ObjectKey): boolean {
+    return this.#due.has(key);
+  }
+
   /** The earliest time of a key counts, so a key has at most a handful of entries: each new one is earlier than the last. */
   add(key: ObjectKey, delayMs: number): void {
     const dueMs = this.#clock.monotonicMs() + delayMs;

@@ -1,6 +1,6 @@
 // The errors of the API, typed by what a caller does about them.
 //
-// Promised: `outcome-unknown` whenever the server may have acted although no answer says so (a deadline, a broken connection, a 504).
+// Promised: `outcome-unknown` whenever the server may have acted although no answer says so (a deadline, a broken connection, a bare 5xx).
 // Such a write is read back, never counted as failed. Every other code of a write means that it did not happen.
 
 export type ApiErrorCode =
@@ -92,11 +92,12 @@ const codeByReason: Readonly<Record<string, ApiErrorCode>> = {
   NotAcceptable: "unsupported",
   UnsupportedMediaType: "unsupported",
   ServiceUnavailable: "unavailable",
+  InternalError: "internal",
   Timeout: "outcome-unknown",
   ServerTimeout: "outcome-unknown",
 };
 
-/** Key: HTTP status. A proxy in front answers without a reason; its 502 and 504 leave open what the server did. */
+/** Key: HTTP status, for an answer without a reason that we know. */
 const codeByStatus: Readonly<Record<number, ApiErrorCode>> = {
   400: "bad-request",
   401: "unauthorized",
@@ -110,13 +111,13 @@ const codeByStatus: Readonly<Record<number, ApiErrorCode>> = {
   415: "unsupported",
   422: "invalid",
   429: "too-many-requests",
-  502: "outcome-unknown",
-  503: "unavailable",
-  504: "outcome-unknown",
 };
 
-/** etcd's own timeouts arrive as plain 500s: the write may be in the log all the same. */
+/** etcd's own timeouts, where they are wrapped into an InternalError: the write may be in the log all the same. */
 const etcdUnknown = /etcdserver: (request timed out|leader changed|server stopped)|context deadline exceeded/;
+
+/** The API server asks for seconds. A proxy's hour, or a date read by a clock that jumped, must not stop a watch for as long. */
+const maxRetryAfterMs = 60_000;
 
 /** The error for a Status. `what` says what was tried on what, such as `create Pod default/a`. */
 export function errorFromStatus(what: string, httpStatus: number, status: Status, retryAfterMs?: number): ApiError {
@@ -128,22 +129,23 @@ export function errorFromStatus(what: string, httpStatus: number, status: Status
   return new ApiError(code, `${what}: the API server answered ${httpStatus} ${reason}: ${words}.${unknown}`, {
     status: httpStatus,
     reason: status.reason,
-    retryAfterMs: wait,
+    retryAfterMs: wait === undefined ? undefined : Math.min(wait, maxRetryAfterMs),
     details: status.details,
   });
 }
 
-function codeOf(httpStatus: number, status: Status): ApiErrorCode {
-  const byReason = status.reason === undefined ? undefined : codeByReason[status.reason];
-  if (byReason !== undefined) return byReason;
-  const byStatus = codeByStatus[httpStatus];
-  if (byStatus !== undefined) return byStatus;
-  if (httpStatus < 500) return "bad-request";
-  return etcdUnknown.test(status.message ?? "") ? "outcome-unknown" : "internal";
+/**
+ * The 5xx without a reason come from a proxy that lost the server (502 and 504, Envoy's and the aggregator's 503), from a panic, or from an
+ * API server that lost etcd ("rpc error: code = Unavailable"): all of them leave open what became of a write.
+ */
+function codeOf(httpStatus: number, { reason = "", message = "" }: Status): ApiErrorCode {
+  const known = Object.hasOwn(codeByReason, reason) ? codeByReason[reason] : codeByStatus[httpStatus];
+  if (known === "internal" && etcdUnknown.test(message)) return "outcome-unknown";
+  return known ?? (httpStatus < 500 ? "bad-request" : "outcome-unknown");
 }
 
 function secondsToMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined || seconds <= 0 ? undefined : seconds * 1000;
+  return typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** Retry-After is a number of seconds or a date. */
@@ -156,8 +158,9 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
 
 /** A watch or list from a version that the server has not reached: its storage was restored from an older copy. */
 export function isVersionTooLarge(error: unknown): boolean {
+  const causes: unknown = error instanceof ApiError ? error.details?.causes : undefined;
   return (
-    error instanceof ApiError &&
-    (error.details?.causes ?? []).some(({ reason }) => reason === "ResourceVersionTooLarge")
+    Array.isArray(causes) &&
+    causes.some((cause: { reason?: string } | null) => cause?.reason === "ResourceVersionTooLarge")
   );
 }

@@ -57,6 +57,13 @@ describe("correlation", () => {
     ]);
   });
 
+  test("of an endless message only what is written is compared and remembered", async () => {
+    const { recorder, stored } = started();
+    for (const last of ["a", "b"]) recorder.record(pool(), "Warning", "Failed", "x".repeat(5000) + last);
+    await settle(8);
+    expect(await stored()).toMatchObject([{ message: "x".repeat(1024), count: 2 }]);
+  });
+
   test("the same again is counted in the same object", async () => {
     const { recorder, stored, clock } = started();
     for (let i = 0; i < 5; i++) {

@@ -48,6 +48,8 @@ interface Waiting {
 
 /** About 1 KB each: 1 MB while the server is away. */
 const maxWaiting = 1000;
+/** The API server refuses longer ones. */
+const maxMessage = 1024;
 const maxTries = 5;
 const flushMs = 5000;
 const callMs = 10_000;
@@ -73,8 +75,9 @@ export class EventRecorder {
     return this.#dropped;
   }
 
-  /** Returns at once. `reason` is one CamelCase word, `message` a sentence. */
-  record(object: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string): void {
+  /** Returns at once. `reason` is one CamelCase word, `words` a sentence. */
+  record(object: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, words: string): void {
+    const message = words.slice(0, maxMessage); // the correlator remembers it
     const about = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
     const verdict = this.#correlator.judge({ about, type, reason, message });
     if (verdict.do === "drop" || this.#waiting.length >= maxWaiting) {
@@ -83,7 +86,7 @@ export class EventRecorder {
     }
     const event = this.#event(
       object,
-      { type, reason, message: verdict.message.slice(0, 1024) },
+      { type, reason, message: verdict.message.slice(0, maxMessage) },
       verdict.count,
       verdict.firstMs,
     );

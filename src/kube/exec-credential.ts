@@ -110,8 +110,9 @@ function parseExecCredential(settings: ExecSettings, output: string): { credenti
   let answer: Answer;
   try {
     answer = JSON.parse(output) as Answer;
-  } catch (cause) {
-    throw new ConfigError(`The credential plugin "${settings.command}" did not print JSON.`, { cause });
+  } catch {
+    // Without the cause: V8's words quote the text, which may be a bare token.
+    throw new ConfigError(`The credential plugin "${settings.command}" did not print JSON.`);
   }
   if (answer.apiVersion !== settings.apiVersion) {
     throw new ConfigError(
@@ -134,6 +135,7 @@ const runPlugin: RunPlugin = (command, args, env) =>
     const options = {
       env: { ...process.env, ...env },
       timeout: pluginTimeoutMs,
+      killSignal: "SIGKILL" as const, // SIGTERM may be ignored, and every call waits for this one run
       maxBuffer: maxOutputBytes,
     };
     const child = execFile(command, [...args], options, (error, stdout, stderr) => {

@@ -33,7 +33,10 @@ export async function addFinalizer<T extends KubeObject>(
   return true;
 }
 
-/** True if it was removed now; false if it, or the whole object, was gone already. */
+/**
+ * True if it was removed now; false if the object given has it no more, or is gone from the server.
+ * Throws `invalid` if the finalizers, or the uid, have changed since it was read: read it again.
+ */
 export async function removeFinalizer<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 
 import { describe, expect, test, vi } from "vitest";
 
@@ -32,7 +33,22 @@ async function load(
   return { config: loaded, clock, files };
 }
 
+test("a file that is not YAML is told by line, without its words: they may be a token", async () => {
+  const text = "users:\n- name: u\n  user:\n    token: s3cr3t: t0k3n\n";
+  const read = () => Promise.resolve(text);
+  const error: unknown = await loadKubeconfig({ path: "/etc/k/config", read }).catch((each: unknown) => each);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(inspect(error)).toMatch(/not YAML.*line 4/);
+  expect(inspect(error, { depth: null })).not.toMatch(/s3cr3t|t0k3n/);
+});
+
 describe("clusters", () => {
+  test("a server without TLS is refused like one that is not verified: the token would go out in the clear", async () => {
+    const plain = { server: "http://h:8080" };
+    await expect(load(plain, { token: "t" })).rejects.toThrow(/not https/);
+    expect((await load(plain, { token: "t" }, { allowInsecure: true })).config.server).toBe("http://h:8080");
+  });
+
   test("authority inline, server name, default namespace", async () => {
     const { config } = await load(
       { "certificate-authority-data": base64("CA"), "tls-server-name": "api.internal" },
@@ -210,6 +226,20 @@ describe.each(["v1", "v1beta1"])("exec plugins, %s", (version) => {
   test("may give a certificate", async () => {
     const { config } = await withPlugin([{ clientCertificateData: "CERT", clientKeyData: "KEY" }]);
     expect(await config.credentials.current()).toEqual({ headers: {}, cert: "CERT", key: "KEY" });
+  });
+
+  test("that print something else are told of without what they printed: it may be a token", async () => {
+    const config = await load({}, { exec }, { runPlugin: () => Promise.resolve("s3cr3t") });
+    const error: unknown = await config.config.credentials.current().catch((each: unknown) => each);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(inspect(error, { depth: null })).not.toContain("s3cr3t");
+  });
+
+  test("are not asked where a token is given, as kubectl does it", async () => {
+    const runPlugin = vi.fn<RunPlugin>();
+    const { config } = await load({}, { exec, token: "given" }, { runPlugin });
+    expect((await config.credentials.current()).headers["authorization"]).toBe("Bearer given");
+    expect(runPlugin).not.toHaveBeenCalled();
   });
 
   test("that give nothing, or need a terminal, or speak otherwise, are told", async () => {

@@ -1,11 +1,11 @@
 // Kubeconfig files: which cluster, as whom, in which namespace.
 //
-// Paths in a file are relative to the file. TLS is always verified: `insecure-skip-tls-verify` is an error unless the caller says otherwise.
+// Paths in a file are relative to the file. TLS is always there and verified: `insecure-skip-tls-verify` is an error unless the caller says otherwise.
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 
-import { parse } from "yaml";
+import { parse, YAMLParseError } from "yaml";
 
 import { type Clock, realClock } from "./clock.ts";
 import type { ClusterConfig } from "./cluster-config.ts";
@@ -24,7 +24,7 @@ export interface KubeconfigOptions {
   /** One path or several separated by colons, as in KUBECONFIG; that variable, or ~/.kube/config, if left out. */
   readonly path?: string | undefined;
   readonly context?: string | undefined;
-  /** Accept a file that says `insecure-skip-tls-verify: true`. */
+  /** Accept a file that says `insecure-skip-tls-verify: true`, or a server that is not https. */
   readonly allowInsecure?: boolean;
   readonly clock?: Clock;
   readonly read?: ReadText;
@@ -118,8 +118,10 @@ function parseDocument(path: string, text: string): Document {
   try {
     const document: unknown = parse(text);
     if (typeof document === "object" && document !== null) return document;
-  } catch (cause) {
-    throw new ConfigError(`The kubeconfig ${path} is not YAML: ${String(cause)}`, { cause });
+  } catch (error) {
+    // The parser's own words, also as a cause, would show the line, and with it perhaps a token.
+    const at = error instanceof YAMLParseError ? ` (${error.code}, line ${error.linePos?.[0].line ?? "?"})` : "";
+    throw new ConfigError(`The kubeconfig ${path} is not YAML${at}.`);
   }
   throw new ConfigError(`The kubeconfig ${path} is empty.`);
 }
@@ -154,13 +156,16 @@ async function readCluster(
         "Give it a certificate-authority, or allow it explicitly.",
     );
   }
+  if (new URL(server).protocol !== "https:" && !allowInsecure) {
+    throw new ConfigError(`The server of the cluster "${name}" is not https: tokens would go out in the clear.`);
+  }
   const ca = await material(entry["certificate-authority-data"], entry["certificate-authority"], folder, read);
   return { server, ca, insecure, serverName: entry["tls-server-name"] };
 }
 
 type Place = Awaited<ReturnType<typeof readCluster>>;
 
-/** In kubectl's order: a plugin only where nothing else is given, a token file before a token. */
+/** In kubectl's order: a plugin only where no token is given, a token file before a token. */
 function userCredentials(
   user: Found<UserEntry>,
   place: Place,
@@ -172,7 +177,7 @@ function userCredentials(
   if (entry["auth-provider"] !== undefined) {
     throw new ConfigError("auth-provider was removed from Kubernetes in 1.26: use an exec plugin.");
   }
-  if (entry.exec !== undefined) {
+  if (entry.exec !== undefined && entry.token === undefined && entry.tokenFile === undefined) {
     const command = entry.exec.command.includes("/") ? resolve(folder, entry.exec.command) : entry.exec.command;
     return execCredentials({ ...entry.exec, command }, place, clock, run);
   }

@@ -201,10 +201,42 @@ describe("renew", () => {
     const a = candidate("a", {}, () => new Promise(() => {}));
     await settle();
     a.link.up = false;
-    await clock.advance(12_000);
+    await clock.advance(14_999);
     expect(a.state.error).toBeUndefined();
-    await clock.advance(5000);
+    await clock.advance(1);
     expect(a.state.error).toBeInstanceOf(LeadershipLostError);
+  });
+
+  test("lost lease: the work hears of it when the renew deadline is over, not a retry period later", async () => {
+    const { candidate, clock } = world();
+    let aborted: AbortSignal | undefined;
+    const a = candidate("a", {}, (signal) => {
+      aborted = signal;
+      return new Promise(() => {});
+    });
+    await settle();
+    a.link.up = false;
+    await clock.advance(9999);
+    expect(aborted?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(aborted?.aborted).toBe(true);
+  });
+
+  test("lost lease: a slow server's several answers to one try do not add up beyond the deadline", async () => {
+    const { api, candidate, clock } = world();
+    let aborted: AbortSignal | undefined;
+    candidate("a", {}, (signal) => {
+      aborted = signal;
+      return new Promise(() => {});
+    });
+    await settle();
+    // Somebody touches the lease all the time, and every answer takes four seconds.
+    api.fault = async ({ method }) => {
+      await new Promise<void>((resolve) => clock.after(4000, resolve));
+      return method === "PUT" ? status(409, "Conflict") : undefined;
+    };
+    await clock.advance(10_000);
+    expect(aborted?.aborted).toBe(true);
   });
 });
 
@@ -243,6 +275,21 @@ describe("hand-over", () => {
     await a.run;
     expect(held).toBe(true);
     expect((await lease()).holderIdentity).toBe("");
+  });
+
+  test("the lease is renewed while a shutdown lets the work finish: nobody else begins meanwhile", async () => {
+    const { candidate, clock } = world();
+    let endWork: (() => void) | undefined;
+    const a = candidate("a", { shutdownGraceMs: 60_000 }, () => new Promise<void>((resolve) => (endWork = resolve)));
+    await settle();
+    const b = candidate("b");
+    await clock.advance(2000);
+    a.stop.abort();
+    await clock.advance(40_000);
+    expect([a.state.leading, b.state.leading]).toEqual([true, false]);
+    endWork?.();
+    await clock.advance(2500);
+    expect([a.state.leading, b.state.leading]).toEqual([false, true]);
   });
 
   test("work that outlives its grace keeps the lease, which then expires", async () => {

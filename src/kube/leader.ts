@@ -5,7 +5,7 @@
 // Not promised: fencing. A process that was paused may act on for a moment after another has begun, so what the leader writes must be
 // safe without leadership (guarded by resourceVersion, or created if absent); the lease only keeps two from doing the same work.
 import { asError } from "./abort.ts";
-import { type Clock, realClock, sleep } from "./clock.ts";
+import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import { LeaseLock } from "./lease.ts";
 import type { KubeClient } from "./rest.ts";
 
@@ -30,6 +30,12 @@ export interface ElectorOptions {
 export class LeadershipLostError extends Error {
   readonly code = "leadership-lost";
   override readonly name = "LeadershipLostError";
+}
+
+interface Lost {
+  readonly error: LeadershipLostError;
+  /** How long the work may still take before another may have begun. */
+  readonly graceMs: number;
 }
 
 /** client-go's: waits are up to 2.2 times the period, so that candidates do not move in step. */
@@ -71,24 +77,32 @@ export class Elector {
     if (acquiredMs === undefined) return;
     this.#options.onChange?.(true);
     const leading = new AbortController();
+    let ended: { readonly error: Error | undefined } | undefined;
     const work = Promise.try(() => lead(leading.signal)).then(
-      () => ({ error: undefined }),
-      (error: unknown) => ({ error: asError(error) }),
+      () => (ended = { error: undefined }),
+      (error: unknown) => (ended = { error: asError(error) }),
     );
+    // Renewed until the work has ended, also while a shutdown lets it finish: it leads until then.
     const renewing = new AbortController();
-    const onAbort = () => renewing.abort(signal.reason);
+    const onAbort = () => {
+      leading.abort(signal.reason);
+      void sleep(this.#clock, this.#options.shutdownGraceMs ?? 10_000, renewing.signal).then(() => renewing.abort());
+    };
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     void work.then(() => renewing.abort());
     try {
       const lost = await this.#renew(acquiredMs, renewing.signal);
-      leading.abort(lost ?? signal.reason);
-      const { ended, error } = await this.#ending(work, lost !== undefined);
-      if (lost !== undefined) throw lost;
-      if (ended) await this.#release();
-      if (error !== undefined && !signal.aborted) throw error;
+      if (lost !== undefined) {
+        leading.abort(lost.error);
+        await this.#ending(work, lost.graceMs);
+        throw lost.error;
+      }
+      if (ended !== undefined) await this.#release();
+      if (ended?.error !== undefined && !signal.aborted) throw ended.error;
     } finally {
       signal.removeEventListener("abort", onAbort);
+      renewing.abort();
       this.#options.onChange?.(false);
     }
   }
@@ -103,43 +117,42 @@ export class Elector {
     return undefined;
   }
 
-  /** Renews until the signal aborts; returns the error if the lease was lost. Time counts from when a renewal was sent, not answered. */
-  async #renew(acquiredMs: number, signal: AbortSignal): Promise<LeadershipLostError | undefined> {
+  /** Renews until the signal aborts; returns if the lease was lost. Time counts from when a renewal was sent, not answered. */
+  async #renew(acquiredMs: number, signal: AbortSignal): Promise<Lost | undefined> {
     let renewedMs = acquiredMs;
     for (;;) {
-      await sleep(this.#clock, this.#retryPeriodMs, signal);
+      const untilMs = renewedMs + this.#renewDeadlineMs;
+      await sleep(this.#clock, Math.min(this.#retryPeriodMs, untilMs - this.#clock.monotonicMs()), signal);
       if (signal.aborted) return undefined;
       const nowMs = this.#clock.monotonicMs();
-      const leftMs = renewedMs + this.#renewDeadlineMs - nowMs;
-      if (leftMs <= 0) return this.#lost(`it could not be renewed for ${this.#renewDeadlineMs} ms`);
+      const leftMs = untilMs - nowMs;
+      if (leftMs <= 0) {
+        const graceMs = Math.max(0, renewedMs + this.#leaseDurationMs - nowMs);
+        return { error: this.#lost(`it could not be renewed for ${this.#renewDeadlineMs} ms`), graceMs };
+      }
       if (await this.#try(signal, Math.min(leftMs, this.#renewDeadlineMs / 2))) renewedMs = nowMs;
       else if (this.#lock.holder !== this.#options.identity && !signal.aborted) {
-        return this.#lost(`it is held by "${this.#lock.holder}"`);
+        return { error: this.#lost(`it is held by "${this.#lock.holder}"`), graceMs: 0 };
       }
     }
   }
 
+  /** One deadline over all that a try asks of the server. */
   async #try(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
+    using limit = deadline(this.#clock, timeoutMs, signal);
     try {
-      return await this.#lock.tryHold(signal, timeoutMs);
+      return await this.#lock.tryHold(limit.signal, timeoutMs);
     } catch (error) {
       if (!signal.aborted) this.#options.onError?.(asError(error));
       return false;
     }
   }
 
-  /** A leader that lost has until the others may begin; one that shuts down has its grace time. */
-  async #ending(
-    work: Promise<{ error: Error | undefined }>,
-    lost: boolean,
-  ): Promise<{ ended: boolean; error?: Error }> {
-    const graceMs = lost ? this.#leaseDurationMs - this.#renewDeadlineMs : (this.#options.shutdownGraceMs ?? 10_000);
+  /** Waits for the work of a leader that lost, but not longer than until others may begin. */
+  async #ending(work: Promise<unknown>, graceMs: number): Promise<void> {
     const waiting = new AbortController();
-    const late = sleep(this.#clock, graceMs, waiting.signal).then((timeUp) => ({ ended: !timeUp }));
-    const done = work.then(({ error }) => ({ ended: true, ...(error === undefined ? {} : { error }) }));
-    const outcome = await Promise.race([done, late]);
+    await Promise.race([work, sleep(this.#clock, graceMs, waiting.signal)]);
     waiting.abort();
-    return outcome;
   }
 
   async #release(): Promise<void> {

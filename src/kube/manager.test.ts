@@ -170,6 +170,24 @@ describe("manager", () => {
     expect((await get("/other")).status).toBe(404);
   });
 
+  test("not ready any more as soon as something has failed, while the rest is still stopping", async () => {
+    const fail = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const { get, run, state } = started(() => ({
+      runnables: [
+        { name: "broken", run: () => fail.promise },
+        { name: "slow", run: () => finish.promise },
+      ],
+    }));
+    expect((await get("/readyz")).status).toBe(200);
+    fail.reject(new Error("no disk"));
+    await settle();
+    expect((await get("/readyz")).text).toContain("the process is stopping");
+    finish.resolve();
+    await run;
+    expect(String(state.error)).toContain("no disk");
+  });
+
   test("checks of one's own are asked; one that hangs is named", async () => {
     const { get, clock } = started(() => ({
       healthz: { journal: () => Promise.reject(new Error("disk full")) },

@@ -54,15 +54,13 @@ export class Manager {
       runnables,
       leader === undefined ? [] : [this.#leader(leader)],
     ];
-    const onAbort = () => (this.#state = "stopping");
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      const onReady = () => (this.#state = "ready");
-      await runStages(stages, { signal, clock: this.#clock, graceMs: this.#graceMs, onReady });
-    } finally {
-      this.#state = "stopping";
-      signal.removeEventListener("abort", onAbort);
-    }
+    await runStages(stages, {
+      signal,
+      clock: this.#clock,
+      graceMs: this.#graceMs,
+      onReady: () => (this.#state = "ready"),
+      onStop: () => (this.#state = "stopping"),
+    });
   }
 
   #health({ host, port }: { readonly host?: string; readonly port?: number }): Runnable {

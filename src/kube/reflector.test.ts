@@ -320,6 +320,18 @@ describe("reflector", () => {
     expect(asked).toBe(2);
   });
 
+  test("Retry-After: a day, or a date read by a clock that is wrong by one, does not stop the informer for a day", async () => {
+    let asked = 0;
+    const { clock } = await started({}, (fake) => {
+      fake.fault = () => {
+        asked++;
+        return json(503, { kind: "Status", code: 503, reason: "ServiceUnavailable" }, { "retry-after": "86400" });
+      };
+    });
+    await clock.advance(60_000);
+    expect(asked).toBe(2);
+  });
+
   test("idle deadline: a watch that fell silent is reopened", async () => {
     const { api, clock, errors } = await started({ idleMs: 60_000 });
     expect(api.count("GET", "watch")).toBe(1);
@@ -345,14 +357,39 @@ describe("reflector", () => {
     expect(api.count("GET", "watch")).toBeLessThanOrEqual(5);
   });
 
-  test("rubbish in the stream leads to a list", async () => {
+  test("very short watch: one that only repeats the version we came with is not hammered either", async () => {
+    const { api, clock } = await started({}, (fake) => {
+      fake.fault = ({ path: asked }) => {
+        if (!asked.includes("watch")) return undefined;
+        const body = new Feed();
+        body.push('{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"100"}}}\n');
+        body.end();
+        return { status: 200, headers: {}, body };
+      };
+    });
+    await clock.advance(10_000);
+    expect(api.count("GET", "watch")).toBeLessThanOrEqual(5);
+  });
+
+  test.each([
+    ["a word", "rubbish"],
+    ["null", "null"],
+    ["an event without an object", '{"type":"ADDED"}'],
+    ["a bookmark of nothing", '{"type":"BOOKMARK","object":null}'],
+    ["an object without metadata", '{"type":"MODIFIED","object":{}}'],
+    ["an error of nothing", '{"type":"ERROR","object":null}'],
+    [
+      "an error with odd details",
+      '{"type":"ERROR","object":{"code":410,"details":{"causes":{},"retryAfterSeconds":"x"}}}',
+    ],
+  ])("rubbish in the stream leads to a list: %s", async (_name, rubbish) => {
     let served = false;
     const { api, clock } = await started({}, (fake) => {
       fake.fault = ({ path: asked }) => {
         if (!asked.includes("watch") || served) return undefined;
         served = true;
         const body = new Feed();
-        body.push("rubbish\n");
+        body.push(`${rubbish}\n`);
         return { status: 200, headers: {}, body };
       };
     });

@@ -35,7 +35,7 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** client-go's: watches end after five to ten minutes, at random, so that many clients do not come back at once. */
 const minWatchSeconds = 300;
-/** A watch that ends at once and says nothing is a server in trouble: reopening it without a pause would be a busy loop. */
+/** A watch that ends at once and says nothing new is a server in trouble: reopening it without a pause would be a busy loop. */
 const shortWatchMs = 1000;
 /** One page may be large and the server busy. */
 const listTimeoutMs = 120_000;
@@ -87,12 +87,8 @@ export class Reflector<T extends KubeObject> {
     const timeoutSeconds = Math.floor(minWatchSeconds * (1 + this.#random()));
     const options = { ...scope, signal, resourceVersion, timeoutSeconds, ...(idleMs === undefined ? {} : { idleMs }) };
     const startedMs = clock.monotonicMs();
-    let events = 0;
-    for await (const event of client.watch(resource, options)) {
-      events++;
-      this.#take(event);
-    }
-    if (events === 0 && clock.monotonicMs() - startedMs < shortWatchMs) {
+    for await (const event of client.watch(resource, options)) this.#take(event);
+    if (this.#version === resourceVersion && clock.monotonicMs() - startedMs < shortWatchMs) {
       throw new ApiError("unavailable", `watch ${resource.kind}: the server closed the watch at once.`);
     }
   }

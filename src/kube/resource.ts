@@ -44,7 +44,8 @@ export function pathOf(resource: Resource, { namespace, name, subresource }: Pla
   }
   parts.push(resource.plural);
   if (name !== undefined) parts.push(segment(resource, "name", name));
-  if (subresource !== undefined) parts.push(...subresource.split("/").map((each) => encodeURIComponent(each)));
+  if (subresource !== undefined)
+    parts.push(...subresource.split("/").map((each) => segment(resource, "subresource", each)));
   return parts.join("/");
 }
 

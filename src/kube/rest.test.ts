@@ -141,6 +141,15 @@ describe("requests", () => {
     },
   );
 
+  test.each(["", "..", "status/../../other", "a//b"])(
+    "a subresource that changes the meaning of the path is refused: %j",
+    async (subresource) => {
+      const { client, requests } = clientWith(ok);
+      await expect(client.get(pools, { ...at, subresource })).rejects.toThrow(TypeError);
+      expect(requests).toHaveLength(0);
+    },
+  );
+
   test("a delete of everything in all namespaces is refused", async () => {
     const { client } = clientWith(ok);
     await expect(client.deleteCollection(pools, {})).rejects.toThrow(/without a namespace/);
@@ -185,7 +194,18 @@ describe("errors are typed by reason", () => {
     expect((await failure(client.create(pools, pool))).code).toBe("outcome-unknown");
   });
 
-  test.each([502, 504])(
+  test("a 500 without a reason is the API server at a loss: etcd may have the write", async () => {
+    const lostEtcd = "rpc error: code = Unavailable desc = error reading from server: EOF";
+    const { client } = clientWith(() => status(500, "", lostEtcd));
+    expect((await failure(client.create(pools, pool))).code).toBe("outcome-unknown");
+  });
+
+  test("a reason is only ever one of those known, whatever a webhook calls its own", async () => {
+    const { client } = clientWith(() => status(403, "constructor"));
+    expect((await failure(client.create(pools, pool))).code).toBe("forbidden");
+  });
+
+  test.each([500, 502, 503, 504])(
     "a proxy's %i leaves the outcome open, and its plain text is carried in the message",
     async (code) => {
       const feed = new Feed();

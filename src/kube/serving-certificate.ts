@@ -27,11 +27,11 @@ export function caBundle({ authorities }: ServingMaterial): string {
 
 /** The material for this moment: the same value if nothing is due. */
 export function renewed(before: ServingMaterial | undefined, names: readonly string[], nowMs: number): ServingMaterial {
-  const kept = (before?.authorities ?? []).filter(({ cert }) => validityOf(cert).notAfterMs > nowMs);
+  const kept = (before?.authorities ?? []).filter((authority) => isValid(authority, nowMs));
   const newest = kept[0];
   const authorities = newest === undefined || isDue(newest, nowMs) ? [newAuthority(nowMs), ...kept] : kept;
   const fitting = before !== undefined && sameNames(before.names, names) && isSignedByOneOf(before, authorities);
-  if (fitting && !isDue(before.serving, nowMs)) {
+  if (fitting && isValid(before.serving, nowMs) && !isDue(before.serving, nowMs)) {
     return authorities === kept && kept.length === before.authorities.length ? before : { ...before, authorities };
   }
   return { authorities, names, serving: newServing(signer(authorities, nowMs), names, nowMs) };
@@ -41,6 +41,12 @@ export function renewed(before: ServingMaterial | undefined, names: readonly str
 function signer(authorities: readonly KeyPair[], nowMs: number): KeyPair {
   const trusted = authorities.find(({ cert }) => validityOf(cert).notBeforeMs + backdateMs + trustMs <= nowMs);
   return trusted ?? authorities.at(-1)!;
+}
+
+/** Not before its time either: a clock that was ahead for a moment must not leave behind what nobody trusts until then. */
+function isValid({ cert }: KeyPair, nowMs: number): boolean {
+  const { notBeforeMs, notAfterMs } = validityOf(cert);
+  return notBeforeMs <= nowMs && nowMs < notAfterMs;
 }
 
 /** Two thirds of the life are over. */

@@ -37,6 +37,8 @@ export async function runStages(
     readonly clock: Clock;
     readonly graceMs: number;
     readonly onReady?: () => void;
+    /** Called when the stopping begins, whatever the cause. */
+    readonly onStop?: () => void;
   },
 ): Promise<void> {
   const { signal, clock, graceMs } = options;
@@ -52,6 +54,7 @@ export async function runStages(
   }
   if (!signal.aborted && failure.error === undefined) options.onReady?.();
   await halted;
+  options.onStop?.();
   const deadlineMs = clock.monotonicMs() + graceMs;
   for (const { stop, members } of started.reverse()) {
     stop.abort(failure.error ?? signal.reason);

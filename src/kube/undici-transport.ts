@@ -4,6 +4,7 @@
 // connection that calls share. A connection whose peer fell silent is replaced as soon as one call on it has been given up.
 import { buildConnector, Pool } from "undici";
 
+import { asError } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "./transport.ts";
 
@@ -20,8 +21,8 @@ export interface TlsMaterial {
 
 export interface NetworkTransport extends AsyncDisposable {
   readonly transport: Transport;
-  /** Lets calls under way finish, ends watches, and then closes by itself. */
-  retire(): void;
+  /** Takes no more; ends watches, lets calls under way finish, and resolves when they have. */
+  retire(): Promise<void>;
 }
 
 /** HTTP/1.1 only: calls at once. HTTP/2 opens the second connection when the first has its 100 streams. */
@@ -47,9 +48,8 @@ export function undiciTransport(server: string, tls: TlsMaterial, clock: Clock):
       const line = isWatch(request.path) ? watches : calls;
       return line.send(prefix === "" ? request : { ...request, path: prefix + request.path });
     },
-    retire() {
-      calls.retire();
-      void watches.destroy();
+    async retire() {
+      await Promise.all([calls.close(), watches.destroy()]);
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([calls.destroy(), watches.destroy()]);
@@ -104,8 +104,8 @@ class Line {
     }
   }
 
-  retire(): void {
-    this.#retire(this.#pool);
+  async close(): Promise<void> {
+    await this.#pool.close();
   }
 
   async destroy(): Promise<void> {
@@ -138,11 +138,19 @@ function connector(tls: TlsMaterial): buildConnector.connector {
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   });
   return (options, callback) => {
-    connect(options, (...[error, socket]) => {
-      if (error === null) callback(null, socket);
-      else callback(new NotSentError(`${error.message}.`, { cause: error }), null);
-    });
+    try {
+      connect(options, (...[error, socket]) => {
+        if (error === null) callback(null, socket);
+        else callback(notSent(error), null);
+      });
+    } catch (error) {
+      callback(notSent(asError(error)), null); // a certificate and a key that do not fit
+    }
   };
+}
+
+function notSent(cause: Error): NotSentError {
+  return new NotSentError(`${cause.message}.`, { cause });
 }
 
 function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

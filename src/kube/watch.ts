@@ -69,14 +69,15 @@ async function open(caller: Caller, call: Call, ending: AbortController): Promis
 }
 
 function parseEvent<T extends KubeObject>(what: string, line: string): WatchEvent<T> {
-  const { type, object } = JSON.parse(line) as { type: string; object: T };
+  const { type = "", object } = (JSON.parse(line) ?? {}) as { type?: string; object?: T | null };
+  if (typeof object !== "object" || object === null) throw new SyntaxError("A watch event without an object.");
   switch (type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED":
       return { type, object };
     case "BOOKMARK":
-      return { type, resourceVersion: object.metadata.resourceVersion ?? "" };
+      return { type, resourceVersion: (object as Partial<T>).metadata?.resourceVersion ?? "" };
     case "ERROR": {
       const status = object as unknown as Status;
       throw errorFromStatus(what, status.code ?? 500, status);

@@ -1,5 +1,5 @@
 import { asError } from "./abort.ts";
-import type { KeyPair } from "./certificate.ts";
+import { isPair, type KeyPair } from "./certificate.ts";
 // Keeps a webhook's certificate alive: loads it, renews it before it expires, and tells who serves it. All replicas share one Secret,
 // so that they serve under one authority; whoever comes first makes it, the others take it.
 import { type Clock, realClock, sleep } from "./clock.ts";
@@ -125,5 +125,6 @@ function decode({ data = {} }: Secret): ServingMaterial | undefined {
   const serving = { cert: text("tls.crt"), key: text("tls.key") };
   if (certs.length === 0 || certs.length !== keys.length || serving.cert === "" || serving.key === "") return undefined;
   const authorities = certs.map((cert, i): KeyPair => ({ cert, key: keys[i]! }));
+  if (![serving, ...authorities].every(isPair)) return undefined;
   return { authorities, serving, names: text("names").split("\n") };
 }

@@ -212,6 +212,26 @@ describe("delayed adds", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("a delay that is not a number is refused: it would hold up all the others", () => {
+    const { queue: q } = queue();
+    expect(() => q.addAfter("a", Number.NaN)).toThrow(RangeError);
+  });
+
+  test("delayed keys count as keys; what was let in once, due or to be retried, is never refused", async () => {
+    const { queue: q, clock } = queue({ maxKeys: 2 });
+    q.addAfter("later", 1000);
+    q.add("now");
+    expect(() => q.add("too many")).toThrow(QueueFullError);
+    expect(() => q.addAfter("too many", 1000)).toThrow(QueueFullError);
+    q.addAfter("later", 500);
+    expect(await q.take()).toBe("now");
+    q.add("another");
+    q.addRateLimited("now");
+    q.done("now");
+    await clock.advance(500);
+    expect([await q.take(), await q.take(), await q.take()]).toEqual(["another", "now", "later"]);
+  });
+
   test("copy shifting: many delays come out in the order of their times", async () => {
     const delays = fc.uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 50 });
     await fc.assert(

@@ -50,7 +50,7 @@ export class Workqueue {
     this.#limiter = options.rateLimiter;
     this.#maxKeys = options.maxKeys ?? defaultMaxKeys;
     this.#observer = options.observer ?? {};
-    this.#waiting = new DelayHeap(options.clock, (key) => this.add(key));
+    this.#waiting = new DelayHeap(options.clock, (key) => this.#enqueue(key));
   }
 
   /** Keys that wait for a worker; those with a delay or with a worker are not counted. */
@@ -59,6 +59,11 @@ export class Workqueue {
   }
 
   add(key: ObjectKey): void {
+    this.#admit(key);
+    this.#enqueue(key);
+  }
+
+  #enqueue(key: ObjectKey): void {
     if (this.#closed) return;
     if (this.#processing.has(key)) {
       if (!this.#again.has(key)) this.#observer.added?.();
@@ -66,11 +71,6 @@ export class Workqueue {
       return;
     }
     if (this.#queue.has(key)) return;
-    if (this.#queue.size >= this.#maxKeys) {
-      throw new QueueFullError(
-        `The queue holds ${this.#maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
-      );
-    }
     this.#observer.added?.();
     this.#queue.set(key, this.#clock.monotonicMs());
     this.#handOut();
@@ -78,8 +78,10 @@ export class Workqueue {
 
   /** Adds the key when the time has passed; of several such adds the earliest counts. */
   addAfter(key: ObjectKey, delayMs: number): void {
+    if (Number.isNaN(delayMs)) throw new RangeError(`The delay of "${key}" is not a number.`);
     if (this.#closed) return;
-    if (delayMs <= 0) this.add(key);
+    this.#admit(key);
+    if (delayMs <= 0) this.#enqueue(key);
     else this.#waiting.add(key, delayMs);
   }
 
@@ -146,6 +148,15 @@ export class Workqueue {
     this.#queue.clear();
     this.#again.clear();
     this.close();
+  }
+
+  /** Only a key that is new to the queue is refused: one that was let in must not be lost, least of all in a timer. */
+  #admit(key: ObjectKey): void {
+    if (this.#closed || this.#queue.size + this.#waiting.size < this.#maxKeys) return;
+    if (this.#queue.has(key) || this.#processing.has(key) || this.#waiting.has(key)) return;
+    throw new QueueFullError(
+      `The queue holds ${this.#maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
+    );
   }
 
   #handOut(): void {
