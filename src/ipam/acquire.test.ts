@@ -1,11 +1,12 @@
 // Acquire where the ledger fails: what the ledger suite cannot provoke in every ledger.
 import { describe, expect, it } from "vitest";
 
+import { parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { acquire } from "./acquire.ts";
 import { type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
 import { MemoryLedger, MemoryStore } from "./memory-ledger.ts";
-import type { Owner } from "./owner.ts";
+import { type Owner, ownerKey } from "./owner.ts";
 import { Pool } from "./pool.ts";
 
 const owner: Owner = { kind: "pod", uid: "u", namespace: "default", name: "web-0", interface: "eth0" };
@@ -40,6 +41,64 @@ describe("acquire", () => {
       message: "pod default/web-0 (eth0) got no address in net-a: the API server refused the connection.",
     });
     expect(pool.counts()).toMatchObject({ allocated: 0, free: 254n });
+  });
+
+  it("keeps a resting address for its last owner when the ledger is away for a moment", async () => {
+    const inner = memory();
+    const pool = new Pool({ prefix: parseCidr("10.0.0.0/24").prefix, cooldownMs: 30_000 }, () => 0);
+    pool.take(parseAddress("10.0.0.9"), owner);
+    pool.releaseOwner(owner);
+    const { ledger: away } = failing(async () => Promise.reject(new LedgerError("unavailable", "away.")));
+    await expect(acquire({ ledger: away, domain, pool, request: { owner }, random: () => 0 })).rejects.toThrow();
+    expect(pool.counts()).toMatchObject({ allocated: 0, quarantined: 1 });
+    const result = await acquire({ ledger: inner, domain, pool, request: { owner }, random: () => 0 });
+    expect(result.kind === "acquired" && String(result.hold.address)).toBe("10.0.0.9");
+  });
+
+  it("does not say that nothing was written when an earlier try may have been", async () => {
+    const { ledger } = failing(async (inner, call) => {
+      if (call > 1) throw new LedgerError("unavailable", "the API server refused the connection.");
+      await inner.take({ domain, address: parseAddress("10.0.0.1"), owner });
+      throw new LedgerError("outcome-unknown", "the connection broke.");
+    });
+    ledger.find = async () => Promise.reject(new LedgerError("unavailable", "the API server refused the connection."));
+    const attempt = acquire({ ledger, domain, pool: newPool(), request: { owner }, random: () => 0 });
+    await expect(attempt).rejects.toMatchObject({ code: "outcome-unknown" });
+  });
+
+  it("goes back to the same address after an outcome that was not known, although others ask meanwhile", async () => {
+    const inner = memory();
+    const pool = newPool();
+    const { ledger: lost } = failing(async (_, call) => {
+      if (call === 1) await inner.take({ domain, address: parseAddress("10.0.0.1"), owner });
+      throw new LedgerError("outcome-unknown", "the connection broke.");
+    });
+    await expect(acquire({ ledger: lost, domain, pool, request: { owner }, random: () => 0 })).rejects.toThrow();
+    const other: Owner = { ...owner, uid: "other" };
+    const asked = [other, owner].map((each) =>
+      acquire({ ledger: inner, domain, pool, request: { owner: each }, random: () => 0 }),
+    );
+    const shown = (await Promise.all(asked)).map((each) => each.kind === "acquired" && String(each.hold.address));
+    expect(shown).toEqual(["10.0.0.2", "10.0.0.1"]);
+    expect(await inner.find(domain, ownerKey(owner))).toHaveLength(1);
+  });
+
+  it("lets a request of the same owner wait for the one before, and be called off while it waits", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { ledger } = failing(async (inner) => {
+      await gate.promise;
+      return inner.take({ domain, address: parseAddress("10.0.0.1"), owner });
+    });
+    const pool = newPool();
+    const ask = (signal?: AbortSignal) =>
+      acquire({ ledger, domain, pool, request: { owner }, random: () => 0, ...(signal && { signal }) });
+    const abort = new AbortController();
+    const [first, second, third] = [ask(), ask(abort.signal), ask()];
+    abort.abort();
+    await expect(second).rejects.toThrow("abort");
+    gate.resolve();
+    expect(await first).toMatchObject({ kind: "acquired" });
+    expect(await third).toMatchObject({ kind: "acquired" });
   });
 
   it("stops after five lost replies in a row, as unknown", async () => {

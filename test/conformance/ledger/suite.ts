@@ -261,6 +261,29 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         },
       );
 
+      it.each(["before-commit", "after-commit"] as const)(
+        "hands a hold over to a new sandbox although a reply was lost %s",
+        async (when) => {
+          const pool = newPool();
+          const before = await get(pod("a", "old"), pool);
+          harness.loseNextReply(when);
+          const after = await get(pod("a", "new"), pool);
+          expect(after).toMatchObject({ kind: "acquired", hold: { owner: { containerId: "new" } } });
+          const [found] = await ledger.find(domain, ownerKey(pod("a")));
+          expect(found).toMatchObject({ owner: { containerId: "new" } });
+          const old = before.kind === "acquired" ? before.hold : undefined;
+          expect(
+            await ledger.release({
+              domain,
+              address: old!.address,
+              owner: ownerKey(pod("a")),
+              version: old!.version,
+              cooldownMs: 0,
+            }),
+          ).toMatchObject({ outcome: "superseded" });
+        },
+      );
+
       it("learns that what it thought its own is another's, and takes another", async () => {
         await take(pod("x"), { address: ip("10.0.0.1") });
         const pool = newPool();
