@@ -1,6 +1,4 @@
 // The embedded API against kube-apiserver + etcd: durable creates a second (16 writers), a list of 10,000, the latency of a watch.
-import { rmSync } from "node:fs";
-
 import { measureCreates, measureList, measureWatch } from "./apiserver/measures.ts";
 import type { Measures } from "./apiserver/measures.ts";
 import { startEmbedded, startReal } from "./apiserver/servers.ts";
@@ -14,7 +12,6 @@ async function measure(server: Server): Promise<Measures> {
     return { ...creates, ...list, ...watch };
   } finally {
     await server.stop();
-    rmSync(server.folder, { recursive: true, force: true });
   }
 }
 

@@ -1,14 +1,6 @@
 // NetworkAttachmentDefinition (k8s.cni.cncf.io/v1), the kind that names a secondary network: the multi-network standard,
 // section 3. Clusters with Multus have its CRD; the embedded API and the test cluster get it from here.
 
-export interface NetworkAttachmentDefinition {
-  readonly metadata: { readonly name: string; readonly namespace: string };
-  readonly spec: {
-    /** A CNI configuration or configuration list, as JSON text. */
-    readonly config: string;
-  };
-}
-
 export const networkAttachmentDefinitionCrd = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

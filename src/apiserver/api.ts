@@ -5,6 +5,7 @@
 // protobuf, authorisation: whoever may speak to it may do everything. It is for one machine; clusters have their own API server.
 import { randomBytes } from "node:crypto";
 
+import type { ApiRequest, ApiResponse, Transport } from "../kube/transport.ts";
 import { Admission } from "./admission/admission.ts";
 import { callOverHttps } from "./admission/call.ts";
 import type { CallWebhook } from "./admission/call.ts";
@@ -23,7 +24,6 @@ import { Router } from "./router.ts";
 import { ApiError } from "./status.ts";
 import type { historyLimits } from "./store/history.ts";
 import { Store } from "./store/store.ts";
-import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 export interface ApiOptions {
   /** A SQLite file, or ":memory:". */
@@ -72,6 +72,8 @@ export function openApi(options: ApiOptions): Api {
 
   const handle = async (request: ApiRequest, user: User): Promise<ApiResponse> => {
     await ready;
+    // From here on a write is carried out, whether its client stays to hear of it or not.
+    request.signal?.throwIfAborted();
     const faults = options.faults?.(request) ?? [];
     for (const fault of faults) {
       if (fault.kind === "drop") throw new ConnectionLost();

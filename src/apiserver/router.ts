@@ -1,3 +1,4 @@
+import type { ApiRequest, ApiResponse } from "../kube/transport.ts";
 // From a request to what answers it: documents, reviews, resources. Every refusal leaves as a Status object.
 import { aggregated, apiVersions, groupDocument, groupList, resourceList, serverVersion } from "./discovery.ts";
 import type { JsonObject } from "./json.ts";
@@ -14,7 +15,6 @@ import { answer } from "./request/resource-request.ts";
 import type { Serving } from "./request/resource-request.ts";
 import { review } from "./request/review.ts";
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from "./status.ts";
-import type { ApiRequest, ApiResponse } from "./transport.ts";
 
 export class Router {
   readonly #serving: Serving;

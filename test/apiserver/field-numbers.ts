@@ -1,9 +1,12 @@
 // Makes src/apiserver/schema/field-numbers.json out of the .proto files of the Kubernetes modules: the protobuf number of every field.
 // Types are not needed, since the schemas have them. A field that JSON writes inline holds the numbers of what is inside.
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 
 import type { JsonObject } from "../../src/apiserver/json.ts";
 import { digObject } from "../../src/apiserver/json.ts";
+import { findGo } from "../../tools/bootstrap/go.ts";
+import { moduleFolder } from "../../tools/kube/cache.ts";
 
 interface Field {
   readonly name: string;
@@ -14,13 +17,17 @@ interface Field {
 /** Key: package and message, like k8s.io.api.core.v1.Pod. */
 type Messages = Map<string, readonly Field[]>;
 
-/** `folder` is the module cache's k8s.io; the newest version of each module is read. */
-export function readMessages(folder: string): Messages {
+const modules = ["k8s.io/api", "k8s.io/apimachinery", "k8s.io/apiextensions-apiserver"];
+
+/** Reads the modules at the versions that tools/kube builds; Go fetches what is not in its cache. */
+export function readMessages(): Messages {
   const messages: Messages = new Map();
-  for (const module of ["api", "apimachinery", "apiextensions-apiserver"]) {
-    const newest = globSync(`${folder}/${module}@*`).sort().at(-1);
-    if (newest === undefined) continue;
-    for (const file of globSync(`${newest}/**/generated.proto`)) readFile(readFileSync(file, "utf8"), messages);
+  const go = findGo("1.21").path;
+  const said = execFileSync(go, ["mod", "download", "-json", ...modules], { cwd: moduleFolder, encoding: "utf8" });
+  const folders = [...said.matchAll(/"Dir": "(.+)"/g)].map((match) => match[1]!);
+  if (folders.length !== modules.length) throw new Error(`go mod download named ${folders.length} folders: ${said}`);
+  for (const folder of folders) {
+    for (const file of globSync(`${folder}/**/generated.proto`)) readFile(readFileSync(file, "utf8"), messages);
   }
   return messages;
 }

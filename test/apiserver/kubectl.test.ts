@@ -1,8 +1,8 @@
 // The real kubectl against the embedded API: every one that is found, Debian's old one and the one that tools/kube builds among them.
 import { execFile } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,14 +11,18 @@ import { openApi } from "../../src/apiserver/api.ts";
 import type { Api } from "../../src/apiserver/api.ts";
 import { serve } from "../../src/apiserver/serve/server.ts";
 import type { Served } from "../../src/apiserver/serve/server.ts";
+import { unpackedFolder } from "../../tools/bootstrap/unpacked.ts";
+import { ensureKubeBinaries } from "../../tools/kube/build.ts";
 
-/** HOLDFAST_KUBECTL adds more, separated like PATH. */
-function kubectls(): string[] {
-  const built = globSync(join(homedir(), ".cache", "holdfast", "kube", "*", "bin", "kubectl"));
-  const given = (process.env["HOLDFAST_KUBECTL"] ?? "").split(delimiter);
-  const found = [...given, "/usr/bin/kubectl", ...built].filter((path) => path !== "" && existsSync(path));
-  return [...new Set(found.map((path) => realpathSync(path)))];
-}
+/** Debian's 1.20, the one that tools/kube builds, and the machine's own if there is one. */
+const built = await ensureKubeBinaries({ only: ["kubectl"] });
+const kubectls = [
+  join(unpackedFolder("kubernetes-client"), "usr/bin/kubectl"),
+  built.path("kubectl"),
+  "/usr/bin/kubectl",
+]
+  .filter((path, index) => index < 2 || existsSync(path))
+  .map((path) => realpathSync(path));
 
 const definition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -67,15 +71,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("there is a kubectl to test with", (context) => {
-  if (kubectls().length === 0) context.skip("no kubectl: apt-get install kubernetes-client, or build tools/kube");
-});
-
-describe.each(kubectls())("%s", (binary) => {
+describe.each([...new Set(kubectls)])("%s", (binary) => {
   /** A home of its own, so that the discovery cache of one version is not read by another. */
   const run = (args: string, input = ""): Promise<{ output: string; code: number }> =>
     new Promise((resolve) => {
-      const env = { PATH: process.env["PATH"], HOME: join(folder, `home-${kubectls().indexOf(binary)}`) };
+      const env = { PATH: process.env["PATH"], HOME: join(folder, `home-${kubectls.indexOf(binary)}`) };
       const options = { env: { ...env, KUBECONFIG: join(folder, "kubeconfig") }, timeout: 60_000 };
       const child = execFile(binary, args.split(" "), options, (error, stdout, stderr) => {
         resolve({ output: stdout + stderr, code: error === null ? 0 : Number(error.code ?? 1) });

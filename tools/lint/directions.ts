@@ -22,7 +22,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   api: { about: "the kinds: schema, types, CRDs, defaults, validation", imports: ["net", "ipam"] },
   kube: { about: "REST, informers, workqueue, controllers, leader election, admission", imports: [], http: true },
-  apiserver: { about: "the embedded Kubernetes API on node:sqlite", imports: [], http: true },
+  apiserver: { about: "the embedded Kubernetes API on node:sqlite", imports: ["kube"], http: true },
   cni: {
     about: "CNI types, config parsing, results, the shim and its socket protocol",
     imports: ["net", "ipam", "api"],

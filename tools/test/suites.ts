@@ -63,8 +63,8 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "real API server",
-    files: ["test/conformance/api/real", "test/conformance/runtime/real"],
-    about: "the same conformance suites on the real kube-apiserver",
+    files: ["test/conformance/api/real", "test/conformance/api/differential", "test/conformance/runtime/real"],
+    about: "the same conformance suites on the real kube-apiserver, and random stories on both",
     debian: ["openssl"],
     kube: controlPlane,
     serial: true,

@@ -1,8 +1,8 @@
+import type { ApiResponse } from "../../kube/transport.ts";
 // The OpenAPI documents, made when first asked for and again after a CRD changed.
 import type { Registry } from "../registry/registry.ts";
 import { respondText } from "../request/represent.ts";
 import { noSuchPath } from "../status.ts";
-import type { ApiResponse } from "../transport.ts";
 import { encodeV2 } from "./protobuf.ts";
 import { documentV2 } from "./v2.ts";
 import { documentV3, indexV3 } from "./v3.ts";

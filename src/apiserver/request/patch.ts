@@ -1,5 +1,6 @@
 // PATCH: which of the four kinds, and the change that it asks for.
 import { applyConfiguration } from "../apply/managed-fields.ts";
+import type { Manager } from "../apply/managed-fields.ts";
 import type { JsonValue } from "../json.ts";
 import { clone, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -99,22 +100,37 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
     nowMs: writing.clock.now(),
   });
   if (writing.store.get(placeOf(context)) === undefined) {
-    if (context.subresource !== "") throw notFound(resource, context.name);
-    if ((config.metadata.uid ?? "") !== "") {
-      throw conflict(
-        resource,
-        context.name,
-        `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`,
-      );
-    }
-    const absent: KubeObject = { apiVersion: apiVersion(resource), kind: resource.kind, metadata: {} };
-    const made = applyConfiguration(absent, config, resource.schema, by(), true);
-    made.metadata.name = context.name;
-    return { entry: await create(writing, quiet, made, false), created: true };
+    const entry = await applyToNothing(writing, quiet, config, by());
+    if (entry !== undefined) return { entry, created: true };
   }
   const isForced = query.get("force") === "true";
   const transform = (before: KubeObject) => applyConfiguration(before, config, resource.schema, by(), isForced);
   return { entry: await update(writing, quiet, { transform, tracksItself: true }), created: false };
+}
+
+/** Undefined when somebody else has created the object meanwhile: it is there to be updated then. */
+async function applyToNothing(
+  writing: Writing,
+  context: Context,
+  config: KubeObject,
+  by: Manager,
+): Promise<Entry | undefined> {
+  const { resource, name } = context;
+  if (context.subresource !== "") throw notFound(resource, name);
+  const { uid } = config.metadata;
+  if ((uid ?? "") !== "") {
+    const rule = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(resource, name, rule);
+  }
+  const absent: KubeObject = { apiVersion: apiVersion(resource), kind: resource.kind, metadata: {} };
+  const made = applyConfiguration(absent, config, resource.schema, by, true);
+  made.metadata.name = name;
+  try {
+    return await create(writing, context, made, false);
+  } catch (error) {
+    if (error instanceof ApiError && error.reason === "AlreadyExists") return undefined;
+    throw error;
+  }
 }
 
 /** The status belongs to its subresource, the rest to the object, where a kind has the two apart. */

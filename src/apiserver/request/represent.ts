@@ -1,6 +1,7 @@
 // How an answer is written: whole objects, tables, or metadata only, as the Accept header asks.
 import { stringify } from "yaml";
 
+import type { ApiResponse } from "../../kube/transport.ts";
 import type { JsonObject } from "../json.ts";
 import { writeJson } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
@@ -9,7 +10,6 @@ import { ApiError, badRequest } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { columnDefinitions, partialOf, rowOf } from "../table/table.ts";
 import type { IncludeObject } from "../table/table.ts";
-import type { ApiResponse } from "../transport.ts";
 import { fromStorage, itemText, textOf } from "./conversion.ts";
 import type { Page } from "./list.ts";
 

@@ -1,10 +1,10 @@
+import type { ApiResponse } from "../../kube/transport.ts";
 // A request on a resource: which verb it is, and the answer.
 import type { JsonObject } from "../json.ts";
 import { digList, digObject, digString, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { ApiError, badRequest, conflict, methodNotAllowed, noSuchPath, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
-import type { ApiResponse } from "../transport.ts";
 import { checkDuplicates } from "./admit.ts";
 import { mediaType, parseBody, parseObject } from "./body.ts";
 import { fieldValidation, placeOf } from "./context.ts";

@@ -38,23 +38,31 @@ export class Stream {
     this.#wake?.();
   }
 
-  async *body(): AsyncGenerator<Uint8Array> {
-    try {
-      for (;;) {
-        if (this.#chunks.length > 0) {
-          // Everything that waits goes out as one piece.
-          const text = this.#chunks.join("");
-          this.#chunks = [];
-          yield Buffer.from(text);
-        } else if (this.#ended) {
-          return;
-        } else {
-          await new Promise<void>((resolve) => (this.#wake = resolve));
-          this.#wake = undefined;
-        }
+  /** Read by one reader. One that leaves, even before its first look, ends the stream: a generator would not notice that. */
+  body(): AsyncIterableIterator<Uint8Array> {
+    return {
+      next: () => this.#next(),
+      return: () => {
+        this.end();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      if (this.#chunks.length > 0) {
+        // Everything that waits goes out as one piece.
+        const text = this.#chunks.join("");
+        this.#chunks = [];
+        return { done: false, value: Buffer.from(text) };
       }
-    } finally {
-      this.end();
+      if (this.#ended) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#wake = undefined;
     }
   }
 }

@@ -1,6 +1,8 @@
 import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { readFileSync } from "node:fs";
+import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -10,7 +12,7 @@ import { parse } from "yaml";
 
 import { openApi } from "../api.ts";
 import type { Api } from "../api.ts";
-import { selfSigned } from "./certificate.ts";
+import { certify } from "./certificate.ts";
 import { serve } from "./server.ts";
 import type { Served } from "./server.ts";
 
@@ -41,7 +43,7 @@ test("it listens on loopback, behind a certificate that a client can verify", as
   const answer = await get("/healthz");
   expect(await answer.body.text()).toBe("ok");
   const stranger = new Agent();
-  await expect(request(`${served.url}/healthz`, { dispatcher: stranger })).rejects.toThrow(/self-signed/);
+  await expect(request(`${served.url}/healthz`, { dispatcher: stranger })).rejects.toThrow(/certificate/);
   await stranger.destroy();
 });
 
@@ -74,6 +76,15 @@ test("token and certificate stay with the database", async () => {
   expect({ token: served.token, certificate: served.certificate }).toEqual(before);
 });
 
+test("closing does not wait for a client that is still shaking hands", async () => {
+  const socket = createConnection(Number(new URL(served.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  const ended = once(socket, "close");
+  await served.close();
+  await ended;
+  served = await serve(api);
+});
+
 test("a body above 3 MiB is 413", async () => {
   const answer = await request(`${served.url}/api/v1/namespaces/default/configmaps`, {
     method: "POST",
@@ -86,9 +97,9 @@ test("a body above 3 MiB is 413", async () => {
 });
 
 test("a certificate names its hosts, v4, v6 and by name", () => {
-  const { certificate } = selfSigned(["127.0.0.1", "::1", "fd00::12:3", "host.example"], Date.now());
-  const x509 = new X509Certificate(certificate);
-  expect(x509.verify(x509.publicKey)).toBe(true);
+  const { authority, cert } = certify(["127.0.0.1", "::1", "fd00::12:3", "host.example"], Date.now());
+  const x509 = new X509Certificate(cert);
+  expect(x509.verify(new X509Certificate(authority).publicKey)).toBe(true);
   expect(x509.checkIP("127.0.0.1")).toBe("127.0.0.1");
   expect(x509.checkIP("::1")).toBe("::1");
   expect(x509.checkIP("fd00::12:3")).toBe("fd00::12:3");

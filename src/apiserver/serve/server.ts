@@ -3,17 +3,17 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { isIPv6 } from "node:net";
 
+import type { ApiResponse } from "../../kube/transport.ts";
 import { administrator } from "../api.ts";
 import type { Api } from "../api.ts";
 import { bodyBytesMax } from "../request/body.ts";
 import { respondError } from "../router.ts";
 import { ApiError } from "../status.ts";
-import type { ApiResponse } from "../transport.ts";
-import { selfSigned } from "./certificate.ts";
-import type { Certificate } from "./certificate.ts";
+import { certify } from "./certificate.ts";
+import type { ServerCertificate } from "./certificate.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 
 export interface ServeOptions {
@@ -43,29 +43,33 @@ export async function serve(api: Api, options: ServeOptions = {}): Promise<Serve
   const host = options.host ?? "127.0.0.1";
   const token = options.token ?? api.remember("token", () => randomBytes(32).toString("base64url"));
   const hosts = [...new Set(["127.0.0.1", "::1", "localhost", host])];
-  const made = api.remember(`certificate ${hosts.join(" ")}`, () => JSON.stringify(selfSigned(hosts, Date.now())));
-  const { certificate, key } = JSON.parse(made) as Certificate;
-  const server = createServer(
-    { cert: certificate, key, keepAliveTimeout: 120_000, noDelay: true },
-    (incoming, outgoing) => {
-      void exchange(api, token, incoming, outgoing);
-    },
-  );
+  const made = api.remember(`certificate ${hosts.join(" ")}`, () => JSON.stringify(certify(hosts, Date.now())));
+  const { authority, cert, key } = JSON.parse(made) as ServerCertificate;
+  const server = createServer({ cert, key, keepAliveTimeout: 120_000, noDelay: true }, (incoming, outgoing) => {
+    void exchange(api, token, incoming, outgoing);
+  });
   server.maxConnections = connectionsMax;
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   server.listen(options.port ?? 0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const url = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-  if (options.kubeconfigPath !== undefined) writeKubeconfig(options.kubeconfigPath, { url, certificate, token });
+  if (options.kubeconfigPath !== undefined)
+    writeKubeconfig(options.kubeconfigPath, { url, certificate: authority, token });
   return {
     url,
     token,
-    certificate,
+    certificate: authority,
     kubeconfigPath: options.kubeconfigPath,
     close: async () => {
       const closed = once(server, "close");
       server.close();
-      server.closeAllConnections();
+      // Not closeAllConnections(): it knows nothing of a client that is still in its TLS handshake.
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

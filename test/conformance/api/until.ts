@@ -1,8 +1,8 @@
 // Waiting for a condition by asking again and again: what controllers do behind a server takes its time.
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A garbage collector that has to notice a new kind resyncs after 30 s; a busy machine gets three times that. */
-const patienceMs = 90_000;
+/** A garbage collector that has to notice a new kind resyncs after 30 s; a busy machine gets four times that. */
+const patienceMs = 120_000;
 /** Short against what is waited for, long against one request. */
 const intervalMs = 50;
 
