@@ -101,6 +101,73 @@ describe("acquire", () => {
     expect(await third).toMatchObject({ kind: "acquired" });
   });
 
+  it("decides anew where another request has taken the next candidate meanwhile", async () => {
+    const prefix = parseCidr("10.0.0.0/24").prefix;
+    const [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((text) => parseAddress(text));
+    const pool = new Pool({ prefix, start: first!, end: third!, cooldownMs: 30_000 }, () => 0);
+    for (const [i, address] of [first!, second!, third!].entries())
+      pool.cool({ address, untilMs: 1000 + i, lastOwner: ownerKey({ ...owner, uid: `gone-${i}` }) });
+    const inner = memory();
+    for (const address of [first!, second!])
+      await inner.take({ domain, address, owner: { ...owner, uid: `x-${address}` } });
+    const other: Owner = { ...owner, uid: "other" };
+    const { ledger } = failing((_, call) =>
+      call === 1
+        ? inner.take({ domain, address: first!, owner, early: true })
+        : acquire({ ledger: inner, domain, pool, request: { owner: other }, random: () => 0 }).then(() =>
+            inner.take({ domain, address: second!, owner, early: true }),
+          ),
+    );
+    const result = await acquire({ ledger, domain, pool, request: { owner }, random: () => 0 });
+    expect(result).toMatchObject({ kind: "refusal", code: "exhausted" });
+    expect(pool.ownerAt(third!)).toEqual(other);
+  });
+
+  it("follows the picture where it learns meanwhile what the owner holds", async () => {
+    const inner = memory();
+    await inner.take({ domain, address: parseAddress("10.0.0.1"), owner: { ...owner, uid: "other" } });
+    await inner.take({ domain, address: parseAddress("10.0.0.9"), owner });
+    const pool = newPool();
+    const ledger: Ledger = {
+      take: (request) => {
+        if (String(request.address) === "10.0.0.1") pool.learn(parseAddress("10.0.0.9"), owner); // a watch says so
+        return inner.take(request);
+      },
+      release: (request) => inner.release(request),
+      find: (where, key) => inner.find(where, key),
+      list: (where) => inner.list(where),
+    };
+    const result = await acquire({ ledger, domain, pool, request: { owner }, random: () => 0 });
+    expect(result.kind === "acquired" && String(result.hold.address)).toBe("10.0.0.9");
+    expect(await inner.find(domain, ownerKey(owner))).toHaveLength(1);
+  });
+
+  it("trusts its own doubt more than an old word about the same owner", async () => {
+    const inner = memory();
+    const pool = newPool();
+    const { ledger: lost } = failing(async (_, call) => {
+      if (call === 1) await inner.take({ domain, address: parseAddress("10.0.0.1"), owner });
+      throw new LedgerError("outcome-unknown", "the connection broke.");
+    });
+    await expect(acquire({ ledger: lost, domain, pool, request: { owner }, random: () => 0 })).rejects.toThrow();
+    const { ledger: old } = failing(async (_, call) =>
+      call === 1
+        ? { outcome: "held", hold: { domain, address: parseAddress("10.0.0.2"), owner, version: "0" } }
+        : inner.take({ domain, address: parseAddress("10.0.0.3"), owner: { ...owner, uid: "other" } }),
+    );
+    await acquire({ ledger: old, domain, pool, request: { owner: { ...owner, uid: "other" } }, random: () => 0 });
+    await acquire({ ledger: inner, domain, pool, request: { owner }, random: () => 0 });
+    expect((await inner.find(domain, ownerKey(owner))).map(({ address }) => String(address))).toEqual(["10.0.0.1"]);
+  });
+
+  it("leaves no mark when it was called off before it began", async () => {
+    const pool = newPool();
+    const signal = AbortSignal.abort();
+    const attempt = acquire({ ledger: memory(), domain, pool, request: { owner }, random: () => 0, signal });
+    await expect(attempt).rejects.toThrow("abort");
+    expect(pool.counts().allocated).toBe(0);
+  });
+
   it("stops after five lost replies in a row, as unknown", async () => {
     const { ledger, calls } = failing(async () => {
       throw new LedgerError("outcome-unknown", "the connection broke.");
