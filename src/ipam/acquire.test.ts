@@ -102,25 +102,36 @@ describe("acquire", () => {
   });
 
   it("decides anew where another request has taken the next candidate meanwhile", async () => {
-    const prefix = parseCidr("10.0.0.0/24").prefix;
-    const [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((text) => parseAddress(text));
-    const pool = new Pool({ prefix, start: first!, end: third!, cooldownMs: 30_000 }, () => 0);
-    for (const [i, address] of [first!, second!, third!].entries())
-      pool.cool({ address, untilMs: 1000 + i, lastOwner: ownerKey({ ...owner, uid: `gone-${i}` }) });
+    const addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"].map((text) => parseAddress(text));
+    const range = { start: addresses[0]!, end: addresses[3]! };
+    const pool = new Pool({ prefix: parseCidr("10.0.0.0/24").prefix, ...range, cooldownMs: 30_000 }, () => 0);
     const inner = memory();
-    for (const address of [first!, second!])
-      await inner.take({ domain, address, owner: { ...owner, uid: `x-${address}` } });
+    for (const [i, address] of addresses.entries()) {
+      pool.cool({ address, untilMs: 1000 + i, lastOwner: ownerKey({ ...owner, uid: `gone-${i}` }) });
+      if (i < 3) await inner.take({ domain, address, owner: { ...owner, uid: `x-${i}` } });
+    }
     const other: Owner = { ...owner, uid: "other" };
-    const { ledger } = failing((_, call) =>
-      call === 1
-        ? inner.take({ domain, address: first!, owner, early: true })
-        : acquire({ ledger: inner, domain, pool, request: { owner: other }, random: () => 0 }).then(() =>
-            inner.take({ domain, address: second!, owner, early: true }),
-          ),
-    );
+    const { ledger } = failing(async (_, call) => {
+      if (call === 3) await acquire({ ledger: inner, domain, pool, request: { owner: other }, random: () => 0 });
+      return inner.take({ domain, address: addresses[call - 1]!, owner, early: true });
+    });
     const result = await acquire({ ledger, domain, pool, request: { owner }, random: () => 0 });
     expect(result).toMatchObject({ kind: "refusal", code: "exhausted" });
-    expect(pool.ownerAt(third!)).toEqual(other);
+    expect(pool.ownerAt(addresses[3]!)).toEqual(other);
+  });
+
+  it.each<[string, () => Promise<TakeOutcome>]>([
+    ["fails", async () => Promise.reject(new LedgerError("unavailable", "away."))],
+    ["is refused", async () => ({ outcome: "cooling", untilMs: 1000, lastOwner: ownerKey({ ...owner, uid: "gone" }) })],
+  ])("leaves what the picture has learnt meanwhile when the take %s", async (_what, answer) => {
+    const pool = newPool("10.0.0.0/32");
+    const other: Owner = { ...owner, uid: "other" };
+    const { ledger } = failing(async () => {
+      pool.learn(parseAddress("10.0.0.0"), other);
+      return answer();
+    });
+    await acquire({ ledger, domain, pool, request: { owner }, random: () => 0 }).catch(() => {});
+    expect(pool.ownerAt(parseAddress("10.0.0.0"))).toEqual(other);
   });
 
   it("follows the picture where it learns meanwhile what the owner holds", async () => {
