@@ -96,6 +96,30 @@ describe("the bootstrap", () => {
   });
 });
 
+describe("many commands at once", () => {
+  it("install once, also where they find the lock of an install that died", async () => {
+    const place = join(folder, "checkout");
+    cpSync(join(root, "tools/bootstrap"), join(place, "tools/bootstrap"), { recursive: true });
+    writeFileSync(join(place, "package-lock.json"), "{}");
+    writeFileSync(join(place, "hello.ts"), "");
+    const install = `mkdir -p node_modules/.bin && ln -sf ${process.execPath} node_modules/.bin/node`;
+    writeFileSync(join(folder, "npm"), `#!/bin/sh\necho call >> ${folder}/npm.calls\nsleep 1\n${install}\n`, {
+      mode: 0o755,
+    });
+    mkdirSync(join(place, ".cache/install.lock"), { recursive: true });
+    writeFileSync(join(place, ".cache/install.lock/pid"), String(spawnSync("true").pid));
+    const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
+    const all = Array.from({ length: 8 }, () =>
+      once(
+        spawn(process.execPath, [join(place, "tools/bootstrap/enter.mjs"), "hello.ts"], { env, stdio: "ignore" }),
+        "exit",
+      ),
+    );
+    expect(new Set((await Promise.all(all)).map(([code]) => code))).toEqual(new Set([0]));
+    expect(readFileSync(join(folder, "npm.calls"), "utf8")).toBe("call\n");
+  });
+});
+
 describe("npm test", () => {
   const green = { passed: 3, failed: 0, skipped: 0, crashed: false };
   const skip = { suite: "cluster", reason: "no root", required: true };
