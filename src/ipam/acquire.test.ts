@@ -171,6 +171,15 @@ describe("acquire", () => {
     expect((await inner.find(domain, ownerKey(owner))).map(({ address }) => String(address))).toEqual(["10.0.0.1"]);
   });
 
+  it("stays with the address it knows where the ledger shows two of this owner", async () => {
+    const inner = memory();
+    for (const text of ["10.0.0.3", "10.0.0.7"]) await inner.take({ domain, address: parseAddress(text), owner });
+    const pool = newPool();
+    pool.take(parseAddress("10.0.0.7"), owner);
+    const result = await acquire({ ledger: inner, domain, pool, request: { owner }, random: () => 0, lookFirst: true });
+    expect(result.kind === "acquired" && String(result.hold.address)).toBe("10.0.0.7");
+  });
+
   it("leaves no mark when it was called off before it began", async () => {
     const pool = newPool();
     const signal = AbortSignal.abort();

@@ -52,7 +52,7 @@ export async function acquire(acquisition: Acquisition): Promise<Acquired | Refu
 async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal> {
   const { pool, request, random, lookFirst = false } = acquisition;
   if (lookFirst) {
-    const hold = await findEarlier(acquisition);
+    const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
     if (hold !== undefined) pool.learn(hold.address, hold.owner);
   }
   let conflicts = 0;
@@ -159,15 +159,15 @@ function unknownAfter(error: LedgerError): LedgerError {
 
 /**
  * What the owner holds in the domain, inside this pool's prefix: in a domain of several ranges it may hold one in each. Where
- * prefixes overlap it may be another range's, so the one that was tried comes first.
+ * prefixes overlap, or a late write left it with two, the one that was tried or that the picture knows comes first.
  */
 async function findEarlier(
   { ledger, domain, pool, request, signal }: Acquisition,
-  tried?: Address,
+  preferred: Address | undefined,
 ): Promise<Hold | undefined> {
   const holds = await ledger.find(domain, ownerKey(request.owner), signal === undefined ? {} : { signal });
   return (
-    holds.find(({ address }) => tried !== undefined && equal(address, tried)) ??
+    holds.find(({ address }) => preferred !== undefined && equal(address, preferred)) ??
     holds.find(({ address }) => contains(pool.definition.prefix, address))
   );
 }
