@@ -153,6 +153,20 @@ describe("acquire", () => {
     expect(await inner.find(domain, ownerKey(owner))).toHaveLength(1);
   });
 
+  it("asks early again for what it may have got early", async () => {
+    const inner = memory();
+    const address = parseAddress("10.0.0.0");
+    const gone = ownerKey({ ...owner, uid: "gone" });
+    await inner.take({ domain, address, owner: { ...owner, uid: "gone" } });
+    await inner.release({ domain, address, owner: gone, cooldownMs: 30_000 });
+    const pool = new Pool({ prefix: parseCidr("10.0.0.0/32").prefix, cooldownMs: 30_000 }, () => 0);
+    pool.cool({ address, untilMs: 30_000, lastOwner: gone });
+    const { ledger: lost } = failing(async () => Promise.reject(new LedgerError("outcome-unknown", "it broke.")));
+    await expect(acquire({ ledger: lost, domain, pool, request: { owner }, random: () => 0 })).rejects.toThrow();
+    const result = await acquire({ ledger: inner, domain, pool, request: { owner }, random: () => 0 });
+    expect(result).toMatchObject({ kind: "acquired", early: true, conflicts: 0 });
+  });
+
   it("trusts its own doubt more than an old word about the same owner", async () => {
     const inner = memory();
     const pool = newPool();

@@ -59,8 +59,9 @@ async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal>
   while (conflicts < triesMax) {
     const decision = decide(pool, request, random);
     if (decision.kind === "refusal") return decision;
-    for (const candidate of chain(decision, decision.further())) {
-      if (!stillOpen(acquisition, candidate)) break; // the picture moved while a take was under way: decide anew
+    for (const offered of chain(decision, decision.further())) {
+      if (!stillOpen(acquisition, offered)) break; // the picture moved while a take was under way: decide anew
+      const candidate = asTriedBefore(pool, offered);
       const result = await commit(acquisition, candidate);
       if (result.outcome === "taken" || result.outcome === "yours") {
         return { kind: "acquired", hold: result.hold, early: candidate.early, conflicts };
@@ -81,9 +82,15 @@ function stillOpen({ pool, request }: Acquisition, { address }: Candidate): bool
 
 /**
  * Marks that acquire made: what an owner is asking for, and, after an outcome that is not known, what it may hold. What the
- * ledger says of other addresses does not displace them.
+ * ledger says of other addresses does not displace them. The mark -> whether the address was asked for early.
  */
-const marks = new WeakSet<Owner>();
+const marks = new WeakMap<Owner, boolean>();
+
+/** After an outcome that is not known the same is asked again: without `early`, the first try could still come true beside it. */
+function asTriedBefore(pool: Pool, { address, early }: Candidate): Candidate {
+  const owner = pool.ownerAt(address);
+  return { address, early: early || (owner !== undefined && marks.get(owner) === true) };
+}
 
 /** Writes the hold of one candidate, and lets the picture follow what the ledger says. */
 async function commit(acquisition: Acquisition, { address, early }: Candidate): Promise<TakeOutcome> {
@@ -91,7 +98,7 @@ async function commit(acquisition: Acquisition, { address, early }: Candidate): 
   signal?.throwIfAborted();
   const before = pool.stateOf(address);
   const mark = { ...request.owner };
-  marks.add(mark);
+  marks.set(mark, early);
   pool.take(address, mark);
   /** Others may have learnt better while the hold was being written. */
   const marked = () => pool.ownerAt(address) === mark;
