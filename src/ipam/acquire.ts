@@ -3,14 +3,15 @@
 // The pool is this process's picture of the domain; the ledger is the truth. A candidate is marked in the picture while its
 // hold is being written, so that requests of one process do not compete with each other. Nothing past the commit rolls it
 // back: a caller that fails later asks again and gets the same address.
-import { equal } from "../net/address.ts";
+import { type Address, equal } from "../net/address.ts";
 import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
-import { describeOwner, ownerKey, sameOwner } from "./owner.ts";
-import type { Pool } from "./pool.ts";
+import { describeOwner, type Owner, ownerKey, sameContainer, sameOwner } from "./owner.ts";
+import type { AddressState, Pool } from "./pool.ts";
 import type { Candidate, Refusal, Request } from "./request.ts";
+import { inTurn } from "./turns.ts";
 
 export interface Acquisition {
   readonly ledger: Ledger;
@@ -44,17 +45,23 @@ const triesMax = 64;
 const lossesMax = 5;
 
 export async function acquire(acquisition: Acquisition): Promise<Acquired | Refusal> {
+  const { pool, request, signal } = acquisition;
+  return inTurn(pool, request.owner, () => acquireNow(acquisition), { signal });
+}
+
+async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal> {
   const { pool, request, random, lookFirst = false } = acquisition;
   if (lookFirst) {
-    const hold = await findEarlier(acquisition);
+    const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
     if (hold !== undefined) pool.learn(hold.address, hold.owner);
   }
   let conflicts = 0;
   while (conflicts < triesMax) {
     const decision = decide(pool, request, random);
     if (decision.kind === "refusal") return decision;
-    for (const candidate of chain(decision, decision.further())) {
-      if (!stillOpen(acquisition, candidate)) break; // the picture moved while a take was under way: decide anew
+    for (const offered of chain(decision, decision.further())) {
+      if (!stillOpen(acquisition, offered)) break; // the picture moved while a take was under way: decide anew
+      const candidate = asTriedBefore(pool, offered);
       const result = await commit(acquisition, candidate);
       if (result.outcome === "taken" || result.outcome === "yours") {
         return { kind: "acquired", hold: result.hold, early: candidate.early, conflicts };
@@ -73,53 +80,103 @@ function stillOpen({ pool, request }: Acquisition, { address }: Candidate): bool
   return (holder === undefined || sameOwner(holder, request.owner)) && (mine === undefined || equal(mine, address));
 }
 
+/**
+ * Marks that acquire made: what an owner is asking for, and, after an outcome that is not known, what it may hold. What the
+ * ledger says of other addresses does not displace them. The mark -> whether the address was asked for early.
+ */
+const marks = new WeakMap<Owner, boolean>();
+
+/** After an outcome that is not known the same is asked again: without `early`, the first try could still come true beside it. */
+function asTriedBefore(pool: Pool, { address, early }: Candidate): Candidate {
+  const owner = pool.ownerAt(address);
+  return { address, early: early || (owner !== undefined && marks.get(owner) === true) };
+}
+
 /** Writes the hold of one candidate, and lets the picture follow what the ledger says. */
 async function commit(acquisition: Acquisition, { address, early }: Candidate): Promise<TakeOutcome> {
-  const { domain, pool, request } = acquisition;
-  const before = pool.ownerAt(address);
-  pool.take(address, request.owner);
+  const { domain, pool, request, signal } = acquisition;
+  signal?.throwIfAborted();
+  const before = pool.stateOf(address);
+  const mark = { ...request.owner };
+  marks.set(mark, early);
+  pool.take(address, mark);
+  /** Others may have learnt better while the hold was being written. */
+  const marked = () => pool.ownerAt(address) === mark;
   try {
     const result = await takeSurely(acquisition, { address, early });
+    if (marked()) pool.forget(address);
     if (result.outcome === "cooling") {
-      pool.forget(address);
       pool.cool({ address, untilMs: result.untilMs, lastOwner: result.lastOwner });
-    } else {
+    } else if (result.outcome !== "held" || !isMarked(pool, result.hold.owner)) {
       pool.learn(result.hold.address, result.hold.owner);
     }
     return result;
   } catch (error) {
-    // Not written, as far as anyone knows. If it was, the owner's next request finds it in the ledger.
-    if (before === undefined) pool.forget(address);
-    else pool.learn(address, before);
-    throw error instanceof LedgerError
-      ? new LedgerError(error.code, `${describeOwner(request.owner)} got no address in ${domain}: ${error.message}`, {
-          cause: error,
-        })
-      : error;
+    if (!(error instanceof LedgerError)) throw error;
+    // Certainly not written: as before. Otherwise it may be, now or in a moment, and the mark stays: this owner's next request
+    // tries the same address again, and its release takes the mark away.
+    if (error.code === "unavailable" && marked()) restore(pool, address, before);
+    throw new LedgerError(error.code, `${describeOwner(request.owner)} got no address in ${domain}: ${error.message}`, {
+      cause: error,
+    });
   }
 }
 
-/** A take whose reply was lost is read back before anything else is tried; only then is the same address tried again. */
-async function takeSurely(acquisition: Acquisition, { address, early }: Candidate): Promise<TakeOutcome> {
+function isMarked(pool: Pool, owner: Owner): boolean {
+  const address = pool.addressOf(owner);
+  return address !== undefined && marks.has(pool.ownerAt(address)!);
+}
+
+function restore(pool: Pool, address: Address, before: AddressState): void {
+  if (before.state === "allocated") return pool.learn(address, before.owner);
+  pool.forget(address);
+  if (before.state === "quarantined") pool.cool({ address, untilMs: before.untilMs, lastOwner: before.lastOwner });
+}
+
+/**
+ * A take whose reply was lost is read back before anything else is tried; only then is the same address tried again. What is
+ * read back is the answer only if it carries this request's container: else a late release of the sandbox before it would
+ * free the address under the new one.
+ */
+async function takeSurely(acquisition: Acquisition, candidate: Candidate): Promise<TakeOutcome> {
   const { ledger, domain, request, signal } = acquisition;
   const options = signal === undefined ? {} : { signal };
+  let { address } = candidate;
   for (let losses = 0; ;) {
     try {
-      return await ledger.take({ domain, address, owner: request.owner, early }, options);
+      if (losses > 0) {
+        const hold = await findEarlier(acquisition, address);
+        if (hold !== undefined && sameContainer(hold.owner, request.owner)) return { outcome: "yours", hold };
+        address = hold?.address ?? address;
+      }
+      return await ledger.take({ domain, address, owner: request.owner, early: candidate.early }, options);
     } catch (error) {
-      if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
+      if (!(error instanceof LedgerError)) throw error;
+      if (error.code !== "outcome-unknown") throw losses === 0 ? error : unknownAfter(error);
       losses += 1;
       if (losses === lossesMax) throw error;
-      const hold = await findEarlier(acquisition);
-      if (hold !== undefined) return { outcome: "yours", hold };
     }
   }
 }
 
-/** What the owner holds in the domain, inside this pool's prefix: in a domain of several ranges it may hold one in each. */
-async function findEarlier({ ledger, domain, pool, request, signal }: Acquisition): Promise<Hold | undefined> {
+/** What failed now was certainly not done; an earlier try, whose reply was lost, may have been. */
+function unknownAfter(error: LedgerError): LedgerError {
+  return new LedgerError("outcome-unknown", `a reply was lost, and then: ${error.message}`, { cause: error });
+}
+
+/**
+ * What the owner holds in the domain, inside this pool's prefix: in a domain of several ranges it may hold one in each. Where
+ * prefixes overlap, or a late write left it with two, the one that was tried or that the picture knows comes first.
+ */
+async function findEarlier(
+  { ledger, domain, pool, request, signal }: Acquisition,
+  preferred: Address | undefined,
+): Promise<Hold | undefined> {
   const holds = await ledger.find(domain, ownerKey(request.owner), signal === undefined ? {} : { signal });
-  return holds.find(({ address }) => contains(pool.definition.prefix, address));
+  return (
+    holds.find(({ address }) => preferred !== undefined && equal(address, preferred)) ??
+    holds.find(({ address }) => contains(pool.definition.prefix, address))
+  );
 }
 
 function* chain(first: Candidate, rest: Iterable<Candidate>): IterableIterator<Candidate> {

@@ -258,6 +258,16 @@ describe("strategies", () => {
     ]);
   });
 
+  it("next is not led back by a renewal, nor by what a ledger says", () => {
+    const story = new Story("10.0.0.0/29", { cooldownMs: 0 });
+    const next: Strategy = { kind: "next" };
+    for (const name of ["a", "b", "c"]) story.take(name, undefined, next);
+    story.free("b");
+    story.take("a", undefined, next);
+    story.pool.learn(ip("10.0.0.1"), pod("a"));
+    expect(story.ask("d", undefined, next)).toBe("10.0.0.4");
+  });
+
   it("sticky gives a name the same address again, and the next free one where another has it", () => {
     const story = new Story("10.0.0.0/24", { cooldownMs: 0 });
     const sticky: Strategy = { kind: "sticky" };
@@ -284,6 +294,13 @@ describe("strategies", () => {
     const top = decide(story.pool, { owner: pod("a"), strategy: { kind: "spread", width: 2 } }, () => 0.999);
     // the 2nd of 2, then the 4th, the 8th, the 16th ... of those not yet offered
     expect(further(top, 4)).toEqual(["10.0.0.2", "10.0.0.5", "10.0.0.10", "10.0.0.19"]);
+  });
+
+  it.each([1e9, Infinity, NaN, 0, -1])("spread over %d ends soon, in an IPv6 pool too", (width) => {
+    const story = new Story("fd00::/64");
+    const decision = decide(story.pool, { owner: pod("a"), strategy: { kind: "spread", width } }, () => 0.999);
+    expect(further(decision, 3)).toHaveLength(3);
+    expect(brief(decision)).toBe(width > 1 ? "fd00::ffc" : "fd00::1"); // the 4,092nd of 4,096
   });
 
   it.each<Strategy>([
@@ -347,6 +364,17 @@ describe("the trace", () => {
       "10.0.0.3  held by pod default/p2 (eth0)",
       "and so on from 10.0.0.4",
     ]);
+  });
+
+  it("is bounded whatever the limit, and names a rest that never ends", () => {
+    const story = new Story("10.0.0.0/24", { cooldownMs: Number.MAX_VALUE });
+    for (const name of ["a", "b"]) story.take(name);
+    story.free("a");
+    const decision = decide(story.pool, { owner: pod("x") }, () => 0);
+    expect(formatTrace(decision.trace())[0]).toBe("10.0.0.1  cooling down until the end of time");
+    expect(formatTrace(decision.trace(-1))).toEqual(["and so on from 10.0.0.1"]);
+    const refusal = decide(story.pool, { owner: pod("x"), want: given("10.0.0.1") }, () => 0);
+    expect(refusal).toMatchObject({ code: "cooling-down" });
   });
 
   it("of a choice that is not the lowest ends at the first free address it passed over", () => {

@@ -7,7 +7,7 @@ import { describeOwner, type Owner } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import type { Candidate, Decision, Grant, Refusal, RefusalCode, Request, Strategy, Want } from "./request.ts";
 import { firstOffer, offerAfter } from "./strategy.ts";
-import { traceListed, tracePassedOver } from "./trace.ts";
+import { formatTime, traceListed, tracePassedOver } from "./trace.ts";
 
 const lowest: Strategy = { kind: "lowest" };
 const any: Want = { kind: "any" };
@@ -173,7 +173,7 @@ function whyNot(pool: Pool, address: Address, owner: Owner): Refusal | undefined
       if (pool.returnsTo(address, owner)) return undefined;
       return refuse(
         "cooling-down",
-        `${address} was released and cools down until ${new Date(state.untilMs).toISOString()}: try again then, or ask for another.`,
+        `${address} was released and cools down until ${formatTime(state.untilMs)}: try again then, or ask for another.`,
         trace,
       );
     case "outside":

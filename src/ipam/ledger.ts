@@ -53,6 +53,7 @@ export type ReleaseOutcome =
   | { readonly outcome: "superseded"; readonly hold: Hold };
 
 export interface LedgerOptions {
+  /** Called off before the call began, nothing was done. Called off later, it is not known: as with `outcome-unknown`. */
   readonly signal?: AbortSignal;
 }
 

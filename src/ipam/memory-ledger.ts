@@ -3,7 +3,7 @@
 import { compare } from "../net/address.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
-import { type Owner, type OwnerKey, ownerKey } from "./owner.ts";
+import { type OwnerKey, ownerKey, sameContainer } from "./owner.ts";
 
 interface Rest {
   readonly untilMs: number;
@@ -80,7 +80,7 @@ export class MemoryLedger implements Ledger {
       if (ownerKey(hold.owner) !== mine) return { outcome: "held", hold };
       return {
         outcome: "yours",
-        hold: containerOf(hold.owner) === containerOf(owner) ? hold : this.#write(key, { domain, address, owner }),
+        hold: sameContainer(hold.owner, owner) ? hold : this.#write(key, { domain, address, owner }),
       };
     }
     const rest = this.#store.resting.get(key);
@@ -113,8 +113,4 @@ export class MemoryLedger implements Ledger {
   #inOrder(wanted: (hold: Hold) => boolean): Hold[] {
     return [...this.#store.holds.values()].filter(wanted).sort((a, b) => compare(a.address, b.address));
   }
-}
-
-function containerOf(owner: Owner): string | undefined {
-  return owner.kind === "pod" ? owner.containerId : undefined;
 }

@@ -49,6 +49,11 @@ export function sameOwner(a: Owner, b: Owner): boolean {
   return a.uid !== "" || (a.namespace === b.namespace && a.name === b.name);
 }
 
+/** Used by the same sandbox, or both by none. */
+export function sameContainer(a: Owner, b: Owner): boolean {
+  return containerOf(a) === containerOf(b);
+}
+
 /** The same for a later object of the same name: what sticky allocation goes by. */
 export function stableName(owner: Owner): string {
   return `${owner.namespace}/${owner.name}/${portOf(owner)}`;
@@ -69,4 +74,8 @@ function portOf(owner: Owner): string {
     case "claim":
       return "";
   }
+}
+
+function containerOf(owner: Owner): string | undefined {
+  return owner.kind === "pod" ? owner.containerId : undefined;
 }

@@ -25,6 +25,13 @@ beforeEach(() => {
 });
 const stateAt = (text: string) => pool.stateOf(ip(text)).state;
 
+describe("a rest that a ledger remembers", () => {
+  it.each([NaN, -1, 0])("until %d is over", (untilMs) => {
+    pool.cool({ address: ip("10.0.0.1"), untilMs, lastOwner: ownerKey(pod("a")) });
+    expect(stateAt("10.0.0.1")).toBe("free");
+  });
+});
+
 describe("release", () => {
   it("by owner, by container and interface, by address: each once", () => {
     for (const [index, name] of ["a", "b", "c"].entries()) pool.take(ip(`10.0.0.${index + 1}`), pod(name));

@@ -74,7 +74,7 @@ export class Pool {
     for (const each of this.#reserved) this.#taken.addAll(each);
   }
 
-  /** The address that was taken last: where next-free goes on. */
+  /** The address that was taken last, renewals and what was learnt left out: where next-free goes on. */
   get lastTaken(): Address | undefined {
     return this.#lastTaken;
   }
@@ -147,21 +147,24 @@ export class Pool {
    */
   take(address: Address, owner: Owner): void {
     const before = this.#byContainer === undefined ? undefined : this.#held.ownerAt(address);
+    const held = this.#held.size;
     const conflict = this.#held.put(address, owner);
     if (conflict !== undefined) throw contradiction(address, owner, conflict);
     this.#forgetContainer(before);
     this.#rememberContainer(address, owner);
     if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
     this.#taken?.add(address);
-    this.#lastTaken = address;
+    if (this.#held.size > held) this.#lastTaken = address;
   }
 
   /** Records what a ledger says of an address, against whatever the pool thought: it was another's, or that owner had another. */
   learn(address: Address, owner: Owner): void {
+    const lastTaken = this.#lastTaken;
     this.forget(address);
     const before = this.#held.addressOf(owner);
     if (before !== undefined) this.forget(before);
     this.take(address, owner);
+    this.#lastTaken = lastTaken;
   }
 
   /** Takes back a record that proved wrong: the address is free again at once, without a rest. */
@@ -193,7 +196,8 @@ export class Pool {
   /** Records a rest that a ledger remembers, after a restart. Ignored for an address that is held. */
   cool(cooling: Cooling): void {
     const key = this.#keyOf(cooling.address);
-    if (this.#held.ownerAt(cooling.address) !== undefined || cooling.untilMs <= this.#now()) return;
+    // Written so that what is no number counts as over: it would never be.
+    if (this.#held.ownerAt(cooling.address) !== undefined || !(cooling.untilMs > this.#now())) return;
     this.#cooling.add(key, cooling);
     this.#taken?.add(cooling.address);
   }

@@ -48,7 +48,7 @@ export interface Grant extends Candidate {
    * when the next one is asked for.
    */
   readonly further: () => Iterable<Candidate>;
-  /** Why lower or listed addresses were passed over; at most `limit` lines, the last saying how it goes on. */
+  /** Why lower or listed addresses were passed over; at most `limit` lines, and one that says how it goes on. */
   readonly trace: (limit?: number) => TraceLine[];
 }
 

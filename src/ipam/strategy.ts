@@ -22,7 +22,7 @@ export function firstOffer(pool: Pool, strategy: Strategy, owner: Owner, random:
     case "random":
       return pool.nextFree(drawFrom(usable, random)) ?? pool.nextFree(usable.first);
     case "spread":
-      return pickAmong(pool, usable, Math.max(1, strategy.width), new Offered(), random);
+      return pickAmong(pool, usable, widthOf(strategy.width), new Offered(), random);
   }
 }
 
@@ -88,8 +88,13 @@ function* randomly(first: Address, pool: Pool, usable: Interval, random: Random)
   for (const at of upwards(pool, usable.first)) if (offered.add(at)) yield at;
 }
 
-/** Doubling stops here: choosing among 4,096 costs up to 4,096 steps, and 4,096 writers at once are more than a cluster has. */
+/** No width is larger, and doubling stops here: choosing among 4,096 costs up to 4,096 steps, and 4,096 writers at once are more than a cluster has. */
 const widthMax = 4096;
+
+/** What is no number counts as 1: without a bound the walk would not end in an IPv6 pool. */
+function widthOf(width: number): number {
+  return width >= 1 ? Math.min(width, widthMax) : 1;
+}
 
 function* spread(
   first: Address,
@@ -99,8 +104,8 @@ function* spread(
   random: Random,
 ): IterableIterator<Address> {
   const offered = new Offered(first);
-  for (let among = 2 * Math.max(1, width); ; among = Math.min(2 * among, widthMax)) {
-    const at = pickAmong(pool, usable, among, offered, random);
+  for (let among = 2 * widthOf(width); ; among = widthOf(2 * among)) {
+    const at = pickAmong(pool, usable, Math.min(among, widthMax), offered, random);
     if (at === undefined) return;
     offered.add(at);
     yield at;

@@ -29,7 +29,7 @@ export function tracePassedOver(
   let at: Address | undefined = usable?.first;
   while (at !== undefined && includes(usable!, at)) {
     if (granted !== undefined && equal(at, granted)) break;
-    if (lines.length === limit) return [...lines, { state: "more", text: `and so on from ${at}` }];
+    if (lines.length >= limit) return [...lines, { state: "more", text: `and so on from ${at}` }];
     const line = lineFor(pool, at);
     if (line.state === "free") return [...lines, { ...line, text: `free, passed over: ${choice}` }];
     lines.push(line);
@@ -67,7 +67,7 @@ function lineFor(pool: Pool, address: Address): TraceLine {
       return {
         interval: single,
         state: "quarantined",
-        text: `cooling down until ${new Date(state.untilMs).toISOString()}`,
+        text: `cooling down until ${formatTime(state.untilMs)}`,
       };
     case "outside":
       return { interval: single, state: "outside", text: "none of the pool's usable addresses" };
@@ -78,6 +78,14 @@ function lineFor(pool: Pool, address: Address): TraceLine {
 function cut(pool: Pool, from: Address, run: Interval | undefined): Interval {
   const end = run === undefined || compare(run.last, pool.usable!.last) > 0 ? pool.usable!.last : run.last;
   return { first: from, last: end };
+}
+
+/** The last millisecond that a Date can show. */
+const timeMaxMs = 8.64e15;
+
+/** A rest may be configured to last for ever. */
+export function formatTime(ms: number): string {
+  return ms <= timeMaxMs ? new Date(ms).toISOString() : "the end of time";
 }
 
 export function formatTrace(lines: readonly TraceLine[]): string[] {

@@ -1,12 +1,13 @@
 // ./holdfast and the bootstrap, as a new user meets them.
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { closingLine, tally, verdict } from "../../tools/test/tally.ts";
+import { closingLine, inCi, tally, verdict } from "../../tools/test/tally.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 let folder: string;
@@ -95,6 +96,30 @@ describe("the bootstrap", () => {
   });
 });
 
+describe("many commands at once", () => {
+  it("install once, also where they find the lock of an install that died", async () => {
+    const place = join(folder, "checkout");
+    cpSync(join(root, "tools/bootstrap"), join(place, "tools/bootstrap"), { recursive: true });
+    writeFileSync(join(place, "package-lock.json"), "{}");
+    writeFileSync(join(place, "hello.ts"), "");
+    const install = `mkdir -p node_modules/.bin && ln -sf ${process.execPath} node_modules/.bin/node`;
+    writeFileSync(join(folder, "npm"), `#!/bin/sh\necho call >> ${folder}/npm.calls\nsleep 1\n${install}\n`, {
+      mode: 0o755,
+    });
+    mkdirSync(join(place, ".cache/install.lock"), { recursive: true });
+    writeFileSync(join(place, ".cache/install.lock/pid"), String(spawnSync("true").pid));
+    const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
+    const all = Array.from({ length: 8 }, () =>
+      once(
+        spawn(process.execPath, [join(place, "tools/bootstrap/enter.mjs"), "hello.ts"], { env, stdio: "ignore" }),
+        "exit",
+      ),
+    );
+    expect(new Set((await Promise.all(all)).map(([code]) => code))).toEqual(new Set([0]));
+    expect(readFileSync(join(folder, "npm.calls"), "utf8")).toBe("call\n");
+  });
+});
+
 describe("npm test", () => {
   const green = { passed: 3, failed: 0, skipped: 0, crashed: false };
   const skip = { suite: "cluster", reason: "no root", required: true };
@@ -123,6 +148,50 @@ describe("npm test", () => {
       crashed: false,
     });
     expect(tally(undefined, 1)).toMatchObject({ passed: 0, crashed: true });
+    expect(tally(undefined, 0)).toMatchObject({ passed: 0, crashed: true });
+  });
+
+  it("knows a CI by its variable", () => {
+    expect(["true", "1", "yes"].map((CI) => inCi({ CI }))).toEqual([true, true, true]);
+    expect([{}, { CI: "" }, { CI: "false" }, { CI: "0" }].map((env) => inCi(env))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it("refuses a path that no test file has, beside one that many have", () => {
+    const result = run(process.execPath, [join(root, "tools/test/main.ts"), "src/net", "src/nte"]);
+    expect(result).toMatchObject({ status: 2, out: "" });
+    expect(result.err).toContain("no test file has src/nte in its path");
+  });
+
+  it("takes a path as the shell completes it", () => {
+    for (const path of ["./src/net/v4.test.ts", join(root, "src/net/v4.test.ts")]) {
+      const result = run(process.execPath, [join(root, "tools/test/main.ts"), path, "-t", "no such test"]);
+      expect(result.out).toContain("0 passed, 0 failed");
+      expect(result.err).toContain("no test ran");
+    }
+  });
+
+  it("passes a signal on to vitest, waits for it, and dies of the same", async () => {
+    mkdirSync(join(folder, "node_modules/vitest"), { recursive: true });
+    writeFileSync(
+      join(folder, "node_modules/vitest/vitest.mjs"),
+      `import { writeFileSync } from "node:fs";
+       process.on("SIGTERM", () => setTimeout(() => { writeFileSync("ended", ""); process.exit(1); }, 100));
+       setInterval(() => {}, 1000);
+       console.log("running");`,
+    );
+    const script = `import { runVitest } from ${JSON.stringify(join(root, "tools/test/vitest.ts"))}; await runVitest(${JSON.stringify(folder)}, [], []);`;
+    writeFileSync(join(folder, "run.mjs"), script);
+    const child = spawn(process.execPath, [join(folder, "run.mjs")], { stdio: ["ignore", "pipe", "inherit"] });
+    const exit = once(child, "exit");
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([null, "SIGTERM"]);
+    expect(existsSync(join(folder, "ended"))).toBe(true);
   });
 });
 

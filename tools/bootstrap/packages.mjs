@@ -61,19 +61,20 @@ function isCurrent(root) {
 async function lockInstall(root, log) {
   const lock = join(root, ".cache", "install.lock");
   mkdirSync(join(root, ".cache"), { recursive: true });
+  const release = () => rmSync(lock, { recursive: true, force: true });
   const startedMs = Date.now();
   let told = false;
   for (;;) {
-    try {
-      mkdirSync(lock);
+    if (makeFolder(lock)) {
       writeFileSync(join(lock, "pid"), String(process.pid));
-      return () => rmSync(lock, { recursive: true, force: true });
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+      return release;
     }
-    if (!holderLives(lock) || Date.now() - startedMs > lockPatienceMs) {
-      rmSync(lock, { recursive: true, force: true });
-      continue;
+    const holder = holderOf(lock);
+    const patient = Date.now() - startedMs < lockPatienceMs;
+    // Taken over, not removed: of several that find the same dead holder, one makes this folder.
+    if (!(patient && lives(holder)) && makeFolder(join(lock, `after-${holder}`))) {
+      writeFileSync(join(lock, "pid"), String(process.pid));
+      return release;
     }
     if (!told) log(`holdfast: another command is installing packages (${lock}); waiting for it`);
     told = true;
@@ -81,14 +82,40 @@ async function lockInstall(root, log) {
   }
 }
 
-/** @param {string} lock */
-function holderLives(lock) {
+/**
+ * @param {string} path
+ * @returns {boolean} false where it is there already, or its parent is gone
+ */
+function makeFolder(path) {
   try {
-    process.kill(Number(readFileSync(join(lock, "pid"), "utf8")), 0);
+    mkdirSync(path);
     return true;
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;
-    // EPERM: it lives and is another user's. ENOENT: it has made the folder and not yet written its pid.
-    return code === "EPERM" || code === "ENOENT";
+    if (code === "EEXIST" || code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/**
+ * @param {string} lock
+ * @returns {number | undefined} undefined where it has made the folder and not yet written its pid, or is done
+ */
+function holderOf(lock) {
+  try {
+    return Number(readFileSync(join(lock, "pid"), "utf8")) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {number | undefined} pid */
+function lives(pid) {
+  if (pid === undefined) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM"; // it lives and is another user's
   }
 }

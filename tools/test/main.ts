@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 import { missingFor } from "./requirements.ts";
 import { type Suite, suiteOf, suites } from "./suites.ts";
-import { closingLine, nothing, plusTotals, type Skip, verdict } from "./tally.ts";
+import { closingLine, inCi, nothing, plusTotals, type Skip, verdict } from "./tally.ts";
 import { runVitest } from "./vitest.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -21,9 +21,16 @@ if (flags.includes("--help") || flags.includes("-h")) {
   process.exit(0);
 }
 
+const testFiles = globSync(["{src,test,tools,bench}/**/*.test.ts"], { cwd: root }).sort();
+const unknown = paths.filter((path) => !testFiles.some((file) => file.includes(path)));
+if (unknown.length > 0) {
+  log(`no test file has ${unknown.join(", ")} in its path (a flag's value is written with =, as in --bail=1)`);
+  process.exit(2);
+}
+
 /** Suite -> its test files that were asked for. */
 const chosen = new Map<Suite, string[]>();
-for (const file of globSync(["{src,test,tools,bench}/**/*.test.ts"], { cwd: root }).sort()) {
+for (const file of testFiles) {
   if (paths.length > 0 && !paths.some((path) => file.includes(path))) continue;
   const suite = suiteOf(file);
   if (suite === undefined) throw new Error(`${file} belongs to no suite: name its folder in tools/test/suites.ts.`);
@@ -44,18 +51,21 @@ if (together.length > 0) totals = plusTotals(totals, await runVitest(root, toget
 if (oneByOne.length > 0)
   totals = plusTotals(totals, await runVitest(root, oneByOne, [...flags, "--no-file-parallelism"]));
 for (const { suite, reason } of skips) log(`skipped suite "${suite}": ${reason}`);
-const { exitCode, words } = verdict(totals, skips, process.env["CI"] === "true");
+const { exitCode, words } = verdict(totals, skips, inCi(process.env));
 for (const word of words) log(word);
 console.log(closingLine(totals, skips));
 process.exit(exitCode);
 
-/** Paths choose files; everything else is vitest's own. `-t NAME` is a flag with a value. */
+/**
+ * Paths choose files, as the shell completes them too (`./src/net/`, or from the root of the disk); everything else is
+ * vitest's own. `-t NAME` is a flag with a value.
+ */
 function parse(args: readonly string[]): { paths: string[]; flags: string[] } {
   const given = { paths: [] as string[], flags: [] as string[] };
   for (const [index, argument] of args.entries()) {
     const isValue = args[index - 1] === "-t";
     if (argument.startsWith("-") || isValue) given.flags.push(argument);
-    else given.paths.push(argument);
+    else given.paths.push(argument.replace(`${root}/`, "").replace(/^\.\//, ""));
   }
   return given;
 }

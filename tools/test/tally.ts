@@ -35,7 +35,8 @@ export function tally(report: unknown, exitCode: number): Totals {
     passed: count("numPassedTests"),
     failed,
     skipped: count("numPendingTests") + count("numTodoTests"),
-    crashed: exitCode !== 0 && failed === 0,
+    // No report, whatever the exit code: it is not known what ran.
+    crashed: report === undefined || (exitCode !== 0 && failed === 0),
   };
 }
 
@@ -45,11 +46,16 @@ export function closingLine(totals: Totals, skips: readonly Skip[]): string {
   return `${totals.passed} passed, ${failed} failed, ${totals.skipped + skips.length} skipped`;
 }
 
-export function verdict(totals: Totals, skips: readonly Skip[], inCi: boolean): { exitCode: number; words: string[] } {
+/** GitHub and GitLab set `true`, others `1`. */
+export function inCi({ CI = "" }: NodeJS.ProcessEnv): boolean {
+  return !["", "0", "false"].includes(CI);
+}
+
+export function verdict(totals: Totals, skips: readonly Skip[], ci: boolean): { exitCode: number; words: string[] } {
   const words: string[] = [];
   if (totals.crashed) words.push("the test runner failed without a failing test: a file may not load; see above");
   const required = skips.filter((skip) => skip.required).map((skip) => skip.suite);
-  if (inCi && required.length > 0) {
+  if (ci && required.length > 0) {
     words.push(`CI must run every required suite; these were skipped: ${required.join(", ")}`);
   }
   const ran = totals.passed + totals.failed;

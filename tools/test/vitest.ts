@@ -1,19 +1,29 @@
 // Runs vitest on the given files and counts what it reports.
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { tally, type Totals } from "./tally.ts";
 
+/** Ctrl-C reaches vitest by itself, as one of the terminal's group; the others are sent to one process and passed on. */
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 export async function runVitest(root: string, files: readonly string[], flags: readonly string[]): Promise<Totals> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
   const report = join(folder, "report.json");
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  let stoppedBy: NodeJS.Signals | undefined;
+  let child: ChildProcess | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    stoppedBy = signal;
+    if (signal !== "SIGINT") child?.kill(signal);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {
-      const child = spawn(process.execPath, [vitest, "run", ...reporters, ...flags, ...files], {
+      child = spawn(process.execPath, [vitest, "run", ...reporters, ...flags, ...files], {
         cwd: root,
         stdio: "inherit",
       });
@@ -22,7 +32,10 @@ export async function runVitest(root: string, files: readonly string[], flags: r
     });
     return tally(readReport(report), exitCode);
   } finally {
+    for (const signal of signals) process.off(signal, onSignal);
     rmSync(folder, { recursive: true, force: true });
+    // Only now, when vitest and what its tests have started are gone.
+    if (stoppedBy !== undefined) process.kill(process.pid, stoppedBy);
   }
 }
 

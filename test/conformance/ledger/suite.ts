@@ -107,6 +107,10 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         await taken(pod("a"));
         expect(await take(pod("b"), { domain: "net-b" })).toMatchObject({ outcome: "taken" });
         expect(await all(ledger, "net-b")).toEqual([`10.0.0.7 ${ownerKey(pod("b"))}`]);
+        expect(await ledger.find("net-b", ownerKey(pod("a")))).toEqual([]);
+        expect(await ledger.release({ domain: "net-c", address, owner: ownerKey(pod("a")), cooldownMs: 0 })).toEqual({
+          outcome: "gone",
+        });
       });
 
       it("holds IPv6 addresses, and one owner several addresses", async () => {
@@ -129,6 +133,13 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         const signal = AbortSignal.abort();
         await expect(ledger.take({ domain, address, owner: pod("a") }, { signal })).rejects.toThrow();
         expect(await all(ledger)).toEqual([]);
+        await taken(pod("a"));
+        await expect(ledger.find(domain, ownerKey(pod("a")), { signal })).rejects.toThrow();
+        await expect(Array.fromAsync(ledger.list(domain, { signal }))).rejects.toThrow();
+        await expect(
+          ledger.release({ domain, address, owner: ownerKey(pod("a")), cooldownMs: 0 }, { signal }),
+        ).rejects.toThrow();
+        expect(await all(ledger)).toHaveLength(1);
       });
     });
 
@@ -191,6 +202,14 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         await release(pod("a"), { cooldownMs: 30_000 });
         expect(await take(pod("b"), { early: true })).toMatchObject({ outcome: "taken" });
         expect(await take(pod("a"))).toMatchObject({ outcome: "held" });
+      });
+
+      it("is over once another has had it early: only the last release counts", async () => {
+        await taken(pod("a"));
+        await release(pod("a"), { cooldownMs: 30_000 });
+        await take(pod("b"), { early: true });
+        await release(pod("b"));
+        expect(await take(pod("c"))).toMatchObject({ outcome: "taken" });
       });
     });
 
@@ -260,6 +279,51 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
           expect(await all(ledger)).toEqual([`10.0.0.1 ${ownerKey(pod("a"))}`]);
         },
       );
+
+      it.each(["before-commit", "after-commit"] as const)(
+        "hands a hold over to a new sandbox although a reply was lost %s",
+        async (when) => {
+          const pool = newPool();
+          const before = await get(pod("a", "old"), pool);
+          harness.loseNextReply(when);
+          const after = await get(pod("a", "new"), pool);
+          expect(after).toMatchObject({ kind: "acquired", hold: { owner: { containerId: "new" } } });
+          const [found] = await ledger.find(domain, ownerKey(pod("a")));
+          expect(found).toMatchObject({ owner: { containerId: "new" } });
+          const old = before.kind === "acquired" ? before.hold : undefined;
+          expect(
+            await ledger.release({
+              domain,
+              address: old!.address,
+              owner: ownerKey(pod("a")),
+              version: old!.version,
+              cooldownMs: 0,
+            }),
+          ).toMatchObject({ outcome: "superseded" });
+        },
+      );
+
+      it("does not mistake what the owner holds in another range for this one's", async () => {
+        for (const text of ["10.0.1.1", "fd00::7"]) await take(pod("a"), { address: ip(text) });
+        expect(shown(await get(pod("a"), newPool(), { lookFirst: true }))).toBe("10.0.0.1");
+      });
+
+      it("finds by a lost reply what the picture did not know, and stays with it", async () => {
+        await taken(pod("a", "old"));
+        harness.loseNextReply("before-commit");
+        const result = await get(pod("a", "new"), newPool());
+        expect(shown(result)).toBe("10.0.0.7");
+        expect(result).toMatchObject({ hold: { owner: { containerId: "new" } } });
+        expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it("answers with what it tried where the owner has another range's address in the same prefix", async () => {
+        await take(pod("a"), { address: ip("10.0.0.2") });
+        const pool = newPool();
+        for (const text of ["10.0.0.1", "10.0.0.2"]) pool.take(ip(text), pod(text));
+        harness.loseNextReply("after-commit");
+        expect(shown(await get(pod("a"), pool))).toBe("10.0.0.3");
+      });
 
       it("learns that what it thought its own is another's, and takes another", async () => {
         await take(pod("x"), { address: ip("10.0.0.1") });
