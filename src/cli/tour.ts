@@ -3,8 +3,9 @@ import { Command } from "commander";
 
 import { acquire } from "../ipam/acquire.ts";
 import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
-import { type Owner, ownerKey } from "../ipam/owner.ts";
+import type { Owner } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";
+import { release } from "../ipam/release.ts";
 import { parseAddress } from "../net/address.ts";
 import { parseBlock } from "../net/interval.ts";
 import { parseCidr } from "../net/prefix.ts";
@@ -35,11 +36,7 @@ async function tour(output: Output): Promise<void> {
       ? `${result.hold.address}${result.early ? " (given early)" : ""}`
       : `refused: ${result.message}`;
   };
-  const free = async (owner: Owner) => {
-    const address = pool.addressOf(owner)!;
-    await ledger.release({ domain, address, owner: ownerKey(owner), cooldownMs });
-    pool.releaseOwner(owner);
-  };
+  const free = (owner: Owner) => release({ ledger, domain, pool, owner });
 
   output.line(
     `example network ${prefix}: the gateway is 10.77.0.1, 10.77.0.4 is excluded, released addresses rest ${cooldownMs / 1000} s`,

@@ -5,6 +5,7 @@ import { acquire, type Acquired } from "../../../src/ipam/acquire.ts";
 import { type Hold, type Ledger, LedgerError } from "../../../src/ipam/ledger.ts";
 import { type Owner, ownerKey } from "../../../src/ipam/owner.ts";
 import { Pool } from "../../../src/ipam/pool.ts";
+import { release as giveBack } from "../../../src/ipam/release.ts";
 import type { Refusal, Strategy } from "../../../src/ipam/request.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import { parseCidr } from "../../../src/net/prefix.ts";
@@ -386,6 +387,60 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         const results = await Promise.all([get(pod("a"), pool), get(pod("a"), pool), get(pod("a"), pool)]);
         expect(new Set(results.map(shown))).toEqual(new Set(["10.0.0.1"]));
         expect(await all(ledger)).toHaveLength(1);
+      });
+    });
+
+    describe("release of what was acquired", () => {
+      const pool = () => new Pool({ prefix: parseCidr("10.0.0.0/29").prefix, cooldownMs: 30_000 }, () => harness.now());
+      const got = async (owner: Owner, where: Pool): Promise<Hold> => {
+        const result = await acquire({ ledger, domain, pool: where, request: { owner }, random: Math.random });
+        if (result.kind !== "acquired") throw new Error(result.message);
+        return result.hold;
+      };
+
+      it("frees it in the ledger and lets it rest in the picture, once", async () => {
+        const where = pool();
+        const hold = await got(pod("a"), where);
+        expect(await giveBack({ ledger, domain, pool: where, owner: pod("a") })).toEqual({ outcome: "released" });
+        expect(where.stateOf(hold.address).state).toBe("quarantined");
+        expect(await all(ledger)).toEqual([]);
+        expect(await giveBack({ ledger, domain, pool: where, owner: pod("a") })).toEqual({ outcome: "gone" });
+      });
+
+      it.each(["before-commit", "after-commit"] as const)("is done once when its reply is lost %s", async (when) => {
+        const where = pool();
+        const hold = await got(pod("a"), where);
+        harness.loseNextReply(when);
+        expect(await giveBack({ ledger, domain, pool: where, owner: pod("a") })).toEqual({ outcome: "released" });
+        expect(where.stateOf(hold.address).state).toBe("quarantined");
+        expect(await all(ledger)).toEqual([]);
+      });
+
+      it("of a sandbox that was replaced frees nothing, neither here nor there", async () => {
+        const where = pool();
+        const old = await got(pod("a", "old"), where);
+        await got(pod("a", "new"), where);
+        const result = await giveBack({ ledger, domain, pool: where, owner: pod("a", "old"), version: old.version });
+        expect(result).toMatchObject({ outcome: "superseded", hold: { owner: { containerId: "new" } } });
+        expect(where.ownerAt(old.address)).toMatchObject({ containerId: "new" });
+        expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it("finds what another process acquired for the owner", async () => {
+        const hold = await got(pod("a"), pool());
+        const mine = pool();
+        expect(await giveBack({ ledger, domain, pool: mine, owner: pod("a") })).toEqual({ outcome: "released" });
+        expect(mine.stateOf(hold.address).state).toBe("quarantined");
+        expect(await all(ledger)).toEqual([]);
+      });
+
+      it("waits for the acquire that is under way for the same owner", async () => {
+        const where = pool();
+        const acquiring = got(pod("a"), where);
+        const releasing = giveBack({ ledger, domain, pool: where, owner: pod("a") });
+        await acquiring;
+        expect(await releasing).toEqual({ outcome: "released" });
+        expect(await all(ledger)).toEqual([]);
       });
     });
   });
