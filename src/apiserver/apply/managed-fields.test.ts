@@ -28,7 +28,7 @@ const schema: Schema = {
   },
 };
 
-const by = (name: string) => ({ name, apiVersion: "v1", subresource: "", nowMs: 0 });
+const by = (name: string) => ({ name, apiVersion: "v1", subresource: "", nowMs: 0, blank: { metadata: {}, spec: {} } });
 const thing = (spec: JsonObject): KubeObject => ({ kind: "Thing", apiVersion: "v1", metadata: { name: "a" }, spec });
 const empty: KubeObject = { kind: "Thing", apiVersion: "v1", metadata: { name: "a" } };
 const apply = (live: KubeObject, name: string, spec: JsonObject, force = false) =>

@@ -15,6 +15,8 @@ export interface Manager {
   readonly apiVersion: string;
   readonly subresource: string;
   readonly nowMs: number;
+  /** What an object of the kind has before anybody writes to it, and nobody owns. */
+  readonly blank: JsonObject;
 }
 
 /** The same bound as the real server's: older updates are merged into one entry. */
@@ -49,12 +51,6 @@ function statedBy(config: KubeObject, schema: Schema | undefined): FieldSet {
   const isBare = isObject(metadata) && Object.keys(metadata).length === 0;
   return fieldsOf(isBare ? rest : { ...rest, metadata: metadata! }, schema);
 }
-
-/**
- * The object before it was there. Metadata is; of a Go type (no custom resource) so are spec and status, and nobody owns
- * what has always been there.
- */
-const unborn = (): JsonObject => ({ metadata: {}, spec: {}, status: {} });
 
 const sameManager = (entry: ManagedFields, manager: Manager, operation: "Apply" | "Update") =>
   entry.manager === manager.name &&
@@ -102,7 +98,7 @@ export function trackUpdate(
     delete after.metadata.managedFields;
     return;
   }
-  const { changed, removed } = differenceOf(manageable(before) ?? unborn(), manageable(after), schema);
+  const { changed, removed } = differenceOf(manageable(before) ?? manager.blank, manageable(after), schema);
   const lost = changed.union(removed);
   const entries: ManagedFields[] = [];
   let own: ManagedFields | undefined;
@@ -168,7 +164,7 @@ export function applyConfiguration(
 function managersOf(live: KubeObject, schema: Schema | undefined, manager: Manager): ManagedFields[] {
   const entries = live.metadata.managedFields ?? [];
   if (entries.length > 0) return entries;
-  const { changed } = differenceOf(unborn(), manageable(live), schema);
+  const { changed } = differenceOf(manager.blank, manageable(live), schema);
   return changed.empty ? [] : [entryOf({ ...manager, name: "before-first-apply" }, "Update", changed)];
 }
 

@@ -12,9 +12,9 @@ import { ApiError, badRequest, conflict, fieldError, invalidOptions, notFound } 
 import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
-import { fieldValidation, managerName, placeOf } from "./context.ts";
+import { fieldValidation, placeOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { create, update } from "./write.ts";
+import { create, managerOf, update } from "./write.ts";
 import type { Writing } from "./write.ts";
 
 const applyType = "application/apply-patch+yaml";
@@ -93,12 +93,7 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
     );
   }
   const quiet: Context = { ...context, query: ignoring(query), warnings: [] };
-  const by = () => ({
-    name: managerName(context),
-    apiVersion: apiVersion(resource),
-    subresource: context.subresource,
-    nowMs: writing.clock.now(),
-  });
+  const by = () => managerOf(writing, context);
   if (writing.store.get(placeOf(context)) === undefined) {
     const entry = await applyToNothing(writing, quiet, config, by());
     if (entry !== undefined) return { entry, created: true };
