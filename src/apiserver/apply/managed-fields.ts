@@ -153,7 +153,7 @@ export function applyConfiguration(
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
   const lost = changed.union(removed);
   const entry = own !== undefined && previous.equals(stated) ? own : entryOf(manager, "Apply", stated);
-  const entries = others.flatMap((other) => without(other, lost) ?? []);
+  const entries = others.map((other) => without(other, lost)).filter((other) => other !== undefined);
   if (!stated.empty) entries.push(entry);
   result.metadata = { ...result.metadata, managedFields: entries };
   if (entries.length === 0) delete result.metadata.managedFields;

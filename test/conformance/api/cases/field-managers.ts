@@ -98,7 +98,9 @@ export const fieldManagers: Subject = {
       const body = deployment("a", [{ name: "main", image: "busybox", env: [{ name: "A", value: "1" }] }]);
       const deployed = await world.api.done(post(world.at("deployments"), body, { fieldManager: "me" }));
       const dots = (value: unknown, path: string): string[] =>
-        Object.entries(value as object).flatMap(([key, below]) => (key === "." ? [path] : dots(below, `${path}/${key}`)));
+        Object.entries(value as object).flatMap(([key, below]) =>
+          key === "." ? [path] : dots(below, `${path}/${key}`),
+        );
       expect(dots(of(deployed, "me")?.fieldsV1, "").sort()).toEqual(
         [
           "/f:spec/f:strategy/f:rollingUpdate",
