@@ -8,7 +8,8 @@ import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import { applyStrategicPatch } from "../patch/strategic.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest, conflict, fieldError, invalidOptions, notFound } from "../status.ts";
+import { DecodeError } from "../schema/decode.ts";
+import { ApiError, badRequest, conflict, fieldError, invalid, invalidOptions, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
@@ -38,7 +39,16 @@ export async function patch(
   }
   if (type === applyType) return apply(writing, context, parseBody(text, type));
   const transform = transformOf(context, parseBody(text, type), type);
-  return { entry: await update(writing, context, { transform }), created: false };
+  try {
+    return { entry: await update(writing, context, { transform }), created: false };
+  } catch (error) {
+    throw error instanceof ApiError && error.cause instanceof DecodeError ? unfitting(text, error.cause) : error;
+  }
+}
+
+/** The object that a patch leaves has a value of a wrong type. */
+function unfitting(text: string, cause: DecodeError): ApiError {
+  return invalid({ group: "", plural: "", kind: "" }, "", [fieldError.invalid("patch", text, cause.message)]);
 }
 
 function whole(value: JsonValue): KubeObject {
