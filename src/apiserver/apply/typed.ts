@@ -5,7 +5,7 @@ import { canonical, equal, isObject, own } from "../json.ts";
 import { childOf, isIntOrString, listTypeOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import { mapKeys } from "../schema/validate-list.ts";
-import { FieldSet } from "./field-set.ts";
+import { FieldSet, inWords } from "./field-set.ts";
 
 /** A leaf is one indivisible field: a scalar, or a list or map declared atomic. */
 export type Shape = "map" | "list" | "leaf";
@@ -75,6 +75,24 @@ function mapFields(set: FieldSet, value: JsonValue, schema: Schema | undefined):
     if (isVoid || !isField(schema, key)) below.member = true;
     if (!below.empty) set.children.set(`f:${key}`, below);
   }
+}
+
+/** Where a value has two items of one element in a list that merges, in words; undefined where it has none. */
+export function duplicateIn(value: JsonValue, schema: Schema | undefined, path = ""): string | undefined {
+  const shape = shapeOf(value, schema);
+  if (shape === "list" && Array.isArray(value)) {
+    for (const [element, items] of itemsOf(value, schema!)) {
+      if (items.length > 1) return `${path}: duplicate entries for key ${inWords(element)}`;
+      const below = duplicateIn(items[0]!, schema!.items, path + inWords(element));
+      if (below !== undefined) return below;
+    }
+  }
+  if (shape !== "map" || !isObject(value)) return undefined;
+  for (const [key, item] of Object.entries(value)) {
+    const below = item === undefined ? undefined : duplicateIn(item, childOf(schema, key), `${path}.${key}`);
+    if (below !== undefined) return below;
+  }
+  return undefined;
 }
 
 /** The set with the structs above its fields: who owns a field keeps what holds it. */

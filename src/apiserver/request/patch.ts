@@ -1,6 +1,7 @@
 // PATCH: which of the four kinds, and the change that it asks for.
 import { applyConfiguration } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
+import { duplicateIn } from "../apply/typed.ts";
 import type { JsonValue } from "../json.ts";
 import { clone, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -94,13 +95,11 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
   fieldValidation(context);
   // Unknown fields are judged here once; what was stored before is not this client's fault. Defaults are the server's, not the client's, to state.
   const [unknown] = normalise(resource, clone(config), "Ignore", []);
-  if (unknown !== undefined) {
+  const fault =
+    unknown === undefined ? duplicateIn(config, resource.schema) : `.${unknown}: field not declared in schema`;
+  if (fault !== undefined) {
     const what = `${context.namespace === "" ? "" : `${context.namespace}/`}${context.name}; ${apiVersion(resource)}, Kind=${resource.kind}`;
-    throw new ApiError(
-      500,
-      "",
-      `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`,
-    );
+    throw new ApiError(500, "", `failed to create typed patch object (${what}): ${fault}`);
   }
   const quiet: Context = { ...context, query: ignoring(query), warnings: [] };
   const by = () => managerOf(writing, context);

@@ -75,6 +75,14 @@ export const applyLists: Subject = {
       const after = await world.api.done(applying(w, "two", { tags: ["new", "a", "b", "last"] }));
       expect(dig(after, "spec", "tags")).toEqual(["new", "a", "x", "b", "y", "last"]);
     },
+    "an element that is applied twice is refused, and none of the two is lost": async (world) => {
+      const w = await listed(world);
+      for (const spec of [{ tags: ["a", "a"] }, { ports: [http, dns, { ...http, port: 81 }] }]) {
+        const { status, body } = await world.api.send(applying(w, "one", spec));
+        expect(status).toBe(500);
+        expect(dig(body, "message")).toContain("duplicate entries for key");
+      }
+    },
     "an empty map that somebody applied is a field that conflicts": async (world) => {
       await world.api.done(labelling(world, "two", {}));
       const status = await world.api.refused(labelling(world, "one", { x: "1" }), 409, "Conflict");
