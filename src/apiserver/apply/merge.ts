@@ -20,32 +20,40 @@ export function mergeApplied(live: JsonValue | undefined, config: JsonValue, sch
 
 /**
  * The configuration's items in the configuration's order; each item that only the object has stays before the shared item
- * that it preceded, as far as both orders allow.
+ * that it preceded, as far as both orders allow. The configuration has no element twice; the object may.
  */
 function mergeLists(live: JsonValue[], config: JsonValue[], schema: Schema): JsonValue[] {
   const [had, given] = [itemsOf(live, schema), itemsOf(config, schema)];
-  const wanted = [...given.keys()];
+  const [old, wanted] = [live.map((item) => elementOf(item, schema)), [...given.keys()]];
   const shared = wanted.filter((element) => had.has(element));
   const result: JsonValue[] = [];
   const taken = new Set<string>();
   const take = (element: string) => {
-    if (shared[0] === element) shared.shift();
     taken.add(element);
+    if (shared[0] === element) shared.shift();
     const before = had.get(element) ?? [];
     // An item that the object has twice is replaced: nobody knows which of them is meant.
     result.push(mergeApplied(before.length === 1 ? before[0] : undefined, given.get(element)![0]!, schema.items));
   };
-  let next = 0;
-  for (const item of live) {
-    const element = elementOf(item, schema);
-    if (!given.has(element)) result.push(item);
-    else if (!taken.has(element) && shared[0] === element) {
-      while (!taken.has(element)) take(wanted[next++]!);
+  let [at, next] = [0, 0];
+  while (at < old.length || next < wanted.length) {
+    const [element, want] = [old[at], wanted[next]];
+    if (element !== undefined && !given.has(element)) {
+      result.push(live[at++]!);
+    } else if (want === undefined || (element !== undefined && element !== want && isLater(element, shared))) {
+      at++;
+    } else {
+      // What was taken already is passed over, together with the next one.
+      if (element === want || (element !== undefined && taken.has(element))) at++;
+      take(want);
+      next++;
     }
   }
-  while (next < wanted.length) take(wanted[next++]!);
   return result;
 }
+
+/** A shared item whose turn has not come: the configuration has another one before it. */
+const isLater = (element: string, shared: readonly string[]) => shared.length > 0 && shared[0] !== element;
 
 /** `merged` without what the manager stated before (`last`), unless somebody states it now (`managed`, this manager included). */
 export function prune(merged: JsonValue, schema: Schema | undefined, last: FieldSet, managed: FieldSet): JsonValue {
