@@ -1,15 +1,17 @@
 // A bounded queue between what happens and one slow or fast reader, as the body of a response.
 
 /**
- * A watch that is so many events behind is closed: its client lists again. At 1 KiB an event (texts are shared with the store, so this is mostly
- * the frame around them) a stalled reader costs about 10 MiB at most.
+ * A watch that is so many events or bytes behind is closed: its client lists again. The texts are shared with the store while it has
+ * them, but the history forgets after 64 MiB, and objects may have 1.5 MiB: without the second limit one stalled reader could hold 15 GiB.
  */
-const eventsMax = 10_000;
+const behindMax = { events: 10_000, length: 64 * 1024 * 1024 };
 
 export class Stream {
   #chunks: string[] = [];
   #wake: (() => void) | undefined;
   #ended = false;
+  /** What has happened since the reader looked last. */
+  #behind = { events: 0, length: 0 };
   readonly #onEnd: () => void;
 
   constructor(onEnd: () => void) {
@@ -20,10 +22,18 @@ export class Stream {
     return this.#ended;
   }
 
+  /** What the reader asked for when it came: as much as there is, since asking again would bring no less. */
+  begin(chunk: string): void {
+    if (!this.#ended) this.#chunks.push(chunk);
+    this.#wake?.();
+  }
+
   push(chunk: string): void {
     if (this.#ended) return;
     this.#chunks.push(chunk);
-    if (this.#chunks.length > eventsMax) {
+    this.#behind.events++;
+    this.#behind.length += chunk.length;
+    if (this.#behind.events > behindMax.events || this.#behind.length > behindMax.length) {
       this.#chunks = [];
       this.end();
     }
@@ -58,6 +68,7 @@ export class Stream {
         // Everything that waits goes out as one piece.
         const text = this.#chunks.join("");
         this.#chunks = [];
+        this.#behind = { events: 0, length: 0 };
         return { done: false, value: Buffer.from(text) };
       }
       if (this.#ended) return { done: true, value: undefined };
