@@ -33,6 +33,7 @@ export function parseJsonPatch(body: JsonValue): readonly Operation[] {
     if (!isObject(item) || typeof item["op"] !== "string" || typeof item["path"] !== "string") {
       throw badRequest("an operation of a JSON patch has `op` and `path` (RFC 6902)");
     }
+    if (item["from"] !== undefined && typeof item["from"] !== "string") throw badRequest("`from` is a JSON pointer");
     return item as unknown as Operation;
   });
 }
@@ -71,6 +72,9 @@ function perform(root: Root, operation: Operation): void {
     case "test": {
       const value = read(root.value, path);
       const wanted = operation.value ?? null;
+      const parent = read(root.value, path.slice(0, -1));
+      // An absent key of a map is null; an absent item or parent is nothing at all.
+      if (value === undefined && !isObject(parent)) throw refused(`test: nothing at ${operation.path}`);
       if (!equal(value ?? null, wanted)) throw refused(`test: ${operation.path} is not ${JSON.stringify(wanted)}`);
       return;
     }

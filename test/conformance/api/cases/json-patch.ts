@@ -61,6 +61,9 @@ export const jsonPatches: Subject = {
       );
       expect(after["data"]).toMatchObject({ absent: "now" });
     },
+    "a test for null below an absent parent is Invalid": async (world) => {
+      await refused(world, 422, "Invalid", [{ op: "test", path: "/metadata/labels/x", value: null }]);
+    },
     "a test for null fails where the key is there": async (world) => {
       await refused(world, 422, "Invalid", [{ op: "test", path: "/data/k", value: null }]);
     },
