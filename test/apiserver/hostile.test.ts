@@ -21,8 +21,8 @@ async function send(api: Api, method: string, path: string, body: string | Uint8
 
 async function withWidgets(): Promise<Api> {
   const api = open();
-  const open_ = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const spec = { type: "object", properties: { open: open_, number: { type: "number" }, port: { type: "integer" } } };
+  const loose = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const spec = { type: "object", properties: { open: loose, number: { type: "number" }, port: { type: "integer" } } };
   const names = { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" };
   const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
   const versions = [{ name: "v1", served: true, storage: true, schema }];
@@ -101,7 +101,7 @@ describe("shapes", () => {
     "deep YAML in brackets behind a quote": [`a: it"s\nb: ${"[".repeat(deep)}`, "application/yaml"],
     "deep YAML by dashes": [`spec: \n  ${"- ".repeat(3000)}x`, "application/yaml"],
     "an anchor that unfolds": [
-      `a: &a [x,x,x,x,x,x,x,x,x]\n${[..."bcdefgh"].map((k, at) => `${k}: &${k} [${Array(9).fill(`*${"abcdefg"[at]}`).join()}]`).join("\n")}`,
+      `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefgh".split("").map((k, at) => `${k}: &${k} [${Array(9).fill(`*${"abcdefg"[at]}`).join()}]`).join("\n")}`,
       "application/yaml",
     ],
     "no UTF-8": [Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), "application/json"],

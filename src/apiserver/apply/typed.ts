@@ -27,7 +27,7 @@ export function shapeOf(value: JsonValue, schema: Schema | undefined): Shape {
 }
 
 /** Whether a key is a declared field rather than an entry of a map: the fields of a struct are not owned for themselves. */
-export const isField = (schema: Schema | undefined, key: string): boolean =>
+const isField = (schema: Schema | undefined, key: string): boolean =>
   schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
 
 /** The path element of an item of a list that is not atomic. */

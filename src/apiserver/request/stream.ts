@@ -6,6 +6,9 @@
  */
 const behindMax = { events: 10_000, length: 64 * 1024 * 1024 };
 
+/** At 1.5 MiB each, 200 events are 300 MiB; a string ends at 512. A hundred thousand small ones are 500 pieces. */
+const pieceMax = 200;
+
 export class Stream {
   #chunks: string[] = [];
   #wake: (() => void) | undefined;
@@ -65,9 +68,9 @@ export class Stream {
   async #next(): Promise<IteratorResult<Uint8Array, undefined>> {
     for (;;) {
       if (this.#chunks.length > 0) {
-        // Everything that waits goes out as one piece.
-        const text = this.#chunks.join("");
-        this.#chunks = [];
+        // What waits goes out as one piece, unless that were longer than a string may be.
+        const text = this.#chunks.slice(0, pieceMax).join("");
+        this.#chunks = this.#chunks.length > pieceMax ? this.#chunks.slice(pieceMax) : [];
         this.#behind = { events: 0, length: 0 };
         return { done: false, value: Buffer.from(text) };
       }
