@@ -101,7 +101,10 @@ describe("shapes", () => {
     "deep YAML in brackets behind a quote": [`a: it"s\nb: ${"[".repeat(deep)}`, "application/yaml"],
     "deep YAML by dashes": [`spec: \n  ${"- ".repeat(3000)}x`, "application/yaml"],
     "an anchor that unfolds": [
-      `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefgh".split("").map((k, at) => `${k}: &${k} [${Array(9).fill(`*${"abcdefg"[at]}`).join()}]`).join("\n")}`,
+      `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefgh"
+        .split("")
+        .map((k, at) => `${k}: &${k} [${Array(9).fill(`*${"abcdefg"[at]}`).join()}]`)
+        .join("\n")}`,
       "application/yaml",
     ],
     "no UTF-8": [Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), "application/json"],

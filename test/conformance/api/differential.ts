@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 
 import { apply, del, jsonPatch, mergePatch, post, put, strategicPatch, type Call, type Query } from "./call.ts";
 import type { ApiClient } from "./client.ts";
-import { dig, type KubeObject } from "./object.ts";
+import { dig, type KubeObject, type ManagedFields } from "./object.ts";
 
 /** A kind of object, and how to write it at random. */
 export interface Plot {
@@ -37,7 +37,7 @@ interface Scene {
 type Step = (scene: Scene) => Call;
 
 const managers = fc.constantFrom("one", "two", "three");
-const labels = fc.dictionary(fc.constantFrom("x", "y", "z"), fc.constantFrom("1", "2"), { minKeys: 1, maxKeys: 2 });
+const labels = fc.dictionary(fc.constantFrom("x", "y", "z"), fc.constantFrom("1", "2"), { maxKeys: 2 });
 
 /** One operation of a JSON patch, with values that fit their place: the cases look at those that do not. */
 function operation({ places }: Plot): fc.Arbitrary<object> {
@@ -176,14 +176,28 @@ function sorted(_key: string, value: unknown): unknown {
 const refusal = (body: unknown): unknown => ({ reason: dig(body, "reason") });
 
 /**
- * An object without identity and time, and without the record of its managers: what that record leads to, conflicts and
- * removals, is compared, and the cases look at the record itself. What is empty is left out, because Go writes some empty
- * structs and not others.
+ * An object without identity and time, with the record of its managers. What is empty is left out, because Go writes some
+ * empty structs and not others.
  */
 function common(body: unknown): unknown {
   const { metadata, ...rest } = body as { metadata: Record<string, unknown> };
-  const { name, labels: own, annotations, finalizers, generation } = metadata;
-  return { ...full(rest), name, labels: full(own), annotations: full(annotations), finalizers, generation };
+  const { name, labels: own, annotations, finalizers, generation, managedFields } = metadata;
+  return {
+    ...full(rest),
+    name,
+    labels: full(own),
+    annotations: full(annotations),
+    finalizers,
+    generation,
+    ...record(managedFields as readonly ManagedFields[] | undefined),
+  };
+}
+
+/** Who manages what. Entries of one second are in an order of their names, so that the order says little. */
+function record(entries: readonly ManagedFields[] = []): { readonly managed: unknown } {
+  return {
+    managed: Object.fromEntries(entries.map((entry) => [`${entry.operation} ${entry.manager}`, entry.fieldsV1])),
+  };
 }
 
 /** A value without what is empty in it. */
