@@ -18,7 +18,7 @@ export function equal(a: JsonValue | undefined, b: JsonValue | undefined): boole
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
   }
   if (!isObject(a) || !isObject(b)) return false;
-  for (const key in a) if (!equal(a[key], b[key])) return false;
+  for (const key in a) if (!equal(a[key], own(b, key))) return false;
   for (const key in b) if (b[key] !== undefined && own(a, key) === undefined) return false;
   return true;
 }
@@ -99,7 +99,7 @@ export function dig(value: JsonValue | undefined, ...path: string[]): JsonValue 
   let at: JsonValue | undefined = value;
   for (const key of path) {
     if (!isObject(at)) return undefined;
-    at = at[key];
+    at = own(at, key);
   }
   return at;
 }

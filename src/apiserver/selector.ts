@@ -59,9 +59,12 @@ function splitTop(text: string): string[] {
   return text.trim() === "" ? [] : parts;
 }
 
+const labelOf = (labels: Labels, key: string) =>
+  labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+
 export function matchesLabels(requirements: readonly LabelRequirement[], labels: Labels): boolean {
   return requirements.every(({ key, operator, values }) => {
-    const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+    const value = labelOf(labels, key);
     switch (operator) {
       case "exists":
         return value !== undefined;
@@ -107,10 +110,10 @@ export function selects(selector: JsonValue | undefined, labels: Labels): boolea
   for (const [key, value] of Object.entries(
     isObject(dig(selector, "matchLabels")) ? (dig(selector, "matchLabels") as JsonObject) : {},
   )) {
-    if (labels?.[key] !== value) return false;
+    if (labelOf(labels, key) !== value) return false;
   }
   return digList(selector, "matchExpressions").every((expression) => {
-    const value = labels?.[digString(expression, "key") ?? ""];
+    const value = labelOf(labels, digString(expression, "key") ?? "");
     const values = digList(expression, "values");
     switch (digString(expression, "operator")) {
       case "In":

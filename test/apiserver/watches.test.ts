@@ -107,4 +107,34 @@ describe("watches", () => {
       await Promise.all(Array.from({ length: 101 }, (_, at) => change(turn * 101 + at)));
     expect(await watch.next()).toBeUndefined();
   });
+  test("more than 10,000 objects are all told to a watch that begins, and as many changes to one that resumes", async () => {
+    const api = open();
+    const { body } = await call(api, "GET", maps);
+    const count = 10_001;
+    await Promise.all(Array.from({ length: count }, (_, at) => call(api, "POST", maps, map(`m${at}`))));
+    for (const query of [
+      "resourceVersion=0",
+      "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+      `resourceVersion=${textOf(dig(body, "metadata", "resourceVersion"))}`,
+    ]) {
+      const watch = await openWatch(api, query);
+      const told = new Set<string>();
+      while (told.size < count) {
+        const event = await watch.next();
+        expect(event).toMatchObject({ type: "ADDED" });
+        told.add(textOf(dig(event!["object"], "metadata", "name")));
+      }
+    }
+  });
+  test("a reader that falls 64 MiB behind is cut off", async () => {
+    const api = open();
+    const watch = await openWatch(api, "resourceVersion=0");
+    await call(api, "POST", maps, map("a"));
+    const text = "x".repeat(1_000_000);
+    for (let turn = 0; turn < 70; turn++) {
+      const patch = { data: { text: `${text}${turn}` } };
+      await call(api, "PATCH", `${maps}/a`, patch, "application/merge-patch+json");
+    }
+    expect(await watch.next()).toBeUndefined();
+  });
 });

@@ -97,7 +97,8 @@ export class FieldSet {
   }
 }
 
-function inWords(element: string): string {
+/** A path element as conflicts name it. */
+export function inWords(element: string): string {
   const text = element.slice(2);
   if (element.startsWith("f:")) return `.${text}`;
   if (element.startsWith("v:")) return `[=${text}]`;

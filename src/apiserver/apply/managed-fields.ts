@@ -7,14 +7,16 @@ import type { Schema } from "../schema/schema.ts";
 import type { Cause } from "../status.ts";
 import { ApiError } from "../status.ts";
 import { FieldSet } from "./field-set.ts";
-import { mergeApplied, removeFields } from "./merge.ts";
-import { differenceOf, statedFields } from "./typed.ts";
+import { mergeApplied, prune } from "./merge.ts";
+import { differenceOf, fieldsOf } from "./typed.ts";
 
 export interface Manager {
   readonly name: string;
   readonly apiVersion: string;
   readonly subresource: string;
   readonly nowMs: number;
+  /** What an object of the kind has before anybody writes to it, and nobody owns. */
+  readonly blank: JsonObject;
 }
 
 /** The same bound as the real server's: older updates are merged into one entry. */
@@ -47,9 +49,7 @@ function manageable(object: KubeObject | undefined): JsonObject | undefined {
 function statedBy(config: KubeObject, schema: Schema | undefined): FieldSet {
   const { metadata, ...rest } = manageable(config)!;
   const isBare = isObject(metadata) && Object.keys(metadata).length === 0;
-  const stated = statedFields(isBare ? rest : { ...rest, metadata }, schema);
-  stated.member = false;
-  return stated;
+  return fieldsOf(isBare ? rest : { ...rest, metadata: metadata! }, schema);
 }
 
 const sameManager = (entry: ManagedFields, manager: Manager, operation: "Apply" | "Update") =>
@@ -98,11 +98,7 @@ export function trackUpdate(
     delete after.metadata.managedFields;
     return;
   }
-  const { changed, removed } = differenceOf(
-    manageable(before) ?? { metadata: {}, spec: {}, status: {} },
-    manageable(after),
-    schema,
-  );
+  const { changed, removed } = differenceOf(manageable(before) ?? manager.blank, manageable(after), schema);
   const lost = changed.union(removed);
   const entries: ManagedFields[] = [];
   let own: ManagedFields | undefined;
@@ -139,27 +135,37 @@ export function applyConfiguration(
   force: boolean,
 ): KubeObject {
   const stated = statedBy(config, schema);
-  const current = live.metadata.managedFields ?? [];
+  const current = managersOf(live, schema, manager);
   const own = current.find((entry) => sameManager(entry, manager, "Apply"));
-  let others = current.filter((entry) => entry !== own);
+  const others = current.filter((entry) => entry !== own);
   const { managedFields: _managedFields, ...configMeta } = config.metadata;
-  const merged = mergeApplied(live, { ...config, metadata: configMeta }, schema) as KubeObject;
-
-  const { changed } = differenceOf(manageable(live), manageable(merged), schema);
-  const conflicts = conflictsOf(others, changed.intersect(stated));
-  if (conflicts.length > 0 && !force) throw conflictError(conflicts);
-  if (conflicts.length > 0) {
-    const taken = changed.intersect(stated);
-    others = others.map((entry) => without(entry, taken)).filter((entry) => entry !== undefined);
-  }
+  const laid = { ...config, metadata: configMeta };
   const previous = FieldSet.parse(own?.fieldsV1);
-  const kept = others.reduce((all, entry) => all.union(FieldSet.parse(entry.fieldsV1)), stated);
-  const result = (removeFields(merged, schema, previous.minus(kept), kept) ?? merged) as KubeObject;
+  // The identity is stated too, so that no metadata goes for want of an owner.
+  const managed = others.reduce(
+    (all, entry) => all.union(FieldSet.parse(entry.fieldsV1)),
+    stated.union(fieldsOf({ metadata: { name: "" } }, schema)),
+  );
+  const result = prune(mergeApplied(live, laid, schema), schema, previous, managed) as KubeObject;
+
+  const { changed, removed } = differenceOf(manageable(live), manageable(result), schema);
+  const conflicts = conflictsOf(others, changed);
+  if (conflicts.length > 0 && !force) throw conflictError(conflicts);
+  const lost = changed.union(removed);
   const entry = own !== undefined && previous.equals(stated) ? own : entryOf(manager, "Apply", stated);
-  const entries = stated.empty ? others : [...others, entry];
+  const entries = others.map((other) => without(other, lost)).filter((other) => other !== undefined);
+  if (!stated.empty) entries.push(entry);
   result.metadata = { ...result.metadata, managedFields: entries };
   if (entries.length === 0) delete result.metadata.managedFields;
   return result;
+}
+
+/** Of an object that nobody has tracked so far, all that is there belongs to `before-first-apply`. */
+function managersOf(live: KubeObject, schema: Schema | undefined, manager: Manager): ManagedFields[] {
+  const entries = live.metadata.managedFields ?? [];
+  if (entries.length > 0) return entries;
+  const { changed } = differenceOf(manager.blank, manageable(live), schema);
+  return changed.empty ? [] : [entryOf({ ...manager, name: "before-first-apply" }, "Update", changed)];
 }
 
 interface Conflict {

@@ -1,10 +1,12 @@
 // RFC 6902, with the real server's habits: `test` with a null value passes where nothing is, `add` to an existing key overwrites it.
 import type { JsonValue } from "../json.ts";
-import { clone, equal, isObject } from "../json.ts";
+import { clone, equal, isObject, writeJson } from "../json.ts";
 import { ApiError, badRequest } from "../status.ts";
 
 /** The real server's own bound; it keeps one request from growing an object step by step without end. */
 const operationsMax = 10_000;
+/** The size of a request body (3 MiB), as in the real server: a patch may not grow an object beyond what a client could send. */
+const copiedBytesMax = 3 * 1024 * 1024;
 
 interface Operation {
   readonly op: string;
@@ -31,17 +33,24 @@ export function parseJsonPatch(body: JsonValue): readonly Operation[] {
     if (!isObject(item) || typeof item["op"] !== "string" || typeof item["path"] !== "string") {
       throw badRequest("an operation of a JSON patch has `op` and `path` (RFC 6902)");
     }
+    if (item["from"] !== undefined && typeof item["from"] !== "string") throw badRequest("`from` is a JSON pointer");
     return item as unknown as Operation;
   });
 }
 
 export function applyJsonPatch(target: JsonValue, operations: readonly Operation[]): JsonValue {
-  const root = { value: clone(target) };
+  const root: Root = { value: clone(target), copiedBytes: 0 };
   for (const operation of operations) perform(root, operation);
   return root.value;
 }
 
-function perform(root: { value: JsonValue }, operation: Operation): void {
+interface Root {
+  value: JsonValue;
+  /** What copies have added so far: each may double the object, so that a few dozen would fill the memory. */
+  copiedBytes: number;
+}
+
+function perform(root: Root, operation: Operation): void {
   const path = pointer(operation.path);
   switch (operation.op) {
     case "add":
@@ -51,23 +60,39 @@ function perform(root: { value: JsonValue }, operation: Operation): void {
       return write(root, path, required(operation), false);
     case "remove":
       return remove(root, path);
-    case "move":
-    case "copy": {
+    case "move": {
       const from = pointer(operation.from ?? "");
       const value = read(root.value, from);
-      if (value === undefined) throw refused(`${operation.op}: nothing at ${operation.from}`);
-      if (operation.op === "move") remove(root, from);
-      return write(root, path, clone(value), true);
+      if (value === undefined) throw refused(`move: nothing at ${operation.from}`);
+      remove(root, from);
+      return write(root, path, value, true);
     }
+    case "copy":
+      return write(root, path, copied(root, pointer(operation.from ?? "")), true);
     case "test": {
       const value = read(root.value, path);
       const wanted = operation.value ?? null;
+      const parent = read(root.value, path.slice(0, -1));
+      // An absent key of a map is null; an absent item or parent is nothing at all.
+      if (value === undefined && !isObject(parent)) throw refused(`test: nothing at ${operation.path}`);
       if (!equal(value ?? null, wanted)) throw refused(`test: ${operation.path} is not ${JSON.stringify(wanted)}`);
       return;
     }
     default:
       throw refused(`there is no operation ${JSON.stringify(operation.op)}`);
   }
+}
+
+/** An absent key of a map is null, as the real server has it; an absent item or parent is refused. */
+function copied(root: Root, from: readonly string[]): JsonValue {
+  let value = read(root.value, from);
+  if (value === undefined && isObject(read(root.value, from.slice(0, -1)))) value = null;
+  if (value === undefined) throw refused(`copy: nothing at /${from.join("/")}`);
+  root.copiedBytes += Buffer.byteLength(writeJson(value));
+  if (root.copiedBytes > copiedBytesMax) {
+    throw refused(`the copies of a JSON patch add ${root.copiedBytes} bytes, more than ${copiedBytesMax}`);
+  }
+  return clone(value);
 }
 
 function required(operation: Operation): JsonValue {
@@ -84,22 +109,30 @@ function pointer(text: string): string[] {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-function index(list: JsonValue[], key: string, limit: number): number {
-  if (!/^(0|[1-9]\d*)$/.test(key) || Number(key) > limit) throw refused(`no index ${key} in a list of ${list.length}`);
-  return Number(key);
+/** A place in a list of which `count` can be named; a negative one counts from the end, as the real server has it. */
+function placeIn(count: number, key: string): number | undefined {
+  if (!/^[+-]?\d{1,15}$/.test(key)) return undefined;
+  const place = Number(key) < 0 ? Number(key) + count : Number(key);
+  return place >= 0 && place < count ? place : undefined;
+}
+
+function index(list: JsonValue[], key: string, count: number): number {
+  const place = placeIn(count, key);
+  if (place === undefined) throw refused(`no index ${key} in a list of ${list.length}`);
+  return place;
 }
 
 function read(value: JsonValue, path: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;
   for (const key of path) {
-    if (Array.isArray(at)) at = /^\d+$/.test(key) ? at[Number(key)] : undefined;
+    if (Array.isArray(at)) at = at[placeIn(at.length, key) ?? at.length];
     else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
     if (at === undefined) return undefined;
   }
   return at;
 }
 
-function write(root: { value: JsonValue }, path: readonly string[], value: JsonValue, insert: boolean): void {
+function write(root: Root, path: readonly string[], value: JsonValue, insert: boolean): void {
   const key = path.at(-1);
   if (key === undefined) {
     root.value = value;
@@ -107,9 +140,9 @@ function write(root: { value: JsonValue }, path: readonly string[], value: JsonV
   }
   const parent = read(root.value, path.slice(0, -1));
   if (Array.isArray(parent)) {
-    if (key === "-") parent.push(value);
-    else if (insert) parent.splice(index(parent, key, parent.length), 0, value);
-    else parent[index(parent, key, parent.length - 1)] = value;
+    if (key === "-" && insert) parent.push(value);
+    else if (insert) parent.splice(index(parent, key, parent.length + 1), 0, value);
+    else parent[index(parent, key, parent.length)] = value;
   } else if (isObject(parent)) {
     put(parent, key, value);
   } else {
@@ -122,11 +155,11 @@ function put(parent: object, key: string, value: JsonValue): void {
   Object.defineProperty(parent, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-function remove(root: { value: JsonValue }, path: readonly string[]): void {
+function remove(root: Root, path: readonly string[]): void {
   const key = path.at(-1);
   if (key === undefined) throw refused("the whole object cannot be removed by a patch");
   const parent = read(root.value, path.slice(0, -1));
-  if (Array.isArray(parent)) parent.splice(index(parent, key, parent.length - 1), 1);
+  if (Array.isArray(parent)) parent.splice(index(parent, key, parent.length), 1);
   else if (isObject(parent) && Object.hasOwn(parent, key)) delete parent[key];
   else throw refused(`remove: nothing at /${path.join("/")}`);
 }

@@ -13,7 +13,7 @@ describe("lists with a merge key", () => {
     const before = containers({ name: "a", image: "x", tty: true }, { name: "b", image: "y" });
     const after = patched(before, containers({ name: "a", image: "z" }, { name: "c", image: "w" }));
     expect(after).toEqual(
-      containers({ name: "a", image: "z", tty: true }, { name: "b", image: "y" }, { name: "c", image: "w" }),
+      containers({ name: "a", image: "z", tty: true }, { name: "c", image: "w" }, { name: "b", image: "y" }),
     );
   });
   test("$patch: delete removes the item", () => {
@@ -27,13 +27,13 @@ describe("lists with a merge key", () => {
   test("an item without the key is refused", () => {
     expect(() => patched(containers(), containers({ image: "x" }))).toThrow(expect.objectContaining({ code: 400 }));
   });
-  test("$setElementOrder orders what it names and leaves the rest behind its neighbour", () => {
+  test("$setElementOrder orders what it names and leaves the rest before its successor", () => {
     const before = containers({ name: "a" }, { name: "b" }, { name: "c" });
     const patch = { spec: { "$setElementOrder/containers": [{ name: "c" }, { name: "a" }] } };
     const names = (patched(before, patch)["spec"] as { containers: { name: string }[] }).containers.map(
       ({ name }) => name,
     );
-    expect(names).toEqual(["c", "a", "b"]);
+    expect(names).toEqual(["b", "c", "a"]);
   });
 });
 

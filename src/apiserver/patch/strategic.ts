@@ -26,8 +26,10 @@ export function applyStrategicPatch(
   for (const [key, order] of Object.entries(patch)) {
     if (!key.startsWith(orderPrefix) || !Array.isArray(order)) continue;
     const field = key.slice(orderPrefix.length);
-    const list = result[field];
-    if (Array.isArray(list)) result[field] = ordered(list, order, mergeKeyOf(childOf(schema, field)));
+    const list = own(result, field);
+    const had = isObject(target) ? own(target, field) : undefined;
+    const by = mergeKeyOf(childOf(schema, field));
+    if (Array.isArray(list)) assign(result, field, ordered(list, order, Array.isArray(had) ? had : [], by));
   }
   return result;
 }
@@ -45,17 +47,28 @@ function mergeKey(result: JsonObject, key: string, value: JsonValue, schema: Sch
   }
   const current = own(result, key);
   const strategy = schema?.["x-kubernetes-patch-strategy"]?.split(",") ?? [];
-  if (isObject(value)) {
-    assign(result, key, strategy.includes("replace") ? stripDirectives(value) : mergeObject(current, value, schema));
-  } else if (Array.isArray(value) && strategy.includes("merge")) {
-    assign(result, key, mergeList(Array.isArray(current) ? current : [], value, schema));
+  if (isObject(value) && isObject(current)) {
+    const isReplaced = strategy.includes("replace");
+    assign(result, key, isReplaced ? stripDirectives(value) : applyStrategicPatch(current, value, schema));
+  } else if (Array.isArray(value) && Array.isArray(current) && strategy.includes("merge")) {
+    assign(result, key, mergeList(current, value, schema));
   } else {
-    assign(result, key, value);
+    // There is nothing to merge with: the value is taken as it is, and a map that has a directive is not taken at all.
+    const plain = withoutDirectives(value);
+    if (plain !== undefined) assign(result, key, plain);
   }
 }
 
-function mergeObject(current: JsonValue | undefined, patch: JsonObject, schema: Schema | undefined): JsonObject {
-  return applyStrategicPatch(current, patch, schema);
+function withoutDirectives(value: JsonValue): JsonValue | undefined {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isObject(value)) return value;
+  if (own(value, "$patch") !== undefined) return undefined;
+  const result: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    const plain = item === null || item === undefined || key.startsWith("$") ? undefined : withoutDirectives(item);
+    if (plain !== undefined) assign(result, key, plain);
+  }
+  return result;
 }
 
 function mergeKeyOf(schema: Schema | undefined): string | undefined {
@@ -66,7 +79,14 @@ function mergeList(current: JsonValue[], patch: JsonValue[], schema: Schema | un
   const key = mergeKeyOf(schema);
   const replaced = patch.find((item) => isObject(item) && item["$patch"] === "replace");
   if (replaced !== undefined) return patch.filter((item) => item !== replaced);
-  if (key === undefined) return [...current, ...patch.filter((item) => !current.some((had) => equal(had, item)))];
+  if (key === undefined) {
+    return ordered(
+      [...current, ...patch.filter((item) => !current.some((had) => equal(had, item)))],
+      patch,
+      current,
+      key,
+    );
+  }
   let result = [...current];
   for (const item of patch) {
     if (!isObject(item)) throw badRequest(`a list merged by ${key} has objects as items`);
@@ -80,7 +100,7 @@ function mergeList(current: JsonValue[], patch: JsonValue[], schema: Schema | un
     if (at < 0) result.push(applyStrategicPatch(undefined, item, schema?.items));
     else result[at] = applyStrategicPatch(result[at], item, schema?.items);
   }
-  return result;
+  return ordered(result, patch, current, key);
 }
 
 function deletePrimitives(result: JsonObject, field: string, values: JsonValue): void {
@@ -89,19 +109,24 @@ function deletePrimitives(result: JsonObject, field: string, values: JsonValue):
   result[field] = list.filter((item) => !values.some((value) => equal(value, item)));
 }
 
-/** Items named by the order come in that order; each other item stays behind the neighbour it followed. */
-function ordered(list: JsonValue[], order: JsonValue[], key: string | undefined): JsonValue[] {
+/**
+ * Items that `order` names come in its order. Each other item comes before the first of them that followed it in `before`;
+ * an item that is new followed nothing.
+ */
+function ordered(list: JsonValue[], order: JsonValue[], before: JsonValue[], key: string | undefined): JsonValue[] {
   const id = (item: JsonValue) => (key !== undefined && isObject(item) ? item[key] : item);
-  const rank = (item: JsonValue) => order.findIndex((wanted) => equal(id(wanted), id(item)));
-  const named = list.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
-  const result = [...named];
-  list.forEach((item, at) => {
-    if (rank(item) >= 0) return;
-    const before = at === 0 ? undefined : list[at - 1];
-    const place = before === undefined ? 0 : result.indexOf(before) + 1;
-    result.splice(place, 0, item);
-  });
-  return result;
+  const rankIn = (all: JsonValue[], item: JsonValue) => all.findIndex((one) => equal(id(one), id(item)));
+  const named = list.filter((item) => rankIn(order, item) >= 0);
+  named.sort((a, b) => rankIn(order, a) - rankIn(order, b));
+  const others = list.filter((item) => rankIn(order, item) < 0);
+  const result: JsonValue[] = [];
+  for (const item of named) {
+    const place = rankIn(before, item);
+    while (others.length > 0 && rankIn(before, others[0]!) < place && rankIn(before, others[0]!) >= 0)
+      result.push(others.shift()!);
+    result.push(item);
+  }
+  return [...result, ...others];
 }
 
 function stripDirectives(value: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 // ConfigMaps and Secrets: what they may hold, how much of it, and when it may not change any more.
 import type { JsonValue } from "../json.ts";
-import { dig, digObject, equal, isObject, textOf } from "../json.ts";
+import { assign, dig, digObject, equal, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
@@ -25,11 +25,11 @@ function sizeErrors(object: KubeObject): FieldError[] {
 }
 
 /** What secrets of these types must hold. Key: type. */
-const secretKeys: Readonly<Record<string, readonly string[]>> = {
-  "kubernetes.io/tls": ["tls.crt", "tls.key"],
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
-  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
-};
+const secretKeys: ReadonlyMap<string, readonly string[]> = new Map([
+  ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
+  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
+  ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+]);
 
 export const configMap: Strategy = {
   validate(object, before) {
@@ -69,12 +69,12 @@ export const secret: Strategy = {
     if (!isObject(given)) return;
     const data = { ...digObject(object, "data") };
     object["data"] = data;
-    for (const [key, value] of Object.entries(given)) data[key] = Buffer.from(textOf(value)).toString("base64");
+    for (const [key, value] of Object.entries(given)) assign(data, key, Buffer.from(textOf(value)).toString("base64"));
     delete object["stringData"];
   },
   validate(object, before) {
     const errors = configMap.validate!(object, before);
-    for (const key of secretKeys[textOf(object["type"])] ?? []) {
+    for (const key of secretKeys.get(textOf(object["type"])) ?? []) {
       if (dig(object, "data", key) === undefined) errors.push(fieldError.required(`data[${key}]`));
     }
     if (before !== undefined && object["type"] !== before["type"]) {

@@ -29,6 +29,8 @@ function defaultContainer(container: JsonObject): void {
   container["terminationMessagePolicy"] ??= "File";
   for (const port of objects(container, "ports")) port["protocol"] ??= "TCP";
   for (const variable of objects(container, "env")) {
+    // Go does not write an empty value, and reads an absent one as empty.
+    if (variable["value"] === "") delete variable["value"];
     const reference = digObject(variable, "valueFrom")["fieldRef"];
     if (isObject(reference)) reference["apiVersion"] ??= "v1";
   }

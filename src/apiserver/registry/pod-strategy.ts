@@ -45,19 +45,24 @@ function qosClass(pod: KubeObject): string {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-export function validatePod(pod: KubeObject, before: KubeObject | undefined): FieldError[] {
-  const errors: FieldError[] = [];
-  const containers = digList(pod, "spec", "containers");
-  if (containers.length === 0) errors.push(fieldError.required("spec.containers"));
+/** What is asked of the spec of a pod, and of the one in a template. */
+export function validatePodSpec(spec: JsonObject, path: string): FieldError[] {
+  const containers = digList(spec, "containers");
+  const errors: FieldError[] = containers.length === 0 ? [fieldError.required(`${path}.containers`)] : [];
   const seen = new Set<string>();
   containers.forEach((container, at) => {
-    const path = `spec.containers[${at}]`;
+    const place = `${path}.containers[${at}]`;
     const name = digString(container, "name") ?? "";
-    if (name === "") errors.push(fieldError.required(`${path}.name`));
-    else if (seen.has(name)) errors.push(fieldError.duplicate(`${path}.name`, name));
+    if (name === "") errors.push(fieldError.required(`${place}.name`));
+    else if (seen.has(name)) errors.push(fieldError.duplicate(`${place}.name`, name));
     seen.add(name);
-    if ((digString(container, "image") ?? "") === "") errors.push(fieldError.required(`${path}.image`));
+    if ((digString(container, "image") ?? "") === "") errors.push(fieldError.required(`${place}.image`));
   });
+  return errors;
+}
+
+export function validatePod(pod: KubeObject, before: KubeObject | undefined): FieldError[] {
+  const errors = validatePodSpec(digObject(pod, "spec"), "spec");
   if (before !== undefined && !equal(frozenPart(pod), frozenPart(before))) {
     errors.push(
       fieldError.forbidden(

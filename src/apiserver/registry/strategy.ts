@@ -10,7 +10,7 @@ import { defaultCrd, validateCrd } from "./crd-strategy.ts";
 import { crdStorage } from "./crd.ts";
 import { configMap, secret } from "./data-strategy.ts";
 import { defaultPodSpec } from "./pod-defaults.ts";
-import { defaultPod, initialisePod, validatePod } from "./pod-strategy.ts";
+import { defaultPod, initialisePod, validatePod, validatePodSpec } from "./pod-strategy.ts";
 import { webhookConfiguration } from "./webhook-strategy.ts";
 
 export interface Strategy {
@@ -46,6 +46,7 @@ const templated: Strategy = {
       const rule = "`selector` does not match template `labels`";
       errors.push(fieldError.invalid("spec.template.metadata.labels", labels, rule));
     }
+    errors.push(...validatePodSpec(digObject(object, "spec", "template", "spec"), "spec.template.spec"));
     if (before !== undefined && !equal(selector, dig(before, "spec", "selector"))) {
       errors.push(fieldError.invalid("spec.selector", selector, "field is immutable"));
     }

@@ -15,9 +15,9 @@ import { badRequest, fieldError, invalid } from "../status.ts";
 import type { ApiError, FieldError } from "../status.ts";
 import type { FieldValidation } from "./context.ts";
 
-function undecodable(resource: Resource, detail: string): ApiError {
+function undecodable(resource: Resource, detail: string, options?: ErrorOptions): ApiError {
   const { kind, version } = resource;
-  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`);
+  return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${detail}`, options);
 }
 
 /** Drops unknown fields in place and fills in defaults; the fields dropped are refused, warned of or ignored as asked. */
@@ -37,7 +37,7 @@ export function normalise(
       if (resource.schema !== undefined) pruneCustom(object, resource, dropped);
     }
   } catch (error) {
-    if (error instanceof DecodeError) throw undecodable(resource, error.message);
+    if (error instanceof DecodeError) throw undecodable(resource, error.message, { cause: error });
     throw error;
   }
   if (dropped.length > 0 && validation === "Strict") {

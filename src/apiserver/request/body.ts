@@ -29,6 +29,21 @@ const yamlTypes = new Set(["application/yaml", "application/apply-patch+yaml"]);
 
 export function parseBody(text: string, type: string): JsonValue {
   refuseDeep(text);
+  const value = readValue(text, type);
+  // JSON writes an endless number with an exponent or many digits; YAML has a word for it, and nests by indentation too.
+  if (yamlTypes.has(type) || /\d[eE]\+?\d{3}|\d{300}/.test(text)) refuseStrange(value, 0);
+  return value;
+}
+
+function refuseStrange(value: JsonValue, depth: number): void {
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw badRequest(`${value} is no number that JSON can hold`);
+  if (typeof value !== "object" || value === null) return;
+  if (depth > depthMax) throw badRequest(`the body is nested more than ${depthMax} deep`);
+  for (const item of Object.values(value)) if (item !== undefined) refuseStrange(item, depth + 1);
+}
+
+function readValue(text: string, type: string): JsonValue {
   try {
     if (!yamlTypes.has(type) || text.trimStart().startsWith("{")) return parseJson(text);
   } catch (cause) {

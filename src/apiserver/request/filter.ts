@@ -30,9 +30,10 @@ export function filterOf(context: Context): Filter | undefined {
 function readerOf(resource: Resource, field: string): (object: KubeObject) => string {
   if (field === "metadata.name") return (object) => object.metadata.name ?? "";
   if (field === "metadata.namespace") return (object) => object.metadata.namespace ?? "";
-  const path = resource.selectableFields[field];
+  const { selectableFields } = resource;
+  const path = Object.hasOwn(selectableFields, field) ? selectableFields[field] : undefined;
   if (path === undefined) {
-    const known = ["metadata.name", "metadata.namespace", ...Object.keys(resource.selectableFields)];
+    const known = ["metadata.name", "metadata.namespace", ...Object.keys(selectableFields)];
     throw badRequest(
       `${JSON.stringify(field)} is not a known field selector: only ${known.map((name) => JSON.stringify(name)).join(", ")}`,
     );

@@ -1,6 +1,7 @@
 // PATCH: which of the four kinds, and the change that it asks for.
 import { applyConfiguration } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
+import { duplicateIn } from "../apply/typed.ts";
 import type { JsonValue } from "../json.ts";
 import { clone, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -8,13 +9,14 @@ import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/merge-patch.ts";
 import { applyStrategicPatch } from "../patch/strategic.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { ApiError, badRequest, conflict, fieldError, invalidOptions, notFound } from "../status.ts";
+import { DecodeError } from "../schema/decode.ts";
+import { ApiError, badRequest, conflict, fieldError, invalid, invalidOptions, notFound } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
 import { normalise } from "./admit.ts";
 import { asObject, parseBody } from "./body.ts";
-import { fieldValidation, managerName, placeOf } from "./context.ts";
+import { fieldValidation, placeOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { create, update } from "./write.ts";
+import { create, managerOf, update } from "./write.ts";
 import type { Writing } from "./write.ts";
 
 const applyType = "application/apply-patch+yaml";
@@ -38,7 +40,16 @@ export async function patch(
   }
   if (type === applyType) return apply(writing, context, parseBody(text, type));
   const transform = transformOf(context, parseBody(text, type), type);
-  return { entry: await update(writing, context, { transform }), created: false };
+  try {
+    return { entry: await update(writing, context, { transform }), created: false };
+  } catch (error) {
+    throw error instanceof ApiError && error.cause instanceof DecodeError ? unfitting(text, error.cause) : error;
+  }
+}
+
+/** The object that a patch leaves has a value of a wrong type. */
+function unfitting(text: string, cause: DecodeError): ApiError {
+  return invalid({ group: "", plural: "", kind: "" }, "", [fieldError.invalid("patch", text, cause.message)]);
 }
 
 function whole(value: JsonValue): KubeObject {
@@ -84,21 +95,14 @@ async function apply(writing: Writing, context: Context, body: JsonValue): Promi
   fieldValidation(context);
   // Unknown fields are judged here once; what was stored before is not this client's fault. Defaults are the server's, not the client's, to state.
   const [unknown] = normalise(resource, clone(config), "Ignore", []);
-  if (unknown !== undefined) {
+  const fault =
+    unknown === undefined ? duplicateIn(config, resource.schema) : `.${unknown}: field not declared in schema`;
+  if (fault !== undefined) {
     const what = `${context.namespace === "" ? "" : `${context.namespace}/`}${context.name}; ${apiVersion(resource)}, Kind=${resource.kind}`;
-    throw new ApiError(
-      500,
-      "",
-      `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`,
-    );
+    throw new ApiError(500, "", `failed to create typed patch object (${what}): ${fault}`);
   }
   const quiet: Context = { ...context, query: ignoring(query), warnings: [] };
-  const by = () => ({
-    name: managerName(context),
-    apiVersion: apiVersion(resource),
-    subresource: context.subresource,
-    nowMs: writing.clock.now(),
-  });
+  const by = () => managerOf(writing, context);
   if (writing.store.get(placeOf(context)) === undefined) {
     const entry = await applyToNothing(writing, quiet, config, by());
     if (entry !== undefined) return { entry, created: true };

@@ -69,6 +69,8 @@ class Session {
   readonly #stop = new AbortController();
   #unsubscribe: () => void = () => {};
   #sent = 0;
+  /** Off while what the client asked for is being written. */
+  #isLive = false;
 
   constructor(watches: Watches, context: Context, render: Render) {
     this.#watches = watches;
@@ -86,10 +88,16 @@ class Session {
   /** Unless it has ended already: its revision was too old, or its client has gone. */
   run(): void {
     if (this.stream.ended) return;
+    this.#isLive = true;
     const { store, clock, open } = this.#watches;
     open.add(this.stream);
     this.#unsubscribe = store.subscribe((changes) => {
-      for (const change of changes) this.#deliver(change);
+      try {
+        for (const change of changes) this.#deliver(change);
+      } catch {
+        // An object that cannot be shown as this client wants it ends this watch, and neither the write nor other watches.
+        this.stream.end();
+      }
     });
     void clock.sleep(this.#timeoutMs, this.#stop.signal).then(() => this.stream.end());
     if (this.#bookmarks) void this.#bookmarkNowAndThen();
@@ -139,7 +147,9 @@ class Session {
   }
 
   #send(type: string, object: string): void {
-    this.stream.push(`{"type":"${type}","object":${object}}\n`);
+    const line = `{"type":"${type}","object":${object}}\n`;
+    if (this.#isLive) this.stream.push(line);
+    else this.stream.begin(line);
   }
 
   #bookmark(annotations?: Record<string, string>): void {

@@ -10,6 +10,7 @@ import { timestamp } from "../clock.ts";
 import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
+import { blankOf } from "../registry/blank.ts";
 import { establish } from "../registry/crd-strategy.ts";
 import { crdStorage } from "../registry/crd.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -37,12 +38,13 @@ const overtakenMax = 20;
 /** The chance that eight names of 27^5 each are taken is nil unless the prefix is nearly exhausted. */
 const generatedNamesMax = 8;
 
-function managerOf(writing: Writing, context: Context): Manager {
+export function managerOf(writing: Writing, context: Context): Manager {
   return {
     name: managerName(context),
     apiVersion: apiVersion(context.resource),
     subresource: context.subresource,
     nowMs: writing.clock.now(),
+    blank: blankOf(context.resource),
   };
 }
 

@@ -20,6 +20,7 @@ export function applyDefaults(value: JsonValue, schema: Schema): void {
   }
   for (const [key, item] of Object.entries(value)) {
     const child = childOf(schema, key);
-    if (child !== undefined && item !== undefined) applyDefaults(item, child);
+    if (item === null && child !== undefined && child.nullable !== true) delete value[key];
+    else if (child !== undefined && item !== undefined) applyDefaults(item, child);
   }
 }

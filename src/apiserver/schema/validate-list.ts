@@ -20,14 +20,16 @@ export function validateList(value: JsonValue[], schema: Schema, path: string, v
   }
   const { items } = schema;
   if (items !== undefined) value.forEach((item, at) => errors.push(...validate(item, items, `${path}[${at}]`)));
-  const seen = new Set<string>();
+  /** Key: an identity; value: how often it was seen. A third one is not told again. */
+  const seen = new Map<string, number>();
   const identity = identityOf(schema);
   if (identity === undefined) return errors;
   value.forEach((item, at) => {
     const key = identity(item);
     const text = canonical(key);
-    if (seen.has(text)) errors.push(fieldError.duplicate(`${path}[${at}]`, key));
-    seen.add(text);
+    const times = (seen.get(text) ?? 0) + 1;
+    if (times === 2) errors.push(fieldError.duplicate(`${path}[${at}]`, key));
+    seen.set(text, times);
   });
   return errors;
 }

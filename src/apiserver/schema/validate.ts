@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 
 import type { JsonObject, JsonValue } from "../json.ts";
-import { canonical, equal, isObject } from "../json.ts";
+import { canonical, equal, isObject, own } from "../json.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
 import { childOf, isIntOrString } from "./schema.ts";
@@ -150,7 +150,7 @@ function validateObject(value: JsonObject, schema: Schema, path: string): FieldE
   const errors: FieldError[] = [];
   const at = (key: string) => (path === "" ? key : `${path}.${key}`);
   for (const key of schema.required ?? []) {
-    if (value[key] === undefined) errors.push(fieldError.required(at(key)));
+    if (own(value, key) === undefined) errors.push(fieldError.required(at(key)));
   }
   const count = Object.keys(value).length;
   if (schema.maxProperties !== undefined && count > schema.maxProperties) {

@@ -89,7 +89,8 @@ export class Database {
       this.#meta.run("revision", String(revision));
       this.#db.exec("COMMIT");
     } catch (cause) {
-      this.#db.exec("ROLLBACK");
+      // Some failures (a full disk) have rolled back already.
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw cause;
     }
   }

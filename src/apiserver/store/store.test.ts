@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,6 +86,20 @@ test("subscribers hear every change once, in order of revision", async () => {
   expect(heard.map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "MODIFIED", "DELETED"]);
   expect(heard.map(({ revision }) => revision)).toEqual([2, 3, 4, 5]);
   expect(heard[3]!.entry.object.metadata.resourceVersion).toBe("5");
+  store.close();
+});
+
+test("a subscriber that throws fails neither the write nor other subscribers", async () => {
+  const store = new Store(":memory:");
+  const heard: Change[] = [];
+  const warned = once(process, "warning");
+  store.subscribe(() => {
+    throw new Error("I cannot hear this");
+  });
+  store.subscribe((changes) => heard.push(...changes));
+  await store.write((transaction) => transaction.put(place("a"), thing(1)));
+  expect(heard).toHaveLength(1);
+  expect(await warned).toMatchObject([{ message: "I cannot hear this" }]);
   store.close();
 });
 

@@ -132,7 +132,7 @@ export class Store {
       else collection.set(entry);
       this.history.append(change);
     }
-    for (const listener of this.#listeners) listener(changes);
+    for (const listener of this.#listeners) tell(listener, changes);
   }
 
   /** Forgets changes up to the current revision, as the real server's compaction does. */
@@ -155,6 +155,15 @@ export class Store {
     this.#closed = true;
     this.#listeners.clear();
     this.#database.close();
+  }
+}
+
+/** What is durable stays so, and others hear of it, whatever one listener makes of it. */
+function tell(listener: (changes: readonly Change[]) => void, changes: readonly Change[]): void {
+  try {
+    listener(changes);
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error));
   }
 }
 

@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 
 import { apply, del, jsonPatch, mergePatch, post, put, strategicPatch, type Call, type Query } from "./call.ts";
 import type { ApiClient } from "./client.ts";
-import { dig, type KubeObject } from "./object.ts";
+import { dig, type KubeObject, type ManagedFields } from "./object.ts";
 
 /** A kind of object, and how to write it at random. */
 export interface Plot {
@@ -37,7 +37,7 @@ interface Scene {
 type Step = (scene: Scene) => Call;
 
 const managers = fc.constantFrom("one", "two", "three");
-const labels = fc.dictionary(fc.constantFrom("x", "y", "z"), fc.constantFrom("1", "2"), { minKeys: 1, maxKeys: 2 });
+const labels = fc.dictionary(fc.constantFrom("x", "y", "z"), fc.constantFrom("1", "2"), { maxKeys: 2 });
 
 /** One operation of a JSON patch, with values that fit their place: the cases look at those that do not. */
 function operation({ places }: Plot): fc.Arbitrary<object> {
@@ -103,6 +103,8 @@ interface Answer {
   readonly asked: string;
   readonly status: number;
   readonly body: unknown;
+  /** The words of a refusal, which may differ. */
+  readonly message: unknown;
 }
 
 /** Tells a story to one server, and answers with all that it said. */
@@ -116,7 +118,12 @@ export async function tell(api: ApiClient, plot: Plot, namespace: string, { star
   const ask = async (call: Call) => {
     const { status, body } = await api.send(call);
     if (status < 300) resourceVersion = (body as KubeObject).metadata.resourceVersion;
-    answers.push({ asked: words(call), status, body: status < 300 ? common(body) : refusal(body) });
+    answers.push({
+      asked: words(call),
+      status,
+      body: status < 300 ? common(body) : refusal(body),
+      message: dig(body, "message"),
+    });
   };
   await ask(post(collection, { apiVersion, kind, metadata: { name: "a" }, ...start }, { fieldManager: "zero" }));
   for (const next of steps) await ask(next({ path, apiVersion, kind, resourceVersion }));
@@ -132,8 +139,8 @@ function words({ method, headers, query, body }: Call): string {
 
 /** The first answer in which two servers differ, in words; undefined when there is none. */
 export function difference(theirs: readonly Answer[], ours: readonly Answer[]): string | undefined {
-  const index = theirs.findIndex((answer, at) => !isDeepStrictEqual(answer, ours[at]));
-  if (index < 0) return undefined;
+  const index = theirs.findIndex((answer, at) => !isAlike(answer, ours[at]));
+  if (index < 0 || isKinder(theirs[index]!, ours[index]!)) return undefined;
   const story = theirs.slice(0, index + 1).map(({ asked, status }) => `  ${status} ${asked}`);
   const said = (answer: Answer | undefined) =>
     `${answer?.status}\n${JSON.stringify(answer?.body, sorted, 1)}`.split("\n");
@@ -142,6 +149,19 @@ export function difference(theirs: readonly Answer[], ours: readonly Answer[]): 
   // Where the lines are the same ones in another order, all of them are shown.
   return [...story, ...(apart.length > 0 ? apart : [...real, "embedded:", ...embedded])].join("\n");
 }
+
+const isAlike = ({ status, body }: Answer, other: Answer | undefined) =>
+  other !== undefined && status === other.status && isDeepStrictEqual(body, other.body);
+
+/**
+ * An apply that lets go of the last field of a map whose owner is another leaves null there in the real server, which then
+ * finds that a custom resource may not have it. The embedded one drops the null: the story is over, without a difference.
+ */
+const isKinder = (real: Answer, embedded: Answer) =>
+  real.status === 422 &&
+  embedded.status === 200 &&
+  real.asked.includes("apply-patch") &&
+  /must be of type \w+: "null"/.test(String(real.message));
 
 const only = (mark: string, one: readonly string[], other: readonly string[]) =>
   one.filter((line) => !other.includes(line)).map((line) => `${mark} ${line}`);
@@ -156,14 +176,28 @@ function sorted(_key: string, value: unknown): unknown {
 const refusal = (body: unknown): unknown => ({ reason: dig(body, "reason") });
 
 /**
- * An object without identity and time, and without the record of its managers: what that record leads to, conflicts and
- * removals, is compared, and the cases look at the record itself. What is empty is left out, because Go writes some empty
- * structs and not others.
+ * An object without identity and time, with the record of its managers. What is empty is left out, because Go writes some
+ * empty structs and not others.
  */
 function common(body: unknown): unknown {
   const { metadata, ...rest } = body as { metadata: Record<string, unknown> };
-  const { name, labels: own, annotations, finalizers, generation } = metadata;
-  return { ...full(rest), name, labels: full(own), annotations: full(annotations), finalizers, generation };
+  const { name, labels: own, annotations, finalizers, generation, managedFields } = metadata;
+  return {
+    ...full(rest),
+    name,
+    labels: full(own),
+    annotations: full(annotations),
+    finalizers,
+    generation,
+    ...record(managedFields as readonly ManagedFields[] | undefined),
+  };
+}
+
+/** Who manages what. Entries of one second are in an order of their names, so that the order says little. */
+function record(entries: readonly ManagedFields[] = []): { readonly managed: unknown } {
+  return {
+    managed: Object.fromEntries(entries.map((entry) => [`${entry.operation} ${entry.manager}`, entry.fieldsV1])),
+  };
 }
 
 /** A value without what is empty in it. */

@@ -1,4 +1,5 @@
 // Everything that the suite looks at, in the order in which a reader would ask.
+import { applyLists } from "./cases/apply-lists.ts";
 import { serverSideApply } from "./cases/apply.ts";
 import { auth } from "./cases/auth.ts";
 import { bookmarks } from "./cases/bookmarks.ts";
@@ -56,6 +57,7 @@ export const subjects: readonly Subject[] = [
   mergePatches,
   strategic,
   serverSideApply,
+  applyLists,
   fieldManagers,
   deletion,
   finalizing,

@@ -1,7 +1,7 @@
 // Defaults that a definition's schema gives.
 import { expect } from "vitest";
 
-import { apply, get, mergePatch, post } from "../call.ts";
+import { apply, get, jsonPatch, mergePatch, post } from "../call.ts";
 import { widgets } from "../crd.ts";
 import { until } from "../until.ts";
 import type { Subject } from "../world.ts";
@@ -91,6 +91,17 @@ export const defaulting: Subject = {
         apply(w.at("a"), w.body("a", { spec: { never: "mine" } }), { fieldManager: "two" }),
       );
       expect(after["spec"]).toMatchObject({ size: 1, never: "mine" });
+    },
+    "a null where none is allowed is dropped, wherever it stands": async (world) => {
+      const string = { type: "string" };
+      const map = { type: "object", additionalProperties: string };
+      const list = { type: "array", items: { type: "object", properties: { word: string } } };
+      const w = await widgets(world, { spec: { type: "object", properties: { map, list, word: string } } });
+      await world.api.done(post(w.at(), w.body("a", { spec: { map: { l: "v" }, list: [{ word: null }] } })));
+      const patched = (...operations: object[]) => world.api.done(jsonPatch(w.at("a"), operations));
+      const after = await patched({ op: "add", path: "/spec/map/k", value: null });
+      expect(after["spec"]).toEqual({ map: { l: "v" }, list: [{}] });
+      expect(await patched({ op: "add", path: "/spec", value: null })).not.toHaveProperty("spec");
     },
   },
 };

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 
 import { apply, get, mergePatch, post, put } from "../call.ts";
 import { widgets } from "../crd.ts";
-import { configMap } from "../fixtures.ts";
+import { configMap, deployment } from "../fixtures.ts";
 import type { KubeObject, ManagedFields } from "../object.ts";
 import type { Subject, World } from "../world.ts";
 
@@ -89,6 +89,27 @@ export const fieldManagers: Subject = {
       expect(of(applied, "me")?.fieldsV1).toEqual({
         "f:spec": { "f:ports": { 'k:{"name":"http"}': { ".": {}, "f:name": {}, "f:port": {} } } },
       });
+    },
+    "a map is a field of who makes it, and a part of a built-in kind that is always there is not": async (world) => {
+      const object = { type: "object", properties: { number: { type: "integer", default: 3 } } };
+      const w = await widgets(world, { spec: object });
+      const made = await world.api.done(post(w.at(), w.body("a", { spec: {} }), { fieldManager: "me" }));
+      expect(of(made, "me")?.fieldsV1).toEqual({ "f:spec": { ".": {}, "f:number": {} } });
+      const body = deployment("a", [{ name: "main", image: "busybox", env: [{ name: "A", value: "1" }] }]);
+      const deployed = await world.api.done(post(world.at("deployments"), body, { fieldManager: "me" }));
+      const dots = (value: unknown, path: string): string[] =>
+        Object.entries(value as object).flatMap(([key, below]) =>
+          key === "." ? [path] : dots(below, `${path}/${key}`),
+        );
+      expect(dots(of(deployed, "me")?.fieldsV1, "").sort()).toEqual(
+        [
+          "/f:spec/f:strategy/f:rollingUpdate",
+          "/f:spec/f:template/f:metadata/f:labels",
+          '/f:spec/f:template/f:spec/f:containers/k:{"name":"main"}',
+          '/f:spec/f:template/f:spec/f:containers/k:{"name":"main"}/f:env',
+          '/f:spec/f:template/f:spec/f:containers/k:{"name":"main"}/f:env/k:{"name":"A"}',
+        ].sort(),
+      );
     },
     "managedFields of one empty entry clear them": async (world) => {
       const created = await world.api.done(

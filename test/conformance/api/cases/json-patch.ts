@@ -1,7 +1,7 @@
 // JSON patch (RFC 6902), with the server's own quirks.
 import { expect } from "vitest";
 
-import { get, jsonPatch } from "../call.ts";
+import { get, jsonPatch, mergePatch } from "../call.ts";
 import { configMap } from "../fixtures.ts";
 import type { KubeObject } from "../object.ts";
 import type { Subject, World } from "../world.ts";
@@ -60,6 +60,9 @@ export const jsonPatches: Subject = {
         { op: "add", path: "/data/absent", value: "now" },
       );
       expect(after["data"]).toMatchObject({ absent: "now" });
+    },
+    "a test for null below an absent parent is Invalid": async (world) => {
+      await refused(world, 422, "Invalid", [{ op: "test", path: "/metadata/labels/x", value: null }]);
     },
     "a test for null fails where the key is there": async (world) => {
       await refused(world, 422, "Invalid", [{ op: "test", path: "/data/k", value: null }]);
@@ -121,6 +124,63 @@ export const jsonPatches: Subject = {
         jsonPatch(world.at("configmaps", "a"), [{ op: "add", path: "/data/k", value: 1 }]),
       );
       expect([400, 422]).toContain(reply.status);
+    },
+    "a patch that makes a map of texts hold a map is Invalid, and blames the patch": async (world) => {
+      await world.make("configmaps", configMap("a", start));
+      const call = jsonPatch(world.at("configmaps", "a"), [{ op: "copy", from: "/data", path: "/data/k" }]);
+      const status = await world.api.refused(call, 422, "Invalid");
+      expect(status.details?.causes?.[0]?.field).toBe("patch");
+    },
+    "a merge patch whose result has a wrong type is Invalid, and blames the patch": async (world) => {
+      await world.make("configmaps", configMap("a", start));
+      const call = mergePatch(world.at("configmaps", "a"), { data: { k: { l: "m" } } });
+      const status = await world.api.refused(call, 422, "Invalid");
+      expect(status.details?.causes?.[0]?.field).toBe("patch");
+    },
+    "copy of a key that a map does not have copies null": async (world) => {
+      const after = await patched(world, { op: "copy", from: "/data/absent", path: "/metadata/labels" });
+      expect(after.metadata.labels).toBeUndefined();
+    },
+    "copy from below what is absent is Invalid": async (world) => {
+      await refused(world, 422, "Invalid", [{ op: "copy", from: "/metadata/labels/x", path: "/data/m" }]);
+    },
+    "move of a key that a map does not have is Invalid": async (world) => {
+      await refused(world, 422, "Invalid", [{ op: "move", from: "/data/absent", path: "/data/m" }]);
+    },
+    "copies that add more than a request may hold are refused": async (world) => {
+      const double = (at: number) => ({ op: "copy", from: "/data", path: `/data/x${at}` });
+      await refused(
+        world,
+        422,
+        "Invalid",
+        Array.from({ length: 40 }, (_, at) => double(at)),
+      );
+    },
+    "replace and test at the end of an array are Invalid": async (world) => {
+      await patched(world);
+      for (const op of ["replace", "test"]) {
+        const call = jsonPatch(world.at("configmaps", "a"), [
+          { op, path: "/metadata/finalizers/-", value: "x.test/9" },
+        ]);
+        await world.api.refused(call, 422, "Invalid");
+      }
+    },
+    "a negative index counts from the end of an array": async (world) => {
+      const after = await patched(
+        world,
+        { op: "test", path: "/metadata/finalizers/-1", value: "x.test/2" },
+        { op: "replace", path: "/metadata/finalizers/-1", value: "x.test/3" },
+        { op: "remove", path: "/metadata/finalizers/-2" },
+        { op: "add", path: "/metadata/finalizers/-1", value: "x.test/4" },
+      );
+      expect(after.metadata.finalizers).toEqual(["x.test/3", "x.test/4"]);
+    },
+    "an index beyond the ends of an array is Invalid": async (world) => {
+      await patched(world);
+      for (const index of ["2", "-3", "x", "1.5", "99999999999999999999"]) {
+        const call = jsonPatch(world.at("configmaps", "a"), [{ op: "remove", path: `/metadata/finalizers/${index}` }]);
+        await world.api.refused(call, 422, "Invalid");
+      }
     },
     "a patch of an object that does not exist is NotFound": async (world) => {
       await world.api.refused(jsonPatch(world.at("configmaps", "a"), []), 404, "NotFound");

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 import { get, mergePatch, post, put } from "../call.ts";
-import { pod } from "../fixtures.ts";
+import { deployment, pod } from "../fixtures.ts";
 import { dig } from "../object.ts";
 import type { Subject, World } from "../world.ts";
 
@@ -47,6 +47,30 @@ export const pods: Subject = {
     "a pod's image with a tag is pulled only if absent": async (world) => {
       const made = await world.make("pods", pod("a", { containers: [{ name: "main", image: "busybox:1.36" }] }));
       expect(dig(made, "spec", "containers", 0, "imagePullPolicy")).toBe("IfNotPresent");
+    },
+    "a variable with an empty value is kept without it": async (world) => {
+      const env = [{ name: "A", value: "" }];
+      const made = await world.make("pods", pod("a", { containers: [{ name: "main", image: "busybox", env }] }));
+      expect(dig(made, "spec", "containers", 0, "env")).toEqual([{ name: "A" }]);
+    },
+    "a pod template has the defaults of a pod, but for service links": async (world) => {
+      const made = await world.make("deployments", deployment("a"));
+      const spec = dig(made, "spec", "template", "spec");
+      expect(spec).toMatchObject({ restartPolicy: "Always", dnsPolicy: "ClusterFirst" });
+      expect(spec).not.toHaveProperty("enableServiceLinks");
+    },
+    "a pod template is validated like a pod": async (world) => {
+      const main = { name: "main", image: "busybox" };
+      const faults: [string, object[]][] = [
+        ["spec.template.spec.containers[1].image", [main, { name: "side" }]],
+        ["spec.template.spec.containers[1].name", [main, main]],
+        ["spec.template.spec.containers", []],
+      ];
+      for (const [field, containers] of faults) {
+        const call = post(world.at("deployments"), deployment("a", containers));
+        const status = await world.api.refused(call, 422, "Invalid");
+        expect(status.details?.causes?.map((cause) => cause.field)).toEqual([field]);
+      }
     },
     "a binding puts a pod on a node": async (world) => {
       await world.make("pods", pod("a"));

@@ -188,5 +188,15 @@ export const schemas: Subject = {
       const status = await world.api.refused(post(w.at(), w.body("Upper")), 422, "Invalid");
       expect(status.details?.causes?.[0]).toMatchObject({ field: "metadata.name" });
     },
+    "an element that is there three times is told of once": async (world) => {
+      const items = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+      const keys = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] };
+      const w = await widgets(world, {
+        spec: { type: "object", properties: { ports: { type: "array", items, ...keys } } },
+      });
+      const ports = ["a", "a", "a", "b", "b"].map((name) => ({ name }));
+      const status = await world.api.refused(post(w.at(), w.body("a", { spec: { ports } })), 422, "Invalid");
+      expect(status.details?.causes?.map(({ field }) => field)).toEqual(["spec.ports[1]", "spec.ports[4]"]);
+    },
   },
 };

@@ -59,6 +59,42 @@ export const strategic: Subject = {
           .sort(),
       ).toEqual(["main", "new", "side"]);
     },
+    "what only the patch has comes before what only the object has": async (world) => {
+      const added = { name: "new", image: "busybox", env: [{ name: "B", value: "2" }] };
+      const spec = await template(world, { containers: [added] });
+      expect(containers(spec).map(({ name }) => name)).toEqual(["new", "main", "side"]);
+      const patch = { spec: { template: { spec: { containers: [{ ...main, env: added.env }] } } } };
+      const after = await world.api.done(strategicPatch(world.at("deployments", "a"), patch));
+      const all = containers(dig(after, "spec", "template", "spec"));
+      expect(all.find(({ name }) => name === "main")?.env).toEqual([...added.env, ...main.env]);
+    },
+    "what only the object has stays before what it preceded": async (world) => {
+      const spec = await template(world, {
+        containers: [
+          { name: "new", image: "busybox" },
+          { name: "side", tty: true },
+        ],
+      });
+      expect(containers(spec).map(({ name }) => name)).toEqual(["new", "main", "side"]);
+    },
+    "$setElementOrder places what it does not name": async (world) => {
+      const order = { "$setElementOrder/containers": [{ name: "new" }, { name: "main" }] };
+      const spec = await template(world, { ...order, containers: [{ name: "new", image: "busybox" }] });
+      expect(containers(spec).map(({ name }) => name)).toEqual(["new", "main", "side"]);
+    },
+    "a list that the object does not have is taken as it is": async (world) => {
+      const ports = [
+        { containerPort: 53, protocol: "TCP" },
+        { containerPort: 53, protocol: "UDP" },
+      ];
+      const spec = await template(world, { containers: [{ name: "main", ports }] });
+      expect(dig(spec, "containers", 0, "ports")).toEqual(ports);
+    },
+    "a map with a directive, where the object has none, is dropped": async (world) => {
+      await world.make("configmaps", { metadata: { name: "a" } });
+      const data = { $patch: "replace", k: "new" };
+      expect(await world.api.done(strategicPatch(world.at("configmaps", "a"), { data }))).not.toHaveProperty("data");
+    },
     "$patch delete removes an element": async (world) => {
       const spec = await template(world, { containers: [{ name: "side", $patch: "delete" }] });
       expect(containers(spec)).toEqual([main]);
