@@ -18,6 +18,7 @@ export interface Definition {
 
 export function definitionOf(kind: Kind): Definition {
   const { group, version, plural, singular, shortNames, columns } = kind;
+  const openAPIV3Schema = objectSchema(kind);
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -31,8 +32,8 @@ export function definitionOf(kind: Kind): Definition {
           name: version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: objectSchema(kind) },
-          subresources: { status: {} },
+          schema: { openAPIV3Schema },
+          ...("status" in openAPIV3Schema.properties && { subresources: { status: {} } }),
           additionalPrinterColumns: [...columns, age],
         },
       ],
@@ -43,7 +44,7 @@ export function definitionOf(kind: Kind): Definition {
 const age = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;
 
 /** apiVersion, kind and metadata are the API server's own business: it refuses a schema that says more of them. */
-function objectSchema(kind: Kind): JsonSchema {
+function objectSchema(kind: Kind): JsonSchema & { readonly properties: JsonSchema } {
   const whole = structural(kind.schema);
   const { apiVersion: _, kind: __, metadata: ___, ...properties } = whole["properties"] as JsonSchema;
   const required = (whole["required"] as string[]).filter((name) => name in properties);
