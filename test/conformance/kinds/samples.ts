@@ -121,6 +121,53 @@ export const samples: readonly Sample[] = [
   },
 ];
 
+/** The definition that whereabouts installs: no status, no columns, only its own fields. */
+export const whereaboutsDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "ippools.whereabouts.cni.cncf.io" },
+  spec: {
+    group: "whereabouts.cni.cncf.io",
+    scope: "Namespaced",
+    names: { kind: "IPPool", listKind: "IPPoolList", plural: "ippools", singular: "ippool" },
+    versions: [
+      {
+        name: "v1alpha1",
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                required: ["allocations", "range"],
+                properties: {
+                  range: { type: "string" },
+                  allocations: {
+                    type: "object",
+                    additionalProperties: {
+                      type: "object",
+                      required: ["id", "podref"],
+                      properties: { id: { type: "string" }, podref: { type: "string" }, ifname: { type: "string" } },
+                    },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+/** Stored under that definition, before ours takes its place. */
+export const earlierPool = object("IPPool", "10.9.0.0-16", {
+  range: "10.9.0.0/16",
+  allocations: { "1": { id: "4f5c8d", podref: "default/web-0", ifname: "net1" } },
+});
+
 export interface BadSample {
   readonly about: string;
   readonly plural: string;

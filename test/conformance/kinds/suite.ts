@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 
-import { accepting, get, mergePatch, post, put } from "../api/call.ts";
+import { accepting, apply, get, mergePatch, post, put } from "../api/call.ts";
 import { ApiClient } from "../api/client.ts";
 import { condition, definitions } from "../api/crd.ts";
 import { dig, type KubeObject } from "../api/object.ts";
 import type { RunningServer } from "../api/suite.ts";
 import { httpTransport } from "../api/transport.ts";
 import { until } from "../api/until.ts";
-import { badSamples, samples } from "./samples.ts";
+import { badSamples, earlierPool, samples, whereaboutsDefinition } from "./samples.ts";
 
 const folder = join(import.meta.dirname, "..", "..", "..", "deploy", "crds");
 const flowControl = "/apis/flowcontrol.apiserver.k8s.io/v1";
@@ -48,7 +48,11 @@ export function kindsConformance(
       const http = running.transport === undefined ? httpTransport(running.url, running.caPem) : undefined;
       hangUp = http?.close;
       api = new ApiClient(running.transport ?? http!.transport, running.token);
-      for (const each of manifests()) applied.push(await api.done(post(collections[each.kind]!, each)));
+      await moveIn(api);
+      for (const each of manifests()) applied.push(await applyManifest(api, each));
+      // Served with our schema: the definition that was there before has no status subresource.
+      const earlier = `${pools}/${earlierPool.metadata.name}`;
+      await until("our IPPool is served", async () => (await api.send(get(`${earlier}/status`))).status === 200);
       for (const { plural, body } of samples) {
         await until(
           `${plural} is served`,
@@ -78,6 +82,14 @@ export function kindsConformance(
         expect(condition(seen, "NamesAccepted")?.status).toBe("True");
         expect(condition(seen, "NonStructuralSchema")).toBeUndefined();
       }
+    });
+
+    it("a pool that whereabouts stored under its own definition is the same under ours, and can be written", async () => {
+      const at = `${pools}/${earlierPool.metadata.name}`;
+      expect((await api.done(get(at)))["spec"]).toEqual(earlierPool.spec);
+      const entry = { id: "9a0b1c", podref: "default/web-1", ifname: "net1" };
+      const after = await api.done(mergePatch(at, { spec: { allocations: { "2": entry } } }));
+      expect(dig(after, "spec", "allocations")).toMatchObject({ "1": { id: "4f5c8d" }, "2": entry });
     });
 
     it("kubectl finds them by their short names", async () => {
@@ -145,7 +157,7 @@ export function kindsConformance(
     });
 
     it("another's status write leaves the allocations alone, and another's spec write the status", async () => {
-      const at = `${pathOf("whereabouts.cni.cncf.io/v1alpha1", "ippools")}/192.168.2.0-24`;
+      const at = `${pools}/192.168.2.0-24`;
       await api.done(mergePatch(`${at}/status`, { spec: { range: "1.2.3.0/24" }, status: { usedIPs: 2 } }));
       const after = await api.done(mergePatch(at, { spec: { later: true }, status: { usedIPs: 9 } }));
       expect(after).toMatchObject({ spec: { range: "192.168.2.0/24", later: true }, status: { usedIPs: 2 } });
@@ -156,4 +168,18 @@ export function kindsConformance(
   });
 }
 
+/** A cluster in which whereabouts has been at work. */
+async function moveIn(api: ApiClient): Promise<void> {
+  await api.done(post(definitions, whereaboutsDefinition));
+  await until("whereabouts' IPPool is served", async () => (await api.send(get(pools))).status === 200);
+  await api.done(post(pools, earlierPool));
+}
+
+/** Server-side apply, over whatever is there: `kubectl apply --server-side --force-conflicts`. */
+function applyManifest(api: ApiClient, manifest: KubeObject): Promise<KubeObject> {
+  const path = `${collections[manifest.kind]!}/${manifest.metadata.name}`;
+  return api.done(apply(path, manifest, { fieldManager: "administrator", force: true }));
+}
+
 const pathOf = (apiVersion: string, plural: string) => `/apis/${apiVersion}/namespaces/default/${plural}`;
+const pools = pathOf("whereabouts.cni.cncf.io/v1alpha1", "ippools");
