@@ -52,6 +52,11 @@ describe("a pool of whereabouts", () => {
   });
 });
 
+test("a range of mapped addresses is IPv4, as whereabouts has it", () => {
+  const [entry] = readAllocations(pool("::ffff:10.0.0.0/104", { "7": { id: "c", podref: "default/a" } })).entries;
+  expect(entry?.address.toString()).toBe("10.0.0.7");
+});
+
 test("a pool with host bits tells every address that may be in use", () => {
   const [entry] = readAllocations(pool("10.0.0.5/23", { "248": { id: "c", podref: "default/a" } })).entries;
   expect([entry?.address, ...(entry?.others ?? [])].map(String)).toEqual(["10.0.0.253", "10.0.1.3"]);

@@ -48,9 +48,14 @@ describe("a pool found by its name", () => {
     expect(message).toMatch(/IPPool kube-system\/a-b---64 has range a:b::\/64; wanted is range b::\/64, network "a"/);
   });
 
+  it("is refused when its range begins alike and is shorter", () => {
+    const found = stored(pool("10.0.0.0/24", "a"));
+    expect(apiRefusalOf(() => assertPoolIs(found, pool("10.0.0.0/25", "a"))).code).toBe("name-taken");
+  });
+
   it("is refused when its annotations name another network or node", () => {
     const one = pool("10.0.0.0/24", "a", "b");
-    for (const other of [pool("10.0.0.0/24", "a-b"), pool("10.0.0.0/24", "", "a-b")]) {
+    for (const other of [pool("10.0.0.0/24", "a-b"), pool("10.0.0.0/24", "", "a-b"), pool("10.0.0.0/24", "a", "c")]) {
       const found = stored(one, identityAnnotations(one));
       expect(apiRefusalOf(() => assertPoolIs(found, other)).code).toBe("name-taken");
     }
