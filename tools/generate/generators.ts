@@ -1,6 +1,7 @@
 // What is generated, and from what. A generator gets the file's present text, so that it may own only a part of it.
 import { commandReference } from "./command-reference.ts";
 import { folderTable } from "./folder-table.ts";
+import { manifests } from "./manifests.ts";
 import { replaceSection } from "./section.ts";
 
 export interface Generator {
@@ -12,4 +13,5 @@ export interface Generator {
 export const generators: readonly Generator[] = [
   { file: "ARCHITECTURE.md", render: (current) => replaceSection(current, "folders", folderTable()) },
   { file: "docs/cli.md", render: () => commandReference() },
+  ...manifests().map(({ file, text }) => ({ file, render: () => text })),
 ];

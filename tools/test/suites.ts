@@ -53,7 +53,13 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "embedded API",
-    files: ["test/conformance/api/embedded", "test/conformance/runtime/embedded", "test/apiserver/", "test/e2e/up"],
+    files: [
+      "test/conformance/api/embedded",
+      "test/conformance/kinds/embedded",
+      "test/conformance/runtime/embedded",
+      "test/apiserver/",
+      "test/e2e/up",
+    ],
     about: "the embedded Kubernetes API: conformance, kubectl, kill -9, `holdfast up`",
     debian: ["openssl"],
     unpacked: ["kubernetes-client"],
@@ -63,7 +69,12 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "real API server",
-    files: ["test/conformance/api/real", "test/conformance/api/differential", "test/conformance/runtime/real"],
+    files: [
+      "test/conformance/api/real",
+      "test/conformance/api/differential",
+      "test/conformance/kinds/real",
+      "test/conformance/runtime/real",
+    ],
     about: "the same conformance suites on the real kube-apiserver, and random stories on both",
     debian: ["openssl"],
     kube: controlPlane,

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+
+import { flowControlObjects } from "./flow-control.ts";
+
+test("the accounts that are named, where they live, and nobody else", () => {
+  const objects = flowControlObjects({ namespace: "holdfast", serviceAccounts: ["node"] });
+  const rules = objects.flatMap(({ spec }) => spec.rules ?? []);
+  expect(rules.flatMap(({ subjects }) => subjects)).toEqual([
+    { kind: "ServiceAccount", serviceAccount: { namespace: "holdfast", name: "node" } },
+  ]);
+});

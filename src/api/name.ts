@@ -1,0 +1,20 @@
+// What the API server allows as the name of an object: a DNS-1123 subdomain of at most 253 characters.
+import { ApiError } from "./error.ts";
+
+const longestName = 253;
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+export function isLegalName(name: string): boolean {
+  return name.length <= longestName && subdomain.test(name);
+}
+
+/** The name itself, or a refusal that says of what it was made. `source` ends the sentence "... made of". */
+export function legalName(kind: string, name: string, source: string): string {
+  if (isLegalName(name)) return name;
+  const quoted = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}...` : name);
+  const fault =
+    name.length > longestName
+      ? `has ${name.length} characters, and ${longestName} are allowed: shorten what it is made of`
+      : "is not a DNS-1123 subdomain: use lower case letters, digits, '-' and '.', and begin and end with a letter or digit";
+  throw new ApiError("bad-name", `The ${kind} name ${quoted}, made of ${source}, ${fault}.`);
+}

@@ -1,0 +1,60 @@
+// NodeSlicePool (whereabouts.cni.cncf.io/v1alpha1): a range cut into slices, and which node has which.
+//
+// whereabouts' own definition has no status subresource and writes the status with a plain update; under this one, as under
+// the fork's, such an update changes the spec only. docs/objects.md says what that means for a cluster that still runs it.
+import { z } from "zod";
+
+import { conditions, count } from "./fields.ts";
+import { type Kind, whereaboutsGroup } from "./kind.ts";
+import { metadata } from "./metadata.ts";
+import { range } from "./range.ts";
+
+const spec = z.looseObject({
+  range: range.describe("The whole range, in CIDR notation."),
+  sliceSize: z
+    .string()
+    .refine((text) => /^\/?\d{1,3}$/.test(text), "expected a prefix length, like /24 or 24")
+    .describe("The prefix length of a slice: /24 or 24."),
+});
+
+const slice = z.looseObject({
+  nodeName: z.string().describe("The node that has the slice; empty: nobody."),
+  sliceRange: z.string().describe("The slice, in CIDR notation."),
+});
+
+const status = z.looseObject({
+  allocations: z.array(slice).meta({ "x-kubernetes-list-type": "atomic" }),
+  totalSlices: count.optional(),
+  assignedSlices: count.optional(),
+  freeSlices: count.optional(),
+  conditions: conditions.optional(),
+});
+
+const schema = z.looseObject({
+  apiVersion: z.literal(`${whereaboutsGroup}/v1alpha1`),
+  kind: z.literal("NodeSlicePool"),
+  metadata,
+  spec,
+  status: status.optional(),
+});
+
+export type NodeSlicePool = z.infer<typeof schema>;
+
+export const nodeSlicePoolKind: Kind<typeof schema> = {
+  group: whereaboutsGroup,
+  version: "v1alpha1",
+  kind: "NodeSlicePool",
+  plural: "nodeslicepools",
+  singular: "nodeslicepool",
+  shortNames: ["nsp"],
+  description: "A range that is cut into slices, one or more for each node.",
+  schema,
+  columns: [
+    { name: "Range", type: "string", jsonPath: ".spec.range" },
+    { name: "SliceSize", type: "string", jsonPath: ".spec.sliceSize" },
+    { name: "Total", type: "string", jsonPath: ".status.totalSlices" },
+    { name: "Assigned", type: "string", jsonPath: ".status.assignedSlices" },
+    { name: "Free", type: "string", jsonPath: ".status.freeSlices" },
+    { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+  ],
+};

@@ -1,0 +1,97 @@
+// An OverlappingRangeIPReservation as a hold, and back.
+//
+// The name says the network and the address: the API server keeps names unique, so nothing else may. Annotations only decide
+// where an old IPv6 name has several meanings. What whereabouts has no field for (the kind of owner, the UID of one that is
+// no pod) stands in annotations; whereabouts ignores them.
+import type { Hold } from "../ipam/ledger.ts";
+import { ownerKey } from "../ipam/owner.ts";
+import type { Owner } from "../ipam/owner.ts";
+import { formatDomain, parseDomain } from "./domain.ts";
+import { ApiError } from "./error.ts";
+import { apiVersionOf, holdfastGroup } from "./kind.ts";
+import { describeObject } from "./metadata.ts";
+import { ownerLabel, ownerLabelName, ownerOfRecord, ownerRecord } from "./owner-record.ts";
+import { readReservationName, reservationName, type ReservationNameReading } from "./reservation-name.ts";
+import { type Reservation, reservationKind } from "./reservation.ts";
+import { versionOf } from "./version.ts";
+
+const networkAnnotation = `${holdfastGroup}/network-name`;
+const ownerKindAnnotation = `${holdfastGroup}/owner-kind`;
+const ownerUidAnnotation = `${holdfastGroup}/owner-uid`;
+
+/** The object to create. Its domain must be a network: other domains have the kind Hold. */
+export function reservationOf(hold: Omit<Hold, "version">, namespace: string): Reservation {
+  const domain = parseDomain(hold.domain);
+  if (domain.scope !== "network") {
+    throw new ApiError(
+      "bad-domain",
+      `${hold.domain} has no OverlappingRangeIPReservations, only networks have: record ${hold.address} as a Hold.`,
+    );
+  }
+  const { kind, uid, podref, port, containerId } = ownerRecord(hold.owner);
+  return {
+    apiVersion: apiVersionOf(reservationKind) as Reservation["apiVersion"],
+    kind: "OverlappingRangeIPReservation",
+    metadata: {
+      name: reservationName(domain.network, hold.address),
+      namespace,
+      labels: { [ownerLabelName]: ownerLabel(ownerKey(hold.owner)) },
+      annotations: {
+        [networkAnnotation]: domain.network,
+        ...(kind !== "pod" && { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid }),
+      },
+    },
+    spec: {
+      podref,
+      ...(port !== "" && { ifname: port }),
+      ...(containerId !== "" && { containerid: containerId }),
+      ...(kind === "pod" && uid !== "" && { poduid: uid }),
+    },
+  };
+}
+
+export interface HoldReadingOptions {
+  /** Network names in use; where a name has several meanings, the only one among these is taken. */
+  readonly networks?: ReadonlySet<string>;
+}
+
+export function holdOfReservation(reservation: Reservation, options: HoldReadingOptions = {}): Hold {
+  const { network, address } = meaningOf(reservation, options);
+  return {
+    domain: formatDomain({ scope: "network", network }),
+    address,
+    owner: ownerOf(reservation),
+    version: versionOf("OverlappingRangeIPReservation", reservation.metadata),
+  };
+}
+
+function meaningOf({ metadata }: Reservation, { networks }: HoldReadingOptions): ReservationNameReading {
+  const readings = readReservationName(metadata.name ?? "");
+  const noted = metadata.annotations?.[networkAnnotation];
+  const tellsApart = [
+    readings,
+    readings.filter(({ network }) => network === noted),
+    readings.filter(({ network }) => networks?.has(network)),
+  ].find((some) => some.length === 1);
+  const only = tellsApart?.[0];
+  if (only !== undefined) return only;
+  const object = describeObject("OverlappingRangeIPReservation", metadata);
+  if (readings.length === 0) {
+    throw new ApiError(
+      "bad-name",
+      `${object}: the name does not end with an address, so it holds none. Delete it if nobody knows it.`,
+    );
+  }
+  const meanings = readings.map(({ network, address }) => `${address} of network ${JSON.stringify(network)}`);
+  throw new ApiError(
+    "ambiguous-name",
+    `${object}: the name can mean ${meanings.join(" or ")}. Annotate it with ${networkAnnotation}, or keep all of them.`,
+  );
+}
+
+function ownerOf({ metadata, spec }: Reservation): Owner {
+  const { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid = "" } = metadata.annotations ?? {};
+  const { podref, ifname: port = "", containerid: containerId = "", poduid } = spec;
+  const record = { podref, port, containerId, uid: poduid ?? uid };
+  return ownerOfRecord({ ...record, kind: kind === "claim" || kind === "nic" ? kind : "pod" });
+}

@@ -1,0 +1,17 @@
+// fast-check generators of owners, with every part that a record can lack.
+import * as fc from "fast-check";
+
+import type { Owner } from "../../src/ipam/owner.ts";
+
+const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?$/);
+const port = fc.constantFrom("eth0", "net1", "enp1s0");
+const named = { namespace: label, name: label };
+
+export const owner: fc.Arbitrary<Owner> = fc.oneof(
+  fc.record({ kind: fc.constant("pod" as const), uid: fc.constantFrom("", "u-1", "u-2"), ...named, interface: port }),
+  fc.record({ kind: fc.constant("pod" as const), uid: fc.uuid(), ...named, interface: port, containerId: fc.uuid() }),
+  fc.record({ kind: fc.constant("claim" as const), uid: fc.uuid(), ...named }),
+  fc.record({ kind: fc.constant("nic" as const), uid: fc.uuid(), ...named, nic: port }),
+);
+
+export const dnsLabel = label;

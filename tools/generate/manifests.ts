@@ -1,0 +1,28 @@
+// deploy/crds: what an administrator applies before anything else. One file per kind, and one for fair queuing.
+import { stringify } from "yaml";
+
+import { definitionOf } from "../../src/api/definition.ts";
+import { flowControlObjects } from "../../src/api/flow-control.ts";
+import { kinds } from "../../src/api/kinds.ts";
+
+export interface Manifest {
+  /** Path below the checkout. */
+  readonly file: string;
+  readonly text: string;
+}
+
+export function manifests(): Manifest[] {
+  const definitions = kinds.map((kind) => ({
+    file: `deploy/crds/${kind.group}_${kind.plural}.yaml`,
+    text: documents([definitionOf(kind)], "src/api"),
+  }));
+  return [
+    ...definitions,
+    { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },
+  ];
+}
+
+function documents(objects: readonly object[], source: string): string {
+  const texts = objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }));
+  return `# Generated from ${source} (npm run generate).\n${texts.join("---\n")}`;
+}
