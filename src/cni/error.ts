@@ -45,10 +45,20 @@ export class CniError extends Error {
   }
 }
 
-/** One error for all problems: `subject` is what they were found in, as the start of a sentence. */
-export function errorOfProblems(code: ErrorCode, subject: string, problems: readonly Problem[]): CniError {
-  const count = problems.length === 1 ? "one mistake" : `${problems.length} mistakes`;
-  const list = problems.map((problem) => problem.message).join(" ");
+/**
+ * One error for all problems: `subject` is what they were found in, as the start of a sentence; `unlisted` is how many more
+ * there are than `problems` has.
+ */
+export function errorOfProblems(
+  code: ErrorCode,
+  subject: string,
+  problems: readonly Problem[],
+  unlisted = 0,
+): CniError {
+  const total = problems.length + unlisted;
+  const count = total === 1 ? "one mistake" : `${total} mistakes`;
+  const more = unlisted === 0 ? "" : ` (${unlisted} more are not listed.)`;
+  const list = problems.map((problem) => problem.message).join(" ") + more;
   return new CniError(code, `${subject} has ${count}: ${list}`, { problems });
 }
 

@@ -5,10 +5,15 @@
 import { type ErrorCode, errorOfProblems, type Problem } from "./error.ts";
 import { show } from "./json.ts";
 
+/** A configuration of 1 MiB can hold a hundred thousand mistakes; nobody reads more than this many, and the rest are counted. */
+const maxListed = 100;
+
 export class Findings {
   readonly strict: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
+  /** How many problems there are beyond those listed. */
+  #unlisted = 0;
 
   constructor(strict: boolean) {
     this.strict = strict;
@@ -16,10 +21,12 @@ export class Findings {
 
   /** `reason` says what is wrong and what to write; without a full stop. */
   refuse(key: string, value: unknown, reason: string): void {
-    this.problems.push({ key, value, message: `${key} is ${show(value)}: ${reason}.` });
+    if (this.problems.length === maxListed) this.#unlisted += 1;
+    else this.problems.push({ key, value, message: `${key} is ${show(value)}: ${reason}.` });
   }
 
   warn(key: string, value: unknown, reason: string): void {
+    if (this.warnings.length === maxListed) return;
     this.warnings.push({ key, value, message: `${key} is ${show(value)}: ${reason}.` });
   }
 
@@ -27,6 +34,11 @@ export class Findings {
   dislike(key: string, value: unknown, reason: string, instead: string): void {
     if (this.strict) this.refuse(key, value, reason);
     else this.warn(key, value, `${reason}; with strict: false ${instead}`);
+  }
+
+  /** Nothing more will be listed: the trouble of wording it can be saved. */
+  get full(): boolean {
+    return Math.max(this.problems.length, this.warnings.length) === maxListed;
   }
 
   /** Runs a parser; what it throws becomes a problem with this key, and the answer is undefined. */
@@ -41,7 +53,7 @@ export class Findings {
 
   /** Throws one error for all problems, if there are any. */
   settle(code: ErrorCode, subject: string): void {
-    if (this.problems.length > 0) throw errorOfProblems(code, subject, this.problems);
+    if (this.problems.length > 0) throw errorOfProblems(code, subject, this.problems, this.#unlisted);
   }
 }
 

@@ -6,7 +6,7 @@ import { formatInterval } from "../net/interval.ts";
 import { CniError } from "./error.ts";
 import { type FlatFile, type IpamConfig, parseIpamConfig } from "./ipam-config.ts";
 import { parseNetwork } from "./network.ts";
-import { gatewayOf, poolDefinitionOf, wantOf } from "./pool-definition.ts";
+import { poolDefinitionOf, wantOf } from "./pool-definition.ts";
 
 type Ipam = Readonly<Record<string, unknown>>;
 
@@ -189,6 +189,19 @@ describe("everything together", () => {
     ]);
   });
 
+  it("lists no more mistakes than anyone reads, and counts the rest", () => {
+    const ipam = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`key${index}`, 1]));
+    expect(problems({ range: "10.0.0.0/24", ...ipam })).toHaveLength(100);
+    expect(() => parse({ range: "10.0.0.0/24", ...ipam })).toThrow(/has 130 mistakes: .*\(30 more are not listed\.\)$/);
+    expect(parse({ range: "10.0.0.0/24", ...ipam, strict: false }).warnings).toHaveLength(100);
+  });
+
+  it("stops at a number of ranges that no interface needs", () => {
+    const ipRanges = Array.from({ length: 257 }, (_, index) => ({ range: `10.${index >> 8}.${index & 255}.0/24` }));
+    expect(problems({ ipRanges })).toEqual([expect.stringContaining("ipam.ipRanges is 257")]);
+    expect(parse({ ipRanges: ipRanges.slice(1) }).config.ranges).toHaveLength(256);
+  });
+
   it("has the defaults", () => {
     const { config, warnings } = parse({ range: "10.0.0.0/24" });
     expect(warnings).toEqual([]);
@@ -225,37 +238,12 @@ describe("everything together", () => {
     });
     expect(warnings.map((warning) => warning.key)).toEqual(["ipam.leader_lease_duration", "ipam.etcd_password"]);
     expect(JSON.stringify(warnings)).not.toContain("hunter2");
+    expect(problems({ range: "10.0.0.0/24", etcd_password: ["hunter2"] })[0]).not.toContain("hunter2");
   });
 
   it("reads slices", () => {
     expect(parse({ range: "10.0.0.0/8", node_slice_size: "/22", fast_ipam: true }).config.sliceLength).toBe(22);
     expect(parse({ range: "fd00::/64", node_slice_size: "80" }).config.sliceLength).toBe(80);
-  });
-});
-
-describe("the gateway", () => {
-  const dual = { ipRanges: [{ range: "10.0.0.0/24" }, { range: "fd00::/64" }, { range: "10.1.0.0/24" }] };
-  const gateways = (ipam: Ipam) => {
-    const { config } = parse(ipam);
-    return config.ranges.map((range) => gatewayOf(config, range)?.toString());
-  };
-
-  it("is told to addresses that can reach it, never to those of the other family", () => {
-    expect(gateways({ ...dual, gateway: "10.1.0.1" })).toEqual([undefined, undefined, "10.1.0.1"]);
-    expect(gateways({ ...dual, gateway: "fe80::1" })).toEqual([undefined, "fe80::1", undefined]);
-    expect(gateways({ ...dual, gateway: "010.9.9.9" })).toEqual(["10.9.9.9", undefined, "10.9.9.9"]);
-    expect(gateways(dual)).toEqual([undefined, undefined, undefined]);
-  });
-
-  it.each([
-    [{}, "10.0.0.1"],
-    [{ exclude_gateway: false }, undefined],
-    [{ strict: false }, undefined],
-    [{ strict: false, exclude_gateway: true }, "10.0.0.1"],
-    [{ gateway: "10.9.0.1" }, undefined],
-  ])("is kept from pods: %j -> %s", (more, expected) => {
-    const { config } = parse({ range: "10.0.0.0/24", gateway: "10.0.0.1", ...more });
-    expect(poolDefinitionOf(config, config.ranges[0]!).gateway?.toString()).toBe(expected);
   });
 });
 
@@ -286,6 +274,7 @@ describe("the flat file", () => {
       expect.stringContaining("/flat: log_file is 1"),
     ]);
     expect(parse({ range: "10.0.0.0/24", nonsense: 1 }, { strict: false }).config.strict).toBe(false);
+    expect(parse({ range: "10.0.0.0/24", nonsense: 1, Strict: false }).config.strict).toBe(false);
     expect(problems({ range: "10.0.0.0/24", nonsense: 1, strict: true }, { strict: false })).toHaveLength(1);
     const network = parseNetwork('{"ipam":{"type":"holdfast"}}');
     expect(() => parseIpamConfig(network, { path: "/flat", text: "{" })).toThrow("the flat file /flat is not JSON");

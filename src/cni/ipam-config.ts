@@ -76,7 +76,11 @@ function subjectOf(name: string): string {
 
 /** Has to be known before anything is judged; a `strict` of a wrong type is refused by shapeOf afterwards. */
 function isStrict(inline: JsonObject, flat: JsonObject | undefined): boolean {
-  return (inline["strict"] ?? flat?.["strict"] ?? true) !== false;
+  return (strictIn(inline) ?? strictIn(flat ?? {}) ?? true) !== false;
+}
+
+function strictIn(object: JsonObject): unknown {
+  return object["strict"] ?? Object.entries(object).findLast(([key]) => key.toLowerCase() === "strict")?.[1];
 }
 
 function mergedOf(inline: JsonObject, flat: JsonObject | undefined, path: string, findings: Findings): JsonObject {

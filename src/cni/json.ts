@@ -6,6 +6,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** An etcd object is at most 1.5 MiB, so no network attachment definition carries a larger configuration than this. */
 export const maxConfigBytes = 1024 * 1024;
 
+/** A list of plugins with the deepest key, prevResult's addresses, needs seven; `args` of other plugins may have more. */
+const maxDepth = 64;
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -26,8 +29,16 @@ export function parseJsonObject(text: string, subject: string): JsonObject {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new CniError(errorCodes.badEncoding, `${subject} is not JSON: ${reason}. Write one JSON object.`, { cause });
   }
+  if (isTooDeep(value, maxDepth)) {
+    throw new CniError(errorCodes.badEncoding, `${subject} is nested deeper than ${maxDepth} levels: flatten it.`);
+  }
   if (isObject(value)) return value;
   throw new CniError(errorCodes.badEncoding, `${subject} is ${kindOf(value)}: write one JSON object.`);
+}
+
+function isTooDeep(value: unknown, left: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return left === 0 || Object.values(value).some((inner) => isTooDeep(inner, left - 1));
 }
 
 function bytesOf(text: string): number {

@@ -55,6 +55,8 @@ describe("parseNetwork", () => {
     ["a list", "[]", "6 the network configuration is a list: write one JSON object."],
     ["too long", `{"a":"${"x".repeat(maxConfigBytes)}"}`, "6 the network configuration is larger than 1048576 bytes"],
     ["too many bytes", `{"a":"${"é".repeat(maxConfigBytes / 2)}"}`, "6 the network configuration is larger than"],
+    ["too deep", `{"a":${"[".repeat(64)}${"]".repeat(64)}}`, "6 the network configuration is nested deeper than 64"],
+    ["far too deep", `{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`, "nested deeper than 64"],
     ["no ipam", '{"name":"blue"}', "7 ipam of the network blue is missing"],
     ["ipam of a wrong kind", '{"ipam":"holdfast"}', "7 ipam is a string"],
     ["another's ipam", '{"ipam":{"type":"host-local"}}', '7 ipam.type is "host-local": write "holdfast"'],

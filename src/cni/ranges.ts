@@ -4,6 +4,9 @@ import type { JsonObject } from "./json.ts";
 import { gives, type IpamRange, judgePicks, parseAddresses, parseIpamRange } from "./range.ts";
 import { atLeast, type SpecVersion } from "./version.ts";
 
+/** One interface has no use for so many addresses; matching static addresses to ranges is quadratic in their number. */
+const maxRanges = 256;
+
 /** `range` with its ends and excludes comes before `ipRanges`, as in whereabouts. */
 export function parseRanges(ipam: JsonObject, version: SpecVersion, findings: Findings): IpamRange[] {
   const entries: { readonly path: string; readonly range: IpamRange }[] = [];
@@ -13,7 +16,16 @@ export function parseRanges(ipam: JsonObject, version: SpecVersion, findings: Fi
     const range = parseIpamRange({ ...ipam, pick_addresses: [] }, { path: "ipam.", top: true }, findings);
     if (range !== undefined) entries.push({ path: "ipam.", range });
   } else refuseLonely(ipam, findings);
-  for (const [index, object] of ((ipam["ipRanges"] ?? []) as readonly JsonObject[]).entries()) {
+  const list = (ipam["ipRanges"] ?? []) as readonly JsonObject[];
+  if (list.length > maxRanges) {
+    findings.refuse(
+      "ipam.ipRanges",
+      list.length,
+      `an interface gets one address from each; write ${maxRanges} at most`,
+    );
+    return [];
+  }
+  for (const [index, object] of list.entries()) {
     const path = `ipam.ipRanges[${index}].`;
     const range = parseIpamRange({ enable_l3: l3, ...object }, { path, top: false }, findings);
     if (range !== undefined) entries.push({ path, range: judgePicks(range, path, findings) });

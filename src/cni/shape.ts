@@ -30,7 +30,12 @@ export function shapeOf(object: JsonObject, keys: Keys, before: string, findings
     const path = `${before}${written}`;
     const name = nameOf(written, keys);
     if (name === undefined) {
-      findings.dislike(path, value, `there is no such key${suggestion(written, keys)}; remove it`, "it is ignored");
+      findings.dislike(
+        path,
+        value,
+        `there is no such key${findings.full ? "" : suggestion(written, keys)}; remove it`,
+        "it is ignored",
+      );
       continue;
     }
     if (Object.hasOwn(result, name)) {
@@ -50,7 +55,7 @@ export function shapeOf(object: JsonObject, keys: Keys, before: string, findings
 
 function valueOf(value: unknown, key: Key, path: string, findings: Findings): unknown {
   if (!fits[key.type](value)) {
-    findings.refuse(path, value, `it is ${kindOf(value)}; write ${wanted[key.type]}`);
+    findings.refuse(path, shown(path, value), `it is ${kindOf(value)}; write ${wanted[key.type]}`);
     return undefined;
   }
   if (key.unused !== undefined && !isZero(value)) findings.warn(path, shown(path, value), `no effect: ${key.unused}`);
@@ -60,7 +65,7 @@ function valueOf(value: unknown, key: Key, path: string, findings: Findings): un
   return (value as readonly JsonObject[]).map((item, index) => shapeOf(item, inside, `${path}[${index}].`, findings));
 }
 
-/** A warning is logged: a password does not belong there. */
+/** What is found is logged: a password does not belong there. */
 function shown(path: string, value: unknown): unknown {
   return path.endsWith("password") ? "(hidden)" : value;
 }

@@ -19,7 +19,11 @@ interface Story {
   readonly version?: string;
 }
 
-function ask(story: Story): StaticRequest[] {
+function ask(story: Story): readonly StaticRequest[] {
+  return answer(story).requests;
+}
+
+function answer(story: Story) {
   const ipam = { type: "holdfast", ipRanges: [{ range: "10.0.0.0/24" }, { range: "fd00::/64" }], ...story.ipam };
   const { config } = parseIpamConfig(parseNetwork(JSON.stringify({ cniVersion: story.version ?? "1.0.0", ipam })));
   const inputs: StaticInputs = {
@@ -129,6 +133,13 @@ describe("contradictions and mistakes", () => {
   it("ignores a gateway for nobody when not strict, as whereabouts does", () => {
     const story = { ipam: { strict: false }, ip: ["10.0.0.5"], gateway: ["10.9.0.1"] };
     expect(ask(story).map(tell)).toEqual(["10.0.0.5/24 range 0 in the pool (CNI_ARGS IP)"]);
+    expect(answer(story).warnings.map((warning) => warning.key)).toEqual(["CNI_ARGS GATEWAY"]);
+  });
+
+  it("stops at a number that no interface needs", () => {
+    const many = (count: number) => Array.from({ length: count }, (_, index) => `10.7.${index >> 8}.${index & 255}/16`);
+    expect(ask({ ip: many(256) })).toHaveLength(256);
+    expect(refusals({ ip: many(257) })).toEqual([expect.stringContaining("ask for 256 at most")]);
   });
 });
 

@@ -4,7 +4,7 @@
 // address that is in no range is held by itself. Sources that contradict each other are refused: none of them is obeyed.
 import { type Address, equal, parseAddress } from "../net/address.ts";
 import { type Cidr, contains, parseCidr, Prefix } from "../net/prefix.ts";
-import { errorCodes } from "./error.ts";
+import { errorCodes, type Problem } from "./error.ts";
 import { Findings } from "./findings.ts";
 import type { IpamConfig } from "./ipam-config.ts";
 import { gives } from "./range.ts";
@@ -21,8 +21,14 @@ export interface StaticRequest {
   readonly inPool: boolean;
 }
 
-/** In the order of the inputs, each address once. Throws CniError (code 7) with all problems. */
-export function staticRequests(config: IpamConfig, inputs: StaticInputs): StaticRequest[] {
+export interface StaticRequests {
+  /** In the order of the inputs, each address once. */
+  readonly requests: readonly StaticRequest[];
+  readonly warnings: readonly Problem[];
+}
+
+/** Throws CniError (code 7) with all problems. */
+export function staticRequests(config: IpamConfig, inputs: StaticInputs): StaticRequests {
   const findings = new Findings(config.strict);
   const requests: StaticRequest[] = [];
   for (const claim of claimsOf(config, inputs, findings)) {
@@ -32,7 +38,7 @@ export function staticRequests(config: IpamConfig, inputs: StaticInputs): Static
   const complete = addGateways(requests, inputs.args?.gateways ?? [], findings);
   judgeCount(complete, config, findings);
   findings.settle(errorCodes.badConfiguration, "the request for static addresses");
-  return complete;
+  return { requests: complete, warnings: findings.warnings };
 }
 
 function requestOf(

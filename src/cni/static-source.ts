@@ -31,10 +31,13 @@ export interface Claim {
   readonly gateway?: Address;
 }
 
+/** Matching them with each other and with the ranges is quadratic: 256 x (256 + 256) comparisons at most. */
+const maxClaims = 256;
+
 /** All claims, the configuration's first, then from the least to the most specific to this pod. */
 export function claimsOf(config: IpamConfig, inputs: StaticInputs, findings: Findings): Claim[] {
   const cni = inputs.configArgs?.["cni"];
-  return [
+  const claims: Claim[] = [
     ...config.addresses.map(({ cidr, gateway }, index): Claim => {
       const key = `ipam.addresses[${index}].address`;
       return { source: "ipam.addresses", key, text: formatCidr(cidr), ...(gateway && { gateway }) };
@@ -44,6 +47,10 @@ export function claimsOf(config: IpamConfig, inputs: StaticInputs, findings: Fin
     ...fromList("network selection", inputs.selection, findings),
     ...fromList("CNI_ARGS IP", inputs.args?.ips, findings),
   ];
+  if (claims.length <= maxClaims) return claims;
+  const reason = `one interface has no use for so many addresses; ask for ${maxClaims} at most`;
+  findings.refuse("the number of static addresses", claims.length, reason);
+  return [];
 }
 
 function fromList(source: StaticSource, value: unknown, findings: Findings): Claim[] {
