@@ -1,9 +1,10 @@
 // prevResult: the result of an earlier ADD as the runtime hands it back, in any version's form.
 import { type Family, parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
-import { errorCodes } from "./error.ts";
+import { CniError, errorCodes } from "./error.ts";
 import { Findings } from "./findings.ts";
 import { isObject, type JsonObject, show } from "./json.ts";
+import type { NetworkConfig } from "./network.ts";
 import type { CniResult, ResultInterface, ResultIp } from "./result.ts";
 import { type Dns, parseRoute, type Route } from "./route.ts";
 import { atLeast, parseVersion, type SpecVersion } from "./version.ts";
@@ -18,6 +19,15 @@ export function parsePreviousResult(object: JsonObject, fallback: SpecVersion): 
   const result = atLeast(version, "0.3.0") ? parseNew(object, findings) : parseOld(object, findings);
   findings.settle(errorCodes.badConfiguration, "prevResult");
   return result;
+}
+
+/** What CHECK cannot do without. Code 7 where the runtime did not send it. */
+export function requirePreviousResult({ prevResult, cniVersion, name }: NetworkConfig): CniResult {
+  if (prevResult !== undefined) return parsePreviousResult(prevResult, cniVersion);
+  throw new CniError(
+    errorCodes.badConfiguration,
+    `prevResult of the network ${name} is missing: CHECK compares with it; the runtime has to send the result of the ADD.`,
+  );
 }
 
 function parseNew(object: JsonObject, findings: Findings): CniResult {

@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import type { CniError } from "./error.ts";
-import { parsePreviousResult } from "./previous-result.ts";
+import { parseNetwork } from "./network.ts";
+import { parsePreviousResult, requirePreviousResult } from "./previous-result.ts";
 import { type CniResult, formatResult } from "./result.ts";
 import { atLeast, specVersions } from "./version.ts";
 
@@ -114,6 +115,13 @@ describe("parsePreviousResult", () => {
     expect(parsePreviousResult(formatResult(dual, "1.1.0"), "0.1.0")).toEqual(dual);
     expect(parsePreviousResult({ ip4: { ip: "10.0.0.5/24" } }, "0.2.0").ips).toHaveLength(1);
     expect(parsePreviousResult({ ip4: { ip: "10.0.0.5/24" } }, "1.0.0").ips).toHaveLength(0);
+  });
+
+  it("is required by CHECK", () => {
+    const plugin = { cniVersion: "0.4.0", name: "blue", ipam: { type: "holdfast" } };
+    const network = (prevResult?: unknown) => parseNetwork(JSON.stringify({ ...plugin, prevResult }));
+    expect(requirePreviousResult(network({ ips: [{ address: "10.0.0.5/24" }] })).ips).toHaveLength(1);
+    expect(() => requirePreviousResult(network())).toThrow("prevResult of the network blue is missing");
   });
 
   it("takes host bits in routes of others", () => {
