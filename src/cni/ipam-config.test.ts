@@ -51,13 +51,17 @@ describe("ranges", () => {
       { enable_l3: true, ipRanges: [{ range: "10.0.0.0/30" }, { range: "10.0.1.0/30", enable_l3: false }] },
       ["10.0.0.0/30 10.0.0.0-10.0.0.3", "10.0.1.0/30 10.0.1.1-10.0.1.2"],
     ],
+    [{ range: "::ffff:10.0.0.0/126", gateway: null }, ["10.0.0.0/30 10.0.0.1-10.0.0.2"]],
     [{ Range: "10.0.0.0/30" }, ["10.0.0.0/30 10.0.0.1-10.0.0.2"]],
   ])("%j", (ipam, expected) => {
     expect(pools(parse(ipam).config)).toEqual(expected);
   });
 
   it("keeps excludes of every notation", () => {
-    const { config } = parse({ range: "10.0.0.0/24", exclude: ["10.0.0.4", "10.0.0.9/30", "10.0.0.20-10.0.0.22"] });
+    const { config } = parse({
+      range: "10.0.0.0/24",
+      exclude: ["::ffff:10.0.0.4", "10.0.0.9/30", "10.0.0.20-10.0.0.22"],
+    });
     const excludes = poolDefinitionOf(config, config.ranges[0]!).excludes!;
     expect(excludes.map(formatInterval)).toEqual(["10.0.0.4", "10.0.0.8-10.0.0.11", "10.0.0.20-10.0.0.22"]);
   });
@@ -136,6 +140,11 @@ describe("where whereabouts looks away", () => {
     [{ ipRanges: [{ range: "10.0.0.0/24" }], exclude: ["10.0.0.1"] }, "ipam.exclude", [whole]],
     [{ range: "10.0.0.0/24", pick_addresses: ["10.0.1.1"] }, "ipam.pick_addresses[0]", [whole]],
     [{ range: "10.0.0.0/24", gateway: "fd00::1" }, "ipam.gateway", [whole]],
+    [
+      { range: "10.0.0.0/24", addresses: [{ address: "10.0.0.5/24", gateway: "fd00::1" }] },
+      "ipam.addresses[0].gateway",
+      [whole],
+    ],
     [{ range: "10.0.0.0/24", network_name: "Blue_Net" }, "ipam.network_name", [whole]],
     [{ range: "10.0.0.0/24", network_name: "a".repeat(210) }, "ipam.network_name", [whole]],
     [{ range: "10.0.0.0/24", fast_ipam: true }, "ipam.fast_ipam", [whole]],
@@ -241,6 +250,11 @@ describe("everything together", () => {
     expect(problems({ range: "10.0.0.0/24", etcd_password: ["hunter2"] })[0]).not.toContain("hunter2");
   });
 
+  it("leaves a gateway of the other family out", () => {
+    const addresses = [{ address: "10.0.0.5/24", gateway: "fd00::1" }];
+    expect(parse({ addresses, strict: false }).config.addresses[0]).not.toHaveProperty("gateway");
+  });
+
   it("reads slices", () => {
     expect(parse({ range: "10.0.0.0/8", node_slice_size: "/22", fast_ipam: true }).config.sliceLength).toBe(22);
     expect(parse({ range: "fd00::/64", node_slice_size: "80" }).config.sliceLength).toBe(80);
@@ -251,7 +265,7 @@ describe("the flat file", () => {
   it("fills what is missing, deep, and nothing else", () => {
     const { config } = parse(
       { range: "10.0.0.0/24", gateway: "", kubernetes: { k8s_api_root: "" } },
-      { range: "10.9.0.0/24", gateway: "10.0.0.1", kubernetes: { kubeconfig: "/k" }, log_level: "error" },
+      { range: "10.9.0.0/24", gateway: "10.0.0.1", kubernetes: { kubeconfig: "/k" }, log_level: "ERROR" },
     );
     expect(pools(config)).toEqual(["10.0.0.0/24 10.0.0.1-10.0.0.254"]);
     expect(config).toMatchObject({ kubeconfig: "/k", logLevel: "error" });

@@ -104,7 +104,7 @@ function parseInterface(object: JsonObject): ResultInterface {
   return {
     name: textOf(object["name"]),
     ...Object.fromEntries(texts),
-    ...(typeof mtu === "number" && mtu > 0 && { mtu }),
+    ...(typeof mtu === "number" && { mtu }),
   };
 }
 

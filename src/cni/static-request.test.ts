@@ -91,6 +91,11 @@ describe("one list", () => {
       ["10.0.0.150/24 range 1 in the pool (CNI_ARGS IP)", "10.0.0.5/24 range 0 in the pool (CNI_ARGS IP)"],
     ],
     [
+      "the same network twice",
+      { ipam: { ipRanges: [{ range: "10.0.0.0/24" }, { range: "10.0.0.0/24" }] }, ip: ["10.0.0.5", "10.0.0.6"] },
+      ["10.0.0.5/24 range 0 in the pool (CNI_ARGS IP)", "10.0.0.6/24 range 1 in the pool (CNI_ARGS IP)"],
+    ],
+    [
       "the narrowest of nested ranges",
       { ipam: { ipRanges: [{ range: "10.0.0.0/16" }, { range: "10.0.0.0/24" }] }, ip: ["10.0.0.5"] },
       ["10.0.0.5/24 range 1 in the pool (CNI_ARGS IP)"],
@@ -113,6 +118,18 @@ describe("contradictions and mistakes", () => {
       "two gateways",
       { ipam: { addresses: [{ address: "10.0.0.5/24", gateway: "10.0.0.1" }] }, gateway: ["10.0.0.2"] },
       ["ipam.addresses gives 10.0.0.5 the gateway 10.0.0.1"],
+    ],
+    [
+      "two gateways of one source",
+      {
+        ipam: {
+          addresses: [
+            { address: "10.0.0.5/24", gateway: "10.0.0.1" },
+            { address: "10.0.0.5/24", gateway: "10.0.0.2" },
+          ],
+        },
+      },
+      ["ipam.addresses gives it the gateway 10.0.0.1"],
     ],
     ["no network", { ip: ["10.7.0.5"] }, ["no range contains it"]],
     ["no address", { ip: ["x", "10.0.0.300"] }, ['CNI_ARGS IP[0] is "x"', 'CNI_ARGS IP[1] is "10.0.0.300"']],
