@@ -1,0 +1,43 @@
+// The result of an ADD from what was allocated: the ranges' addresses in their order, then the static ones that are in no range.
+import type { Address } from "../net/address.ts";
+import { CniError, errorCodes } from "./error.ts";
+import type { IpamConfig } from "./ipam-config.ts";
+import { gatewayOf } from "./pool-definition.ts";
+import type { IpamRange } from "./range.ts";
+import type { CniResult, ResultIp } from "./result.ts";
+import type { StaticRequest } from "./static-request.ts";
+
+/**
+ * `allocated`: index of the range -> the address that was taken from it; a range that a static request stands for needs none.
+ * The mask is the range's, in slices too, as whereabouts does: the whole network is on the link. A range without an address
+ * is an error (code 101): half an answer would leave a pod that nobody notices.
+ */
+export function answerOf(
+  config: IpamConfig,
+  allocated: ReadonlyMap<number, Address>,
+  statics: readonly StaticRequest[] = [],
+): CniResult {
+  const ranged = config.ranges.map((range, index): ResultIp => {
+    const own = gatewayOf(config, range);
+    const request = statics.find((candidate) => candidate.range === index);
+    if (request !== undefined) return staticIp(request, request.gateway ?? own);
+    const gateway = own && { gateway: own };
+    return { address: { address: addressOf(allocated, index, range), prefix: range.prefix }, ...gateway };
+  });
+  const loose = statics.filter((request) => request.range === undefined);
+  const ips = [...ranged, ...loose.map((request) => staticIp(request, request.gateway))];
+  return { interfaces: [], ips, routes: config.routes, dns: config.dns };
+}
+
+function staticIp({ cidr }: StaticRequest, gateway: Address | undefined): ResultIp {
+  return { address: cidr, ...(gateway && { gateway }) };
+}
+
+function addressOf(allocated: ReadonlyMap<number, Address>, index: number, { prefix }: IpamRange): Address {
+  const address = allocated.get(index);
+  if (address !== undefined) return address;
+  throw new CniError(
+    errorCodes.refused,
+    `no address was taken from range ${index}, ${prefix}: all ranges give one, or the attachment fails; try again.`,
+  );
+}

@@ -1,0 +1,78 @@
+// CNI_ARGS: `KEY=value;KEY=value`, what a runtime tells about one attachment (CNI 1.1.0, section 2; conventions of Kubernetes).
+import type { Findings } from "./findings.ts";
+
+export interface CniArgs {
+  readonly podName: string;
+  readonly podNamespace: string;
+  /** Empty where the runtime is too old to tell it. */
+  readonly podUid: string;
+  readonly infraContainerId: string;
+  /** IP=: addresses asked for by number, as they were written. */
+  readonly ips: readonly string[];
+  /** GATEWAY= */
+  readonly gateways: readonly string[];
+}
+
+const known = new Set([
+  "IgnoreUnknown",
+  "K8S_POD_NAME",
+  "K8S_POD_NAMESPACE",
+  "K8S_POD_UID",
+  "K8S_POD_INFRA_CONTAINER_ID",
+  "IP",
+  "GATEWAY",
+  "MAC",
+]);
+
+/** A UID has neither ":" nor "/": the key of an owner in src/ipam is unambiguous because of that. */
+const parts: readonly (readonly [string, RegExp, string])[] = [
+  ["K8S_POD_NAME", /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, "a pod's name"],
+  ["K8S_POD_NAMESPACE", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "a namespace's name"],
+  ["K8S_POD_UID", /^[a-zA-Z0-9-]{1,128}$/, "a UID"],
+];
+
+export function parseArguments(text: string, findings: Findings): CniArgs {
+  const values = new Map<string, string>();
+  for (const pair of text.split(";")) {
+    if (pair === "") continue;
+    const at = pair.indexOf("=");
+    const [key, value] = at < 0 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
+    if (at < 1) findings.refuse("CNI_ARGS", pair, "write KEY=value, separated by semicolons");
+    else if ((values.get(key) ?? value) !== value) {
+      findings.refuse("CNI_ARGS", pair, `${key} is ${values.get(key)} already; give it once`);
+    } else values.set(key, value);
+  }
+  judgeUnknown(values, findings);
+  for (const [key, pattern, what] of parts) {
+    const value = values.get(key) ?? "";
+    if (value !== "" && !pattern.test(value)) findings.refuse(`CNI_ARGS ${key}`, value, `this is not ${what}`);
+  }
+  return {
+    podName: values.get("K8S_POD_NAME") ?? "",
+    podNamespace: values.get("K8S_POD_NAMESPACE") ?? "",
+    podUid: values.get("K8S_POD_UID") ?? "",
+    infraContainerId: values.get("K8S_POD_INFRA_CONTAINER_ID") ?? "",
+    ips: listOf(values.get("IP")),
+    gateways: listOf(values.get("GATEWAY")),
+  };
+}
+
+/** libcni refuses what it does not know, unless told to ignore it; every Kubernetes runtime does tell so. */
+function judgeUnknown(values: ReadonlyMap<string, string>, findings: Findings): void {
+  const ignore = values.get("IgnoreUnknown") ?? "false";
+  if (!["1", "true", "0", "false"].includes(ignore.toLowerCase())) {
+    findings.refuse("CNI_ARGS IgnoreUnknown", ignore, "write 1 or 0");
+  }
+  if (ignore === "1" || ignore.toLowerCase() === "true") return;
+  for (const [key, value] of values) {
+    if (!known.has(key))
+      findings.refuse(`CNI_ARGS ${key}`, value, "it is not known; remove it, or add IgnoreUnknown=1");
+  }
+}
+
+function listOf(text = ""): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}

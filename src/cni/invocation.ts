@@ -1,0 +1,105 @@
+// The environment of one invocation, judged by its command (CNI 1.1.0, section 2 "Parameters" and "CNI operations").
+//
+// All mistakes are reported at once, with code 4. Nothing is read but the variables that are handed in.
+import type { PodOwner } from "../ipam/owner.ts";
+import { type CniArgs, parseArguments } from "./arguments.ts";
+import { CniError, errorCodes } from "./error.ts";
+import { Findings } from "./findings.ts";
+import { type Command, commands } from "./version.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** ADD, DEL and CHECK concern one interface of one container. */
+export interface AttachmentInvocation {
+  readonly command: "ADD" | "DEL" | "CHECK";
+  readonly containerId: string;
+  readonly interfaceName: string;
+  /** Empty only with DEL: the namespace may be gone already. */
+  readonly netns: string;
+  readonly args: CniArgs;
+  readonly path: readonly string[];
+}
+
+interface NodeInvocation {
+  readonly command: "GC" | "STATUS" | "VERSION";
+  readonly path: readonly string[];
+}
+
+export type Invocation = AttachmentInvocation | NodeInvocation;
+
+const containerIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+/** What the kernel takes: below IFNAMSIZ (16 bytes), not "." or "..", neither "/" nor ":" nor white space. */
+const interfaceNamePattern = /^(?!\.{1,2}$)[^/:\s]{1,15}$/;
+
+export function parseInvocation(environment: Environment): Invocation {
+  const findings = new Findings(true);
+  const command = commandOf(environment["CNI_COMMAND"]);
+  const path = (environment["CNI_PATH"] ?? "").split(":").filter((directory) => directory !== "");
+  if (command === "GC" || command === "STATUS" || command === "VERSION") {
+    if (command === "GC" && path.length === 0) {
+      findings.refuse("CNI_PATH", environment["CNI_PATH"], "GC needs it; give the directories of the plugins");
+    }
+    findings.settle(errorCodes.badEnvironment, `the environment of ${command}`);
+    return { command, path };
+  }
+  const invocation: AttachmentInvocation = {
+    command,
+    containerId: required(environment, "CNI_CONTAINERID", containerIdPattern, findings),
+    interfaceName: interfaceNameOf(environment, findings),
+    netns: netnsOf(environment, command, findings),
+    args: parseArguments(environment["CNI_ARGS"] ?? "", findings),
+    path,
+  };
+  findings.settle(errorCodes.badEnvironment, `the environment of ${command}`);
+  return invocation;
+}
+
+/** Who is to hold the addresses of this attachment. Code 4 where the runtime does not say which pod it is. */
+export function ownerOf({ args, containerId, interfaceName }: AttachmentInvocation): PodOwner {
+  const findings = new Findings(true);
+  const remedy = "an address needs an owner; use a runtime that passes it, or add it to CNI_ARGS";
+  if (args.podName === "") findings.refuse("CNI_ARGS K8S_POD_NAME", undefined, remedy);
+  if (args.podNamespace === "") findings.refuse("CNI_ARGS K8S_POD_NAMESPACE", undefined, remedy);
+  findings.settle(errorCodes.badEnvironment, `the attachment ${interfaceName} of the container ${containerId}`);
+  const { podUid: uid, podNamespace: namespace, podName: name } = args;
+  return { kind: "pod", uid, namespace, name, interface: interfaceName, containerId };
+}
+
+function commandOf(value: string | undefined): Command {
+  const command = commands.find((known) => known === value);
+  if (command !== undefined) return command;
+  const given = value === undefined ? "missing" : JSON.stringify(value);
+  throw new CniError(
+    errorCodes.badEnvironment,
+    `CNI_COMMAND is ${given}: set it to one of ${commands.join(", ")}. A container runtime does so when it starts this plugin.`,
+  );
+}
+
+function required(environment: Environment, key: string, pattern: RegExp, findings: Findings): string {
+  const value = environment[key] ?? "";
+  if (pattern.test(value)) return value;
+  const reason = 'give a letter or digit, followed by letters, digits, "_", "." and "-"';
+  findings.refuse(key, environment[key], reason);
+  return value;
+}
+
+function interfaceNameOf(environment: Environment, findings: Findings): string {
+  const value = environment["CNI_IFNAME"] ?? "";
+  if (!interfaceNamePattern.test(value) || new TextEncoder().encode(value).length > 15) {
+    const reason = 'give an interface name: 1 to 15 bytes, not "." or "..", without "/", ":" and white space';
+    findings.refuse("CNI_IFNAME", environment["CNI_IFNAME"], reason);
+  }
+  return value;
+}
+
+function netnsOf(environment: Environment, command: Command, findings: Findings): string {
+  const value = environment["CNI_NETNS"] ?? "";
+  if (value === "" && command !== "DEL") {
+    findings.refuse(
+      "CNI_NETNS",
+      environment["CNI_NETNS"],
+      `${command} needs it; give the path of the network namespace`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,124 @@
+// prevResult: the result of an earlier ADD as the runtime hands it back, in any version's form.
+import { type Family, parseAddress } from "../net/address.ts";
+import { parseCidr } from "../net/prefix.ts";
+import { CniError, errorCodes } from "./error.ts";
+import { Findings } from "./findings.ts";
+import { isObject, type JsonObject, show } from "./json.ts";
+import type { NetworkConfig } from "./network.ts";
+import type { CniResult, ResultInterface, ResultIp } from "./result.ts";
+import { type Dns, parseRoute, type Route } from "./route.ts";
+import { atLeast, parseVersion, type SpecVersion } from "./version.ts";
+
+/**
+ * `fallback` is the configuration's version: results before 0.3.0 need not carry one. All mistakes at once, code 7.
+ * Later plugins may have added routes with host bits and interfaces of their own: what they wrote is taken as it is.
+ */
+export function parsePreviousResult(object: JsonObject, fallback: SpecVersion): CniResult {
+  const version = object["cniVersion"] === undefined ? fallback : parseVersion(object["cniVersion"]);
+  const findings = new Findings(false);
+  const result = atLeast(version, "0.3.0") ? parseNew(object, findings) : parseOld(object, findings);
+  findings.settle(errorCodes.badConfiguration, "prevResult");
+  return result;
+}
+
+/** What CHECK cannot do without. Code 7 where the runtime did not send it. */
+export function requirePreviousResult({ prevResult, cniVersion, name }: NetworkConfig): CniResult {
+  if (prevResult !== undefined) return parsePreviousResult(prevResult, cniVersion);
+  throw new CniError(
+    errorCodes.badConfiguration,
+    `prevResult of the network ${name} is missing: CHECK compares with it; the runtime has to send the result of the ADD.`,
+  );
+}
+
+function parseNew(object: JsonObject, findings: Findings): CniResult {
+  const interfaces = objectsOf(object["interfaces"], "prevResult.interfaces", findings).map(parseInterface);
+  const ips = objectsOf(object["ips"], "prevResult.ips", findings).flatMap((ip, index) => {
+    const path = `prevResult.ips[${index}]`;
+    return parseIp(ip, "address", path, interfaces.length, findings) ?? [];
+  });
+  return { interfaces, ips, routes: parseRoutes(object["routes"], "prevResult.routes", findings), dns: dnsOf(object) };
+}
+
+function parseOld(object: JsonObject, findings: Findings): CniResult {
+  const ips: ResultIp[] = [];
+  const routes: Route[] = [];
+  for (const [key, family] of [
+    ["ip4", 4],
+    ["ip6", 6],
+  ] as const) {
+    const part = object[key];
+    if (part === undefined || part === null) continue;
+    const path = `prevResult.${key}`;
+    if (!isObject(part)) {
+      findings.refuse(path, part, "write an object with ip");
+      continue;
+    }
+    const ip = parseIp(part, "ip", path, 0, findings);
+    if (ip !== undefined) ips.push(ip);
+    judgeFamily(ip, family, path, findings);
+    routes.push(...parseRoutes(part["routes"], `${path}.routes`, findings));
+  }
+  return { interfaces: [], ips, routes, dns: dnsOf(object) };
+}
+
+function parseIp(
+  object: JsonObject,
+  key: "address" | "ip",
+  path: string,
+  interfaces: number,
+  findings: Findings,
+): ResultIp | undefined {
+  const text = object[key];
+  const address = findings.attempt(`${path}.${key}`, text, () => parseCidr(textOf(text), { unmap: true }));
+  const gatewayText = textOf(object["gateway"]);
+  const gateway =
+    gatewayText === ""
+      ? undefined
+      : findings.attempt(`${path}.gateway`, gatewayText, () => parseAddress(gatewayText, { unmap: true }));
+  const index = object["interface"];
+  const known = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < interfaces;
+  if (index !== undefined && index !== null && !known) {
+    findings.refuse(`${path}.interface`, index, `write the index of one of the ${interfaces} interfaces`);
+  }
+  if (address === undefined) return undefined;
+  return { address, ...(gateway && { gateway }), ...(known && { interface: index }) };
+}
+
+function judgeFamily(ip: ResultIp | undefined, family: Family, path: string, findings: Findings): void {
+  if (ip === undefined || ip.address.address.family === family) return;
+  findings.refuse(`${path}.ip`, `${ip.address.address}`, `write an IPv${family} address`);
+}
+
+function parseRoutes(value: unknown, path: string, findings: Findings): Route[] {
+  return objectsOf(value, path, findings).flatMap(
+    (route, index) => parseRoute(route, `${path}[${index}]`, findings) ?? [],
+  );
+}
+
+function parseInterface(object: JsonObject): ResultInterface {
+  const texts = (["mac", "sandbox", "socketPath", "pciID"] as const).flatMap((key) => {
+    const value = object[key];
+    return typeof value === "string" && value !== "" ? [[key, value] as const] : [];
+  });
+  const mtu = object["mtu"];
+  return {
+    name: textOf(object["name"]),
+    ...Object.fromEntries(texts),
+    ...(typeof mtu === "number" && { mtu }),
+  };
+}
+
+function objectsOf(value: unknown, path: string, findings: Findings): readonly JsonObject[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.every(isObject)) return value;
+  findings.refuse(path, show(value), "write a list of objects");
+  return [];
+}
+
+function dnsOf(object: JsonObject): Dns {
+  return isObject(object["dns"]) ? object["dns"] : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

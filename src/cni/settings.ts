@@ -1,0 +1,141 @@
+// Everything of a configuration that is neither a range nor an address: names, modes, paths.
+import { type PoolNaming, poolNamings } from "../api/pool-name.ts";
+import { bitsOf } from "../net/address.ts";
+import type { Findings } from "./findings.ts";
+import type { JsonObject } from "./json.ts";
+import type { IpamRange } from "./range.ts";
+
+/** `cluster`: the namespace that whereabouts uses, kube-system by default. `nad`: that of the network attachment definition. */
+type PoolNamespace = "cluster" | "nad";
+
+export interface Settings {
+  /** Separates domains: the same address may be held once in each. Empty: the unnamed one. */
+  readonly networkName: string;
+  /** An address is given once in the whole domain, also where ranges overlap. False: once in each pool. */
+  readonly overlappingRanges: boolean;
+  /** Prefix length of a node's slice; undefined where nodes share the ranges. */
+  readonly sliceLength?: number;
+  readonly poolNaming: PoolNaming;
+  readonly poolNamespace: PoolNamespace;
+  /** Inline: a flat file. In the flat file: the directory that has `nodename`. Upstream uses the one key for both. */
+  readonly configurationPath: string;
+  readonly kubeconfig: string;
+  readonly logLevel: string;
+}
+
+/** A name of 253 characters, less "-" and the longest range (39 + 4): what is left for the network's part of a pool's name. */
+const maxNetworkName = 253 - 1 - 43;
+const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const logLevels = ["panic", "error", "verbose", "debug"];
+const maxSleepSeconds = 10;
+
+export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], findings: Findings): Settings {
+  judgeUnusedValues(ipam, findings);
+  const sliceLength = parseSlice(ipam, ranges, findings);
+  const kubernetes = (ipam["kubernetes"] ?? {}) as JsonObject;
+  return {
+    networkName: parseNetworkName(ipam, findings),
+    overlappingRanges: ipam["enable_overlapping_ranges"] !== false,
+    ...(sliceLength === undefined ? {} : { sliceLength }),
+    poolNaming: parsePoolNaming(ipam, findings),
+    poolNamespace: parseChoice(ipam, "pool_namespace", ["cluster", "nad"], findings),
+    configurationPath: parseConfigurationPath(ipam, findings),
+    kubeconfig: textOf(kubernetes, "kubeconfig"),
+    logLevel: parseLogLevel(ipam, findings),
+  };
+}
+
+function parseNetworkName(ipam: JsonObject, findings: Findings): string {
+  const name = textOf(ipam, "network_name");
+  if (name === "" || (name.length <= maxNetworkName && subdomain.test(name))) return name;
+  const reason =
+    "it becomes a part of object names, which the API server would refuse; " +
+    `write lower-case letters, digits, "-" and ".", at most ${maxNetworkName} characters`;
+  findings.dislike("ipam.network_name", name, reason, "it is used as it is");
+  return name;
+}
+
+/** A size that cannot be cut from the ranges is refused in every mode: no node would get an address. */
+function parseSlice(ipam: JsonObject, ranges: readonly IpamRange[], findings: Findings): number | undefined {
+  const key = "ipam.node_slice_size";
+  const text = textOf(ipam, "node_slice_size");
+  const fast = ipam["fast_ipam"];
+  if (text === "") {
+    if (fast === true) {
+      findings.dislike("ipam.fast_ipam", fast, "it needs node_slice_size; write the size, like /24", "it is ignored");
+    }
+    return undefined;
+  }
+  if (fast === false) {
+    const reason = "node_slice_size is given, which asks for slices; remove one of the two";
+    findings.dislike("ipam.fast_ipam", fast, reason, "node_slice_size counts");
+  }
+  if (!/^\/?\d{1,3}$/.test(text)) {
+    findings.refuse(key, text, "write a prefix length, like /24");
+    return undefined;
+  }
+  const length = Number(text.replace("/", ""));
+  for (const { prefix } of ranges) {
+    const bits = bitsOf(prefix.family);
+    if (length >= prefix.length && length <= bits) continue;
+    findings.refuse(key, text, `${prefix} cannot be cut into /${length}; write ${prefix.length} to ${bits}`);
+  }
+  return length;
+}
+
+function parsePoolNaming(ipam: JsonObject, findings: Findings): PoolNaming {
+  const naming = parseChoice(ipam, "pool_naming", poolNamings, findings);
+  if (naming === "network" && textOf(ipam, "network_name") === "") {
+    findings.refuse(
+      "ipam.pool_naming",
+      naming,
+      "it names pools by network_name: set network_name, or write whereabouts",
+    );
+  }
+  return naming;
+}
+
+function parseChoice<const T extends string>(
+  ipam: JsonObject,
+  key: string,
+  choices: readonly [T, ...T[]],
+  findings: Findings,
+): T {
+  const text = textOf(ipam, key);
+  if (text === "") return choices[0];
+  const choice = choices.find((known) => known === text);
+  if (choice === undefined) findings.refuse(`ipam.${key}`, text, `write ${choices.join(" or ")}`);
+  return choice ?? choices[0];
+}
+
+function parseConfigurationPath(ipam: JsonObject, findings: Findings): string {
+  const path = textOf(ipam, "configuration_path");
+  if (!path.split("/").includes("..")) return path;
+  const reason = 'it climbs with ".."; write the path without';
+  findings.dislike("ipam.configuration_path", path, reason, "it is used as it is");
+  return path;
+}
+
+function parseLogLevel(ipam: JsonObject, findings: Findings): string {
+  const level = textOf(ipam, "log_level");
+  if (level === "" || logLevels.includes(level.toLowerCase())) return level.toLowerCase();
+  findings.dislike("ipam.log_level", level, `write one of ${logLevels.join(", ")}`, "it is ignored");
+  return "";
+}
+
+function judgeUnusedValues(ipam: JsonObject, findings: Findings): void {
+  const sleep = ipam["sleep_for_race"] ?? 0;
+  if (typeof sleep === "number" && (sleep < 0 || sleep > maxSleepSeconds)) {
+    const reason = `it is a debugging aid of whereabouts; write 0 to ${maxSleepSeconds}, or remove it`;
+    findings.dislike("ipam.sleep_for_race", sleep, reason, "it is ignored");
+  }
+  const store = textOf(ipam, "datastore");
+  if (store === "" || store === "kubernetes") return;
+  const reason = "allocations live in the Kubernetes API; write kubernetes, or remove it";
+  findings.dislike("ipam.datastore", store, reason, "it is ignored");
+}
+
+function textOf(object: JsonObject, key: string): string {
+  const value = object[key];
+  return typeof value === "string" ? value : "";
+}

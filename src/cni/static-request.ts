@@ -1,0 +1,160 @@
+// Addresses asked for by number, from wherever they may be asked: one list, each with its sources and the range it stands for.
+//
+// A static address in the network of a range is that range's address: the pod gets one, not two (whereabouts gives both). An
+// address that is in no range is held by itself. Sources that contradict each other are refused: none of them is obeyed.
+import { type Address, equal, parseAddress } from "../net/address.ts";
+import { type Cidr, contains, parseCidr, Prefix } from "../net/prefix.ts";
+import { errorCodes, type Problem } from "./error.ts";
+import { Findings } from "./findings.ts";
+import type { IpamConfig } from "./ipam-config.ts";
+import { gives } from "./range.ts";
+import { claimsOf, type Claim, type StaticInputs, type StaticSource } from "./static-source.ts";
+import { atLeast } from "./version.ts";
+
+export interface StaticRequest {
+  readonly cidr: Cidr;
+  readonly gateway?: Address;
+  readonly sources: readonly StaticSource[];
+  /** Index into `config.ranges` of the range whose address this is; undefined where it is in none. */
+  readonly range?: number;
+  /** The range's pool can give it. False: it lies outside the pool's start and end, and is held beside the pool. */
+  readonly inPool: boolean;
+}
+
+export interface StaticRequests {
+  /** In the order of the inputs, each address once. */
+  readonly requests: readonly StaticRequest[];
+  readonly warnings: readonly Problem[];
+}
+
+/** Throws CniError (code 7) with all problems. */
+export function staticRequests(config: IpamConfig, inputs: StaticInputs): StaticRequests {
+  const findings = new Findings(config.strict);
+  const requests: StaticRequest[] = [];
+  for (const claim of claimsOf(config, inputs, findings)) {
+    const request = requestOf(claim, config, requests, findings);
+    if (request !== undefined) join(requests, request, claim, findings);
+  }
+  const complete = addGateways(requests, inputs.args?.gateways ?? [], findings);
+  judgeCount(complete, config, findings);
+  findings.settle(errorCodes.badConfiguration, "the request for static addresses");
+  return { requests: complete, warnings: findings.warnings };
+}
+
+function requestOf(
+  claim: Claim,
+  config: IpamConfig,
+  earlier: readonly StaticRequest[],
+  findings: Findings,
+): StaticRequest | undefined {
+  const parsed = findings.attempt(claim.key, claim.text, () => parseClaim(claim.text));
+  if (parsed === undefined) return undefined;
+  const { address, length } = parsed;
+  const range = rangeOf(address, config, earlier);
+  const known = range === undefined ? undefined : config.ranges[range]!;
+  const bits = length ?? known?.prefix.length;
+  if (bits === undefined) {
+    findings.refuse(claim.key, claim.text, "no range contains it, so its network is unknown; write address/length");
+    return undefined;
+  }
+  const cidr = { address, prefix: Prefix.around(address, bits) };
+  const { gateway } = claim;
+  const place = known === undefined ? { inPool: false } : { range: range!, inPool: gives(known, address) };
+  return { cidr, ...(gateway && { gateway }), sources: [claim.source], ...place };
+}
+
+function parseClaim(text: string): { address: Address; length?: number } {
+  if (!text.includes("/")) return { address: parseAddress(text, { unmap: true }) };
+  const { address, prefix } = parseCidr(text, { unmap: true });
+  return { address, length: prefix.length };
+}
+
+/**
+ * The range that an address stands for. Ranges may share a network: one that can give the address comes first, then one that
+ * no other static address stands for yet, then the narrowest, then the first.
+ */
+function rangeOf(address: Address, config: IpamConfig, earlier: readonly StaticRequest[]): number | undefined {
+  const taken = (index: number) =>
+    earlier.some((request) => request.range === index && !equal(request.cidr.address, address));
+  return config.ranges
+    .map((range, index) => ({ range, index }))
+    .filter(({ range }) => contains(range.prefix, address))
+    .sort(
+      (a, b) =>
+        Number(gives(b.range, address)) - Number(gives(a.range, address)) ||
+        Number(taken(a.index)) - Number(taken(b.index)) ||
+        b.range.prefix.length - a.range.prefix.length ||
+        a.index - b.index,
+    )[0]?.index;
+}
+
+/** Adds a request, or adds its source to the one for the same address, or says how it contradicts one. */
+function join(requests: StaticRequest[], request: StaticRequest, claim: Claim, findings: Findings): void {
+  const at = requests.findIndex((other) => equal(other.cidr.address, request.cidr.address));
+  const same = requests[at];
+  if (same === undefined) {
+    const rival = requests.find((other) => other.range !== undefined && other.range === request.range);
+    if (rival === undefined) requests.push(request);
+    else
+      findings.refuse(
+        claim.key,
+        claim.text,
+        `${rival.sources.join(" and ")} asks for ${rival.cidr.address} in the same range, which gives one; keep one of them`,
+      );
+    return;
+  }
+  const who = same.sources.join(" and ");
+  if (same.cidr.prefix.length !== request.cidr.prefix.length) {
+    findings.refuse(
+      claim.key,
+      claim.text,
+      `${who} asks for it with /${same.cidr.prefix.length}; write the same length`,
+    );
+  } else if (same.gateway && request.gateway && !equal(same.gateway, request.gateway)) {
+    findings.refuse(claim.key, claim.text, `${who} gives it the gateway ${same.gateway}; write the same gateway`);
+  } else {
+    const gateway = same.gateway ?? request.gateway;
+    const sources = [...new Set([...same.sources, ...request.sources])];
+    requests[at] = { ...same, ...(gateway && { gateway }), sources };
+  }
+}
+
+/** GATEWAY= goes to each static address whose network contains it and that has none yet. */
+function addGateways(
+  requests: readonly StaticRequest[],
+  texts: readonly string[],
+  findings: Findings,
+): StaticRequest[] {
+  const key = "CNI_ARGS GATEWAY";
+  const gateways = texts.flatMap(
+    (text) => findings.attempt(key, text, () => parseAddress(text, { sloppy: true, unmap: true })) ?? [],
+  );
+  for (const gateway of gateways) {
+    const users = requests.filter(({ cidr }) => contains(cidr.prefix, gateway));
+    const rival = users.find((user) => user.gateway !== undefined && !equal(user.gateway, gateway));
+    if (users.length === 0) {
+      const reason = "it is in the network of no static address; write one that is, or remove it";
+      findings.dislike(key, `${gateway}`, reason, "it is ignored");
+    } else if (rival !== undefined) {
+      const reason = `${rival.sources.join(" and ")} gives ${rival.cidr.address} the gateway ${rival.gateway!}; keep one of them`;
+      findings.refuse(key, `${gateway}`, reason);
+    }
+  }
+  return requests.map((request) => {
+    const gateway = request.gateway ?? gateways.find((candidate) => contains(request.cidr.prefix, candidate));
+    return gateway === undefined ? request : { ...request, gateway };
+  });
+}
+
+/** 0.1.0 and 0.2.0 have room for one address of each family; parseIpamConfig has judged what it knew. */
+function judgeCount(requests: readonly StaticRequest[], config: IpamConfig, findings: Findings): void {
+  if (atLeast(config.cniVersion, "0.3.0")) return;
+  for (const family of [4, 6] as const) {
+    const loose = requests.filter(({ cidr, range }) => range === undefined && cidr.address.family === family);
+    const ranged = config.ranges.filter(({ prefix }) => prefix.family === family).length;
+    const last = loose.at(-1);
+    if (last === undefined || loose.length + ranged < 2) continue;
+    const reason = `a result of CNI ${config.cniVersion} has one IPv${family} address; set cniVersion to 0.3.1 or later`;
+    findings.refuse(last.sources.join(" and "), `${last.cidr.address}`, reason);
+  }
+}

@@ -1,0 +1,52 @@
+// The versions of the CNI specification, what each allows, and the reply to VERSION.
+import { CniError, errorCodes } from "./error.ts";
+
+/** Oldest first: the order is the order of the versions. */
+export const specVersions = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] as const;
+
+export type SpecVersion = (typeof specVersions)[number];
+
+const latestVersion: SpecVersion = "1.1.0";
+
+/** A missing or empty version is 0.1.0: the first specification had no such field. Code 1 for one that we do not speak. */
+export function parseVersion(value: unknown): SpecVersion {
+  if (value === undefined || value === null || value === "") return "0.1.0";
+  const version = specVersions.find((known) => known === value);
+  if (version !== undefined) return version;
+  throw new CniError(
+    errorCodes.incompatibleVersion,
+    `cniVersion is ${JSON.stringify(value)}, which is not supported: write one of ${specVersions.join(", ")}.`,
+  );
+}
+
+export function atLeast(version: SpecVersion, floor: SpecVersion): boolean {
+  return specVersions.indexOf(version) >= specVersions.indexOf(floor);
+}
+
+export const commands = ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] as const;
+
+export type Command = (typeof commands)[number];
+
+/** Key: a command that the first specification did not have; value: the version that brought it. */
+const since: Partial<Record<Command, SpecVersion>> = { CHECK: "0.4.0", GC: "1.1.0", STATUS: "1.1.0" };
+
+/** Refuses (code 1) a command that the configuration's version does not have. */
+export function assertAllowed(command: Command, version: SpecVersion): void {
+  const floor = since[command];
+  if (floor === undefined || atLeast(version, floor)) return;
+  throw new CniError(
+    errorCodes.incompatibleVersion,
+    `CNI_COMMAND is ${command}, which cniVersion ${version} does not have: set cniVersion to ${floor} or later.`,
+  );
+}
+
+export interface VersionReply {
+  readonly cniVersion: SpecVersion;
+  readonly supportedVersions: readonly SpecVersion[];
+}
+
+/** Answers in the version that was asked in; in our latest where we do not speak that one, since this reply tells so. */
+export function versionReply(asked: unknown): VersionReply {
+  const cniVersion = specVersions.find((known) => known === asked) ?? latestVersion;
+  return { cniVersion, supportedVersions: specVersions };
+}
