@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 import type { KubeObject } from "../object.ts";
+import { Database } from "./database.ts";
 import type { Change } from "./entry.ts";
 import { Store } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
 
 const place = (name: string, namespace = "default") => ({ resource: "/things", namespace, name });
 const thing = (value: number): KubeObject => ({ kind: "Thing", apiVersion: "v1", metadata: {}, value });
@@ -75,6 +77,31 @@ test("operations of a batch see each other, readers only what is committed", asy
   expect(await second).toBe(1);
   expect(store.get(place("a"))?.object["value"]).toBe(1);
   store.close();
+});
+
+test("when a commit fails, the whole of its batch fails with it, refusals too, and the next batch starts from before", async () => {
+  const store = new Store(":memory:");
+  const commit = vi.spyOn(Database.prototype, "commit").mockImplementationOnce(() => {
+    throw new Error("the disk is full");
+  });
+  try {
+    const refuseIfThere = (transaction: Transaction) => {
+      if (transaction.get(place("a")) !== undefined) throw new Error("a is there already");
+      return transaction.put(place("a"), thing(2));
+    };
+    const batch = [store.write((transaction) => transaction.put(place("a"), thing(1))), store.write(refuseIfThere)];
+    const results = await Promise.allSettled(batch);
+    expect(results.map((result) => (result.status === "rejected" ? String(result.reason) : "done"))).toEqual([
+      "Error: the disk is full",
+      "Error: the disk is full",
+    ]);
+    expect(store.get(place("a"))).toBeUndefined();
+    await store.write(refuseIfThere);
+    expect(store.get(place("a"))?.object["value"]).toBe(2);
+  } finally {
+    commit.mockRestore();
+    store.close();
+  }
 });
 
 test("subscribers hear every change once, in order of revision", async () => {

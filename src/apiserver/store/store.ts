@@ -102,22 +102,22 @@ export class Store {
   #flush(): void {
     const batch = this.#pending.splice(0, batchMax);
     const transaction = new Transaction(this, this.#revision);
-    const succeeded = batch.filter((pending) => {
+    const answers = batch.map((pending) => {
       try {
         pending.run(transaction);
-        return true;
+        return () => pending.acknowledge();
       } catch (error) {
-        pending.fail(error);
-        return false;
+        return () => pending.fail(error);
       }
     });
     try {
       this.#commit(transaction);
     } catch (error) {
-      for (const pending of succeeded) pending.fail(error);
+      // A refusal too may rest on what others of the batch wrote, and that never came to be.
+      for (const pending of batch) pending.fail(error);
       return;
     }
-    for (const pending of succeeded) pending.acknowledge();
+    for (const answer of answers) answer();
   }
 
   #commit(transaction: Transaction): void {
