@@ -87,6 +87,18 @@ describe("informer", () => {
     expect(late).toEqual(["add"]);
   });
 
+  test("a handler added by a handler hears of an object once", async () => {
+    const { api, informer } = await started();
+    const late: string[] = [];
+    const away = informer.handle(() => {
+      away();
+      informer.handle(({ type, object }) => late.push(`${type} ${object.metadata.name}`));
+    });
+    api.put(path("p1"), pool("n"));
+    await settle();
+    expect(late).toEqual(["add p1"]);
+  });
+
   test("a handler that throws stops neither the others nor the informer", async () => {
     const { api, informer, seen, errors } = await started();
     informer.handle(() => {
