@@ -142,7 +142,7 @@ export class Informer<T extends KubeObject> {
 
   #tellAll(event: InformerEvent<T>): void {
     // A handler that is added by a handler has been told of the object already, as cached.
-    for (const handler of [...this.#handlers]) this.#tell(handler, event);
+    for (const handler of Array.from(this.#handlers)) this.#tell(handler, event);
   }
 
   #tell(handler: InformerHandler<T>, event: InformerEvent<T>): void {
