@@ -1,5 +1,5 @@
 // The two steps of an apply on the object itself: lay the configuration over it, take away what its manager no longer states.
-// After sigs.k8s.io/structured-merge-diff (typed/merge.go, typed/remove.go, merge/update.go).
+// What must come out is what the real server's structured-merge-diff makes of it: test/conformance/api, apply and stories.
 import type { JsonObject, JsonValue } from "../json.ts";
 import { assign, isObject, own } from "../json.ts";
 import { childOf } from "../schema/schema.ts";
@@ -19,41 +19,34 @@ export function mergeApplied(live: JsonValue | undefined, config: JsonValue, sch
 }
 
 /**
- * The configuration's items in the configuration's order; each item that only the object has stays before the shared item
- * that it preceded, as far as both orders allow. The configuration has no element twice; the object may.
+ * The configuration's items in its own order. Before each of them comes what only the object has, up to the place where the
+ * object has the next item of both; what is left of the object's own comes last.
  */
 function mergeLists(live: JsonValue[], config: JsonValue[], schema: Schema): JsonValue[] {
   const [had, given] = [itemsOf(live, schema), itemsOf(config, schema)];
-  const [old, wanted] = [live.map((item) => elementOf(item, schema)), [...given.keys()]];
-  const shared = wanted.filter((element) => had.has(element));
+  const wanted = [...given.keys()];
   const result: JsonValue[] = [];
-  const taken = new Set<string>();
-  const take = (element: string) => {
-    taken.add(element);
-    if (shared[0] === element) shared.shift();
+  let at = 0;
+  const keepUpTo = (landmark: string | undefined) => {
+    for (; at < live.length; at++) {
+      const element = elementOf(live[at]!, schema);
+      if (element === landmark) return;
+      if (!given.has(element)) result.push(live[at]!);
+      // Past the last landmark an item of both is one that the object has twice: the real server goes on behind it.
+      else if (landmark === undefined) return void at++;
+    }
+  };
+  for (const [index, element] of wanted.entries()) {
+    const landmark = wanted.slice(index).find((each) => had.has(each));
+    keepUpTo(landmark);
+    if (element === landmark) at++;
     const before = had.get(element) ?? [];
     // An item that the object has twice is replaced: nobody knows which of them is meant.
     result.push(mergeApplied(before.length === 1 ? before[0] : undefined, given.get(element)![0]!, schema.items));
-  };
-  let [at, next] = [0, 0];
-  while (at < old.length || next < wanted.length) {
-    const [element, want] = [old[at], wanted[next]];
-    if (element !== undefined && !given.has(element)) {
-      result.push(live[at++]!);
-    } else if (want === undefined || (element !== undefined && element !== want && isLater(element, shared))) {
-      at++;
-    } else {
-      // What was taken already is passed over, together with the next one.
-      if (element === want || (element !== undefined && taken.has(element))) at++;
-      take(want);
-      next++;
-    }
   }
-  return result;
+  const rest = live.slice(at).filter((item) => !given.has(elementOf(item, schema)));
+  return [...result, ...rest];
 }
-
-/** A shared item whose turn has not come: the configuration has another one before it. */
-const isLater = (element: string, shared: readonly string[]) => shared.length > 0 && shared[0] !== element;
 
 /** `merged` without what the manager stated before (`last`), unless somebody states it now (`managed`, this manager included). */
 export function prune(merged: JsonValue, schema: Schema | undefined, last: FieldSet, managed: FieldSet): JsonValue {
