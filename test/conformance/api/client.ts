@@ -1,8 +1,8 @@
+import type { ApiResponse, Transport } from "../../../src/kube/transport.ts";
 // The suite's own small client: JSON over a transport, every call with a deadline. It knows no retries and no types
 // beyond object.ts, so that what a case sees is what the server sent.
 import { get, type Call, type Query } from "./call.ts";
 import type { KubeList, KubeObject, Status } from "./object.ts";
-import type { ApiResponse, Transport } from "./transport.ts";
 import { Watch } from "./watch.ts";
 
 /** The slowest answer by design is a 30 s webhook timeout; a busy machine gets as much again. */

@@ -2,9 +2,10 @@
 // kube-apiserver does. Not promised: that what no case says is alike.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import type { Transport } from "../../../src/kube/transport.ts";
 import { ApiClient } from "./client.ts";
 import { subjects } from "./subjects.ts";
-import { httpTransport, type Transport } from "./transport.ts";
+import { httpTransport } from "./transport.ts";
 import { openWorld, type Case } from "./world.ts";
 
 export interface RunningServer {

@@ -2,23 +2,7 @@
 // others are reached over HTTPS, and their certificate is always verified.
 import { Agent, request } from "undici";
 
-interface ApiRequest {
-  readonly method: string;
-  /** With the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
-  readonly signal?: AbortSignal;
-}
-
-export interface ApiResponse {
-  readonly status: number;
-  /** Names in lower case; several values of one name are joined by ", ". */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
-}
-
-export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
+import type { ApiRequest, ApiResponse, Transport } from "../../../src/kube/transport.ts";
 
 interface Connection {
   readonly transport: Transport;

@@ -1,6 +1,6 @@
+import type { ApiResponse } from "../../../src/kube/transport.ts";
 // A watch as the cases use it: events one by one in the order of the wire, each wait bounded by the client's deadline.
 import type { KubeObject, Status } from "./object.ts";
-import type { ApiResponse } from "./transport.ts";
 
 export interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
