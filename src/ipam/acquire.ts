@@ -7,10 +7,10 @@ import { type Address, equal } from "../net/address.ts";
 import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
-import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
+import { type Domain, type Hold, type HoldNote, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
 import { describeOwner, type Owner, ownerKey, sameContainer, sameOwner } from "./owner.ts";
 import type { AddressState, Pool } from "./pool.ts";
-import type { Candidate, Refusal, Request } from "./request.ts";
+import type { Candidate, Grant, Refusal, Request } from "./request.ts";
 import { inTurn } from "./turns.ts";
 
 export interface Acquisition {
@@ -25,6 +25,8 @@ export interface Acquisition {
    * of the pods of its own node: it costs a read.
    */
   readonly lookFirst?: boolean;
+  /** What to keep with the hold: from the decision that led to the candidate. */
+  readonly note?: (grant: Grant, candidate: Candidate) => HoldNote;
 }
 
 export interface Acquired {
@@ -62,7 +64,7 @@ async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal>
     for (const offered of chain(decision, decision.further())) {
       if (!stillOpen(acquisition, offered)) break; // the picture moved while a take was under way: decide anew
       const candidate = asTriedBefore(pool, offered);
-      const result = await commit(acquisition, candidate);
+      const result = await commit(acquisition, candidate, acquisition.note?.(decision, candidate));
       if (result.outcome === "taken" || result.outcome === "yours") {
         return { kind: "acquired", hold: result.hold, early: candidate.early, conflicts };
       }
@@ -93,7 +95,11 @@ function asTriedBefore(pool: Pool, { address, early }: Candidate): Candidate {
 }
 
 /** Writes the hold of one candidate, and lets the picture follow what the ledger says. */
-async function commit(acquisition: Acquisition, { address, early }: Candidate): Promise<TakeOutcome> {
+async function commit(
+  acquisition: Acquisition,
+  { address, early }: Candidate,
+  note: HoldNote | undefined,
+): Promise<TakeOutcome> {
   const { domain, pool, request, signal } = acquisition;
   signal?.throwIfAborted();
   const before = pool.stateOf(address);
@@ -103,7 +109,7 @@ async function commit(acquisition: Acquisition, { address, early }: Candidate): 
   /** Others may have learnt better while the hold was being written. */
   const marked = () => pool.ownerAt(address) === mark;
   try {
-    const result = await takeSurely(acquisition, { address, early });
+    const result = await takeSurely(acquisition, { address, early }, note);
     if (marked()) pool.forget(address);
     if (result.outcome === "cooling") {
       pool.cool({ address, untilMs: result.untilMs, lastOwner: result.lastOwner });
@@ -138,7 +144,11 @@ function restore(pool: Pool, address: Address, before: AddressState): void {
  * read back is the answer only if it carries this request's container: else a late release of the sandbox before it would
  * free the address under the new one.
  */
-async function takeSurely(acquisition: Acquisition, candidate: Candidate): Promise<TakeOutcome> {
+async function takeSurely(
+  acquisition: Acquisition,
+  candidate: Candidate,
+  note: HoldNote | undefined,
+): Promise<TakeOutcome> {
   const { ledger, domain, request, signal } = acquisition;
   const options = signal === undefined ? {} : { signal };
   let { address } = candidate;
@@ -149,7 +159,8 @@ async function takeSurely(acquisition: Acquisition, candidate: Candidate): Promi
         if (hold !== undefined && sameContainer(hold.owner, request.owner)) return { outcome: "yours", hold };
         address = hold?.address ?? address;
       }
-      return await ledger.take({ domain, address, owner: request.owner, early: candidate.early }, options);
+      const kept = note === undefined ? {} : { note };
+      return await ledger.take({ domain, address, owner: request.owner, early: candidate.early, ...kept }, options);
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;
       if (error.code !== "outcome-unknown") throw losses === 0 ? error : unknownAfter(error);

@@ -16,6 +16,17 @@ export interface Hold {
   readonly owner: Owner;
   /** Opaque; changes with every write of the hold. A release that names an older one frees nothing. */
   readonly version: string;
+  readonly note?: HoldNote;
+}
+
+/** Kept with a hold for those who read it later. No ledger decides by it. */
+export interface HoldNote {
+  /** namespace/name of the pool object that the address was taken from: where its mirror is. */
+  readonly pool?: string;
+  /** What keeps the hold after its pod is gone, as kind/name: `statefulset/web`. */
+  readonly keeper?: string;
+  /** Why this address, and why not those before it: what `holdfast explain` prints. */
+  readonly why?: string;
 }
 
 export interface TakeRequest {
@@ -24,6 +35,7 @@ export interface TakeRequest {
   readonly owner: Owner;
   /** Take it although it is still cooling down: nothing else is left. */
   readonly early?: boolean;
+  readonly note?: HoldNote;
 }
 
 export type TakeOutcome =

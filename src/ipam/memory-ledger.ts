@@ -72,15 +72,16 @@ export class MemoryLedger implements Ledger {
     );
   }
 
-  #take({ domain, address, owner, early = false }: TakeRequest): TakeOutcome {
+  #take({ domain, address, owner, early = false, note }: TakeRequest): TakeOutcome {
     const key = `${domain} ${address}`;
     const hold = this.#store.holds.get(key);
     const mine = ownerKey(owner);
+    const written = { domain, address, owner, ...(note && { note }) };
     if (hold !== undefined) {
       if (ownerKey(hold.owner) !== mine) return { outcome: "held", hold };
       return {
         outcome: "yours",
-        hold: sameContainer(hold.owner, owner) ? hold : this.#write(key, { domain, address, owner }),
+        hold: sameContainer(hold.owner, owner) ? hold : this.#write(key, written),
       };
     }
     const rest = this.#store.resting.get(key);
@@ -88,7 +89,7 @@ export class MemoryLedger implements Ledger {
       return { outcome: "cooling", untilMs: rest.untilMs, lastOwner: rest.lastOwner };
     }
     this.#store.resting.delete(key);
-    return { outcome: "taken", hold: this.#write(key, { domain, address, owner }) };
+    return { outcome: "taken", hold: this.#write(key, written) };
   }
 
   #release({ domain, address, owner, version, cooldownMs }: ReleaseRequest): ReleaseOutcome {

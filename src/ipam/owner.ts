@@ -8,6 +8,11 @@ export interface PodOwner {
   readonly namespace: string;
   readonly name: string;
   readonly interface: string;
+  /**
+   * Which of several addresses of one interface, where its ranges overlap: 0 or absent for the first. Ranges that share no
+   * address need none, since the address tells which range it is from.
+   */
+  readonly part?: number;
   /** The sandbox that uses it now. A later sandbox of the same pod is the same owner. */
   readonly containerId?: string;
 }
@@ -65,10 +70,11 @@ export function describeOwner(owner: Owner): string {
   return `${owner.kind === "nic" ? "VM" : owner.kind} ${owner.namespace}/${owner.name}${port === "" ? "" : ` (${port})`}`;
 }
 
+/** Injective: the kernel refuses an interface name with a ":". */
 function portOf(owner: Owner): string {
   switch (owner.kind) {
     case "pod":
-      return owner.interface;
+      return owner.part === undefined || owner.part === 0 ? owner.interface : `${owner.interface}:${owner.part}`;
     case "nic":
       return owner.nic;
     case "claim":

@@ -30,12 +30,31 @@ export const folders: Readonly<Record<string, Folder>> = {
   dhcp: { about: "DHCP wire codec, server, raw sockets", imports: ["net"] },
   ovsdb: { about: "RFC 7047: notation, session, monitor cache, transactions", imports: [] },
   ovn: { about: "northbound tables and operations", imports: ["net", "ovsdb"] },
-  node: { about: "the node daemon: socket, ledgers, journal, leak collection", imports: [...features, "cni", "ovn"] },
+  log: { about: "what a process says while it runs: lines of JSON, or of text for a terminal", imports: [] },
+  ledger: {
+    about: "ledgers on durable things: one Kubernetes object per address; adoption, free maps, the shared state",
+    imports: features,
+  },
+  pools: {
+    about: "the leader's reconcilers of shared pools: mirror, free maps, coexistence, leak collection, check",
+    imports: [...features, "cni", "ledger", "log"],
+  },
+  transfer: {
+    about: "moving in from other systems: migrate, import, shadow",
+    imports: [...features, "cni", "ledger", "log"],
+  },
+  node: {
+    about: "the node daemon: socket, requests, pending releases, probes, journal",
+    imports: [...features, "cni", "ledger", "log", "ovn"],
+  },
   slices: { about: "the node slice reconcilers", imports: features },
   claims: { about: "the persistent address reconcilers", imports: features },
   vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
-  cli: { about: "the commands of ./holdfast", imports: [...features, "cni"] },
+  cli: {
+    about: "the commands of ./holdfast",
+    imports: [...features, "cni", "ledger", "log", "pools", "transfer"],
+  },
 };
 
 /** Modules that speak HTTP; a folder without `http` may not import them. */
