@@ -15,7 +15,10 @@ export interface ConnectionOptions {
 
 export function withConnectionOptions(command: Command): Command {
   return command
-    .option("--kubeconfig <file>", "how to reach the API server (default: in a pod its service account, else KUBECONFIG)")
+    .option(
+      "--kubeconfig <file>",
+      "how to reach the API server (default: in a pod its service account, else KUBECONFIG)",
+    )
     .option("--context <name>", "which context of the kubeconfig");
 }
 
