@@ -31,13 +31,16 @@ export function adoptionTests(world: LedgerWorld): void {
       const pool = await ensurePool(client, { namespace, identity });
       return adoptPool(client, { pool, domain: "network:", now: () => 1_000_000, ...more });
     }
-    const ledger = () => new ReservationLedger({ client: corner.client, namespace: corner.namespace, now: () => 1_000_000 });
+    const ledger = () =>
+      new ReservationLedger({ client: corner.client, namespace: corner.namespace, now: () => 1_000_000 });
     const held = async (domain = "network:") => {
       const holds = await Array.fromAsync(ledger().list(domain));
       return holds.map(({ address, owner }) => `${address} ${owner.name}`).sort();
     };
     const isMarked = async (name: string) =>
-      (await corner.client.get(ipPools, { namespace: corner.namespace, name })).metadata.annotations?.["holdfast.io/adopted"];
+      (await corner.client.get(ipPools, { namespace: corner.namespace, name })).metadata.annotations?.[
+        "holdfast.io/adopted"
+      ];
 
     it("makes a hold for every entry, and marks the pool; once more changes nothing", async () => {
       await corner.pool("10.0.0.0-24", "10.0.0.0/24", { "1": entry("a"), "7": entry("b") });
@@ -126,7 +129,9 @@ export function adoptionTests(world: LedgerWorld): void {
     it("does not adopt a pool with an entry that may be any of 2^16 addresses, until a reservation says which", async () => {
       await corner.pool("fd00---48", "fd00::/48", { "5": entry("a") });
       const { blocking, pool } = await adopt("fd00::/48");
-      expect(blocking).toEqual([expect.stringMatching(/fd00---48: the entry of pod d\/a .* fd00::5 or any address/) as string]);
+      expect(blocking).toEqual([
+        expect.stringMatching(/fd00---48: the entry of pod d\/a .* fd00::5 or any address/) as string,
+      ]);
       expect(pool.adopted).toBe(false);
       expect(await isMarked("fd00---48")).toBeUndefined();
       await corner.reservation("fd00-0-0-7--5", "d/a");
@@ -143,7 +148,10 @@ export function adoptionTests(world: LedgerWorld): void {
     });
 
     it("leaves what rests alone where the entry is its last owner's, and holds it where it is another's", async () => {
-      for (const [text, name] of [["10.0.0.1", "a"], ["10.0.0.2", "b"]] as const) {
+      for (const [text, name] of [
+        ["10.0.0.1", "a"],
+        ["10.0.0.2", "b"],
+      ] as const) {
         const at = { domain: "network:", address: parseAddress(text) };
         await ledger().take({ ...at, owner: pod(name) });
         await ledger().release({ ...at, owner: ownerKey(pod(name)), cooldownMs: 30_000 });

@@ -126,7 +126,10 @@ export function coexistenceTests(world: LedgerWorld): void {
       await corner.client.delete(reservations, { namespace: corner.namespace, name: "10.0.0.5" });
       const error = await take("10.0.0.5", "p").catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(LedgerError);
-      expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining("example.com/theirs") as string });
+      expect(error).toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("example.com/theirs") as string,
+      });
       const other: Owner = { ...web, uid: "u-2", name: "other" };
       expect(await take("10.0.0.5", "p", { owner: other })).toMatchObject({ outcome: "held" });
     });
@@ -210,7 +213,9 @@ export function coexistenceTests(world: LedgerWorld): void {
             throw new Error("the connection broke");
           };
           ledger = open(lossy);
-          await take("fd00::5", "p").catch((error: unknown) => expect(error).toMatchObject({ code: "outcome-unknown" }));
+          await take("fd00::5", "p").catch((error: unknown) =>
+            expect(error).toMatchObject({ code: "outcome-unknown" }),
+          );
           expect(await take("fd00::5", "p")).toMatchObject({ hold: { owner: web } });
           expect(await corner.names()).toEqual(["fd00--5", "fd00-0000-0000-0000-0000-0000-0000-0005"]);
           expect(await corner.entries("p")).toMatchObject({ "5": { id: "c-1" } });

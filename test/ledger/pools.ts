@@ -21,7 +21,12 @@ export function poolTests(world: LedgerWorld): void {
     const ensure = (range: string, network = "", more: { l3?: boolean } = {}) => {
       const { address, prefix } = parseCidr(range);
       const identity = { range: prefix, network, node: "" };
-      return ensurePool(corner.client, { namespace: corner.namespace, identity, written: { address, prefix }, ...more });
+      return ensurePool(corner.client, {
+        namespace: corner.namespace,
+        identity,
+        written: { address, prefix },
+        ...more,
+      });
     };
 
     it("is created once, however many ask at once", async () => {

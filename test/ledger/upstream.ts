@@ -49,7 +49,11 @@ export function upstreamTests(world: LedgerWorld): void {
       const spec = { selector: { matchLabels: labels }, template: template("whereabouts:latest") };
       let set = await client.create(daemonSets, { metadata: { namespace, name: "w" }, spec });
       const seen: boolean[] = [];
-      for (const [desiredNumberScheduled, currentNumberScheduled] of [[1, 0], [0, 1], [0, 0]] as const) {
+      for (const [desiredNumberScheduled, currentNumberScheduled] of [
+        [1, 0],
+        [0, 1],
+        [0, 0],
+      ] as const) {
         const counts = { desiredNumberScheduled, currentNumberScheduled, numberMisscheduled: 0, numberReady: 0 };
         const status = { ...counts, observedGeneration: set.metadata.generation ?? 0 };
         set = await client.update(daemonSets, { ...set, status }, { subresource: "status" });
@@ -75,7 +79,10 @@ export function upstreamTests(world: LedgerWorld): void {
       const { client, namespace } = corner;
       const nowMs = Date.now();
       const renewTime = new Date(nowMs).toISOString().replace("Z", "000Z");
-      await client.create(leases, { metadata: { namespace, name: "whereabouts" }, spec: { holderIdentity: "", renewTime } });
+      await client.create(leases, {
+        metadata: { namespace, name: "whereabouts" },
+        spec: { holderIdentity: "", renewTime },
+      });
       expect(await look(() => nowMs + hourMs - 1)).toMatchObject({ active: true, reconciler: false });
       expect(await look(() => nowMs + hourMs)).toMatchObject({ active: false });
     });
