@@ -12,6 +12,7 @@ import {
   answerWithoutStdin,
   callOf,
   foreign,
+  hangSeconds,
   late,
   lost,
   socketFile,
@@ -42,7 +43,7 @@ const chunkBytes = 64 * 1024;
 const startedMs = performance.now();
 const call = callOf(variable, textBeside());
 // Behind the deadline of the reply: ends the process where stdin or stdout hang, which nothing else would.
-libcAlarm(Math.ceil(call.waitMs / 1000) + 5);
+libcAlarm(Math.ceil(call.waitMs / 1000) + hangSeconds);
 const end = answer();
 writeAll(end.stdout);
 process.exit(end.exitStatus);
@@ -105,6 +106,7 @@ function sendAll(fd: number, bytes: Uint8Array): boolean {
     if (count > 0) sent += count;
     else failures += 1;
     if (failures >= triesLimit || expired()) return false;
+    setTimeouts(fd);
   }
   return true;
 }
@@ -137,7 +139,7 @@ function readSome(fd: number, chunk: Uint8Array): number {
     } catch (error) {
       const code = codeOf(error);
       if (code === "EAGAIN") libcUsleep(1000);
-      else if (code !== "EINTR") return 0;
+      else if (!isInterruption(code)) return 0;
     }
   }
   return 0;
@@ -169,9 +171,14 @@ function writeAll(bytes: Uint8Array): void {
     } catch (error) {
       const code = codeOf(error);
       if (code === "EAGAIN") libcUsleep(1000);
-      else if (code !== "EINTR") process.exit(1);
+      else if (!isInterruption(code)) process.exit(1);
     }
   }
+}
+
+/** Stopped and continued within a call that has a timeout. scriptc has no name for EINTR and gives its number. */
+function isInterruption(code: string): boolean {
+  return code === "EINTR" || code === "E4";
 }
 
 function codeOf(error: unknown): string {
