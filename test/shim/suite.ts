@@ -22,11 +22,23 @@ export function shimSuite(name: string, { native, crowd }: { native: boolean; cr
     beforeAll(async () => {
       subject.path = (await ensureShim({ native })).path;
     });
-    describe("answers", () => void answers(subject));
-    describe("without a daemon", () => void withoutDaemon(subject));
-    describe("when the daemon fails", () => void losses(subject));
-    describe("stopped, continued, killed", () => void signals(subject));
-    describe("its name and its socket", () => void places(subject));
-    describe("many at once", () => void crowds(subject));
+    describe("answers", () => {
+      answers(subject);
+    });
+    describe("without a daemon", () => {
+      withoutDaemon(subject);
+    });
+    describe("when the daemon fails", () => {
+      losses(subject);
+    });
+    describe("stopped, continued, killed", () => {
+      signals(subject);
+    });
+    describe("its name and its socket", () => {
+      places(subject);
+    });
+    describe("many at once", () => {
+      crowds(subject);
+    });
   });
 }

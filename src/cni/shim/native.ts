@@ -39,6 +39,8 @@ const messageNoSignal = 0x4000;
 /** A call that fails for good fails as often, in about 50 us. */
 const triesLimit = 16;
 const chunkBytes = 64 * 1024;
+/** The kernel takes this much in one step, and its timeout is for a step, not for a call. */
+const pieceBytes = 16 * 1024;
 
 const startedMs = performance.now();
 const call = callOf(variable, textBeside());
@@ -102,7 +104,7 @@ function sendAll(fd: number, bytes: Uint8Array): boolean {
   let sent = 0;
   let failures = 0;
   while (sent < bytes.length) {
-    const count = libcSend(fd, bytes.subarray(sent), messageNoSignal);
+    const count = libcSend(fd, bytes.subarray(sent, Math.min(sent + pieceBytes, bytes.length)), messageNoSignal);
     if (count > 0) sent += count;
     else failures += 1;
     if (failures >= triesLimit || expired()) return false;
