@@ -1,6 +1,8 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import type { ShimSource } from "../cni/shim/install/install.ts";
+import { cniCommand } from "./cni.ts";
 import { explainCommand } from "./explain.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
@@ -16,6 +18,8 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
+  /** Builds the CNI plugin, or finds it built. */
+  readonly shims: ShimSource;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -25,6 +29,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
+    .addCommand(cniCommand(output, wiring.shims))
     .addCommand(explainCommand(output))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up));
@@ -39,7 +44,7 @@ export async function run(
 ): Promise<number> {
   try {
     const top = program(output, wiring);
-    for (const command of [top, ...top.commands]) {
+    for (const command of withAllBelow(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),
         writeErr: (text) => complain(text.trimEnd()),
@@ -57,4 +62,8 @@ export async function run(
     complain(`holdfast: ${error.message}`);
     return error.exitCode;
   }
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap((child) => withAllBelow(child))];
 }
