@@ -90,7 +90,7 @@ export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Pl
 }
 
 /** Undefined where no sandbox uses the hold, or its owner is no pod. */
-export function attachmentOf({ owner }: Hold): Attachment | undefined {
+export function attachmentOf({ owner }: Pick<Hold, "owner">): Attachment | undefined {
   if (owner.kind !== "pod" || owner.containerId === undefined || owner.containerId === "") return undefined;
   return { containerId: owner.containerId, interfaceName: owner.interface };
 }

@@ -17,6 +17,8 @@ export interface PoolUse {
   readonly identity: PoolIdentity;
   readonly naming: PoolNaming;
   readonly l3: boolean;
+  /** `enable_overlapping_ranges`. */
+  readonly protectsOverlaps: boolean;
 }
 
 export interface Share {
@@ -92,9 +94,14 @@ function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition
   return { prefix, l3: true, ...(gateway && { gateway }), ...(cooldownMs !== undefined && { cooldownMs }) };
 }
 
-function poolOf({ config, namespace }: PlanInput, range: Prefix, l3: boolean): PoolUse {
+/** The pool object of each range: where a release looks for what an older system recorded. */
+export function poolsOf(config: IpamConfig, namespace: string): PoolUse[] {
+  return config.ranges.map(({ prefix, l3 }) => poolOf({ config, namespace }, prefix, l3));
+}
+
+function poolOf({ config, namespace }: Pick<PlanInput, "config" | "namespace">, range: Prefix, l3: boolean): PoolUse {
   const identity = { range, network: config.networkName, node: "" };
-  return { namespace, identity, naming: config.poolNaming, l3 };
+  return { namespace, identity, naming: config.poolNaming, l3, protectsOverlaps: config.overlappingRanges };
 }
 
 function preferredOf({ preferred }: PlanInput): Address | undefined {
