@@ -27,7 +27,12 @@ export const libc = {
   recv: bind("long recv(int fd, void *bytes, size_t length, int flags)"),
 } as const;
 
-const names = new Map(Object.entries(koffi.os.errno).map(([name, value]) => [value, name]));
+/** Some numbers have two names (EAGAIN, EWOULDBLOCK): the first of the alphabet stands for both. */
+const names = new Map(
+  Object.entries(koffi.os.errno)
+    .toSorted(([one], [other]) => (one < other ? 1 : -1))
+    .map(([name, value]) => [value, name]),
+);
 
 /** The last call's errno on this thread, by name: `ENOENT`. Only meaningful right after a call that returned below 0. */
 export function lastErrno(): string {
