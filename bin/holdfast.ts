@@ -8,6 +8,7 @@ process.exitCode = await run(
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
   {
     up: async (options, output) => (await import("./up.ts")).up(options, output),
+    node: async (options) => (await import("./node.ts")).node(options),
     shims: async (options) =>
       (await import("../tools/shim/ensure.ts")).ensureShim({
         ...options,

@@ -8,6 +8,7 @@ async function holdfast(...argv: string[]): Promise<{ code: number; out: string[
   const err: string[] = [];
   const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), {
     up: async () => {},
+    node: async () => {},
     shims: async () => ({ path: "" }),
   });
   return { code, out, err };

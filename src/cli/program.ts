@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { ShimSource } from "../cni/shim/install/install.ts";
 import { cniCommand } from "./cni.ts";
 import { explainCommand } from "./explain.ts";
+import { nodeCommand, type RunNode } from "./node.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -18,6 +19,7 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
+  readonly node: RunNode;
   /** Builds the CNI plugin, or finds it built. */
   readonly shims: ShimSource;
 }
@@ -31,6 +33,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(cniCommand(output, wiring.shims))
     .addCommand(explainCommand(output))
+    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up));
 }
