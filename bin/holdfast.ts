@@ -6,5 +6,13 @@ process.exitCode = await run(
   { line: (text) => process.stdout.write(`${text}\n`) },
   (text) => process.stderr.write(`${text}\n`),
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
-  { up: async (options, output) => (await import("./up.ts")).up(options, output) },
+  {
+    up: async (options, output) => (await import("./up.ts")).up(options, output),
+    node: async (options) => (await import("./node.ts")).node(options),
+    shims: async (options) =>
+      (await import("../tools/shim/ensure.ts")).ensureShim({
+        ...options,
+        log: (line) => process.stderr.write(`holdfast: ${line}\n`),
+      }),
+  },
 );

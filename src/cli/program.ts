@@ -1,7 +1,10 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import type { ShimSource } from "../cni/shim/install/install.ts";
+import { cniCommand } from "./cni.ts";
 import { explainCommand } from "./explain.ts";
+import { nodeCommand, type RunNode } from "./node.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -16,6 +19,9 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
+  readonly node: RunNode;
+  /** Builds the CNI plugin, or finds it built. */
+  readonly shims: ShimSource;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -25,7 +31,9 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
+    .addCommand(cniCommand(output, wiring.shims))
     .addCommand(explainCommand(output))
+    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up));
 }
@@ -39,7 +47,7 @@ export async function run(
 ): Promise<number> {
   try {
     const top = program(output, wiring);
-    for (const command of [top, ...top.commands]) {
+    for (const command of withAllBelow(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),
         writeErr: (text) => complain(text.trimEnd()),
@@ -57,4 +65,8 @@ export async function run(
     complain(`holdfast: ${error.message}`);
     return error.exitCode;
   }
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap((child) => withAllBelow(child))];
 }
