@@ -6,10 +6,11 @@ import type { IPPool } from "../api/ip-pool.ts";
 import { parseDomain } from "../api/domain.ts";
 import { ApiError } from "../api/error.ts";
 import { holdfastGroup } from "../api/kind.ts";
-import { poolNamesToRead } from "../api/pool-name.ts";
+import { poolNamesToRead, readPoolName } from "../api/pool-name.ts";
 import { parseRange } from "../api/range.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { contains, type Cidr } from "../net/prefix.ts";
+import type { Held } from "./held.ts";
 
 /** A pool, read once. */
 export interface PoolRange {
@@ -48,6 +49,12 @@ export function isOfNetwork(pool: PoolRange, network: string): boolean {
   if (pool.network !== undefined) return pool.network === network;
   const identity = { range: pool.range.prefix, network, node: "" };
   return poolNamesToRead(identity, "whereabouts", pool.range).includes(pool.name);
+}
+
+/** The network of a pool: what its annotation says, else what stands before the range in its name. Empty: none. */
+export function networkOf(pool: PoolRange): string {
+  if (pool.network !== undefined) return pool.network;
+  return readPoolName(pool.name).find(({ before }) => isOfNetwork(pool, before))?.before ?? "";
 }
 
 /** Pools by what a hold can be asked for: made once per pass, read for every hold. */
@@ -96,4 +103,18 @@ export class PoolIndex {
     this.#byNetwork.set(key, found);
     return found;
   }
+}
+
+/** namespace/name of the pool -> what is held of it; what cools down is nobody's. */
+export function membersOf(all: Iterable<Held>, index: PoolIndex): Map<string, Held[]> {
+  const members = new Map<string, Held[]>();
+  for (const held of all) {
+    if (held.cooling !== undefined) continue;
+    for (const { key } of index.of(held.hold, held.namespace)) {
+      const others = members.get(key);
+      if (others === undefined) members.set(key, [held]);
+      else others.push(held);
+    }
+  }
+  return members;
 }

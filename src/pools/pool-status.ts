@@ -49,7 +49,7 @@ export function statusOf(situation: PoolSituation, nowMs: number): Status {
     totalIPs: countOf(total),
     usedIPs: countOf(used),
     freeIPs: countOf(free),
-    conditions: [...conditions],
+    conditions: conditions.map((each) => ({ ...each })),
   };
 }
 
