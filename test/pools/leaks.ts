@@ -30,9 +30,9 @@ export function leakStories(stage: () => Stage): void {
       expect(watching.suspected).toHaveLength(1);
       // The pod comes now; the cache has not heard of it when the second look is taken.
       await watching.caughtUp();
+      await watching.blind();
       await watching.clock.advance(30_000);
-      const created = stage().pod("shop", "web");
-      await created;
+      await stage().pod("shop", "web");
       await watching.collector.look(watching.signal);
       expect(watching.freed).toEqual([]);
       expect(await stage().held()).toEqual(["10.0.0.5"]);
@@ -132,6 +132,7 @@ export function leakStories(stage: () => Stage): void {
       await using watching = new Watching(stage());
       await watching.look();
       await watching.caughtUp();
+      await watching.blind();
       await watching.clock.advance(30_000);
       // Renewed behind the cache's back.
       const owner = podOwner({ uid: "gone", containerId: "b" });

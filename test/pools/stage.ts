@@ -214,8 +214,12 @@ export class Watching implements AsyncDisposable {
     });
   }
 
-  get signal(): AbortSignal {
-    return this.#stop.signal;
+  readonly signal = new AbortController().signal;
+
+  /** The caches stay as they are from here on: a watch that hangs. */
+  async blind(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
   }
 
   /** The caches show what the server has. */
@@ -237,7 +241,7 @@ export class Watching implements AsyncDisposable {
   async look(afterMs = 0): Promise<void> {
     await this.caughtUp();
     await this.clock.advance(afterMs);
-    await this.collector.look(this.#stop.signal);
+    await this.collector.look(this.signal);
   }
 
   /** Two looks, far enough apart for anything that has no grace. */
