@@ -1,5 +1,5 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
-// has changed. It belongs to the pool object, so that it goes with it.
+// has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
 import type { IPPool } from "../api/ip-pool.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -18,11 +18,14 @@ export interface MapFacts {
   readonly holders: number;
 }
 
+/** Daemons trust a map for a minute. A thousand pools at rest are 33 small writes a second. */
+export const renewMs = 30_000;
+
 export class FreeMapWriter {
   readonly #client: KubeClient;
   readonly #now: () => number;
-  /** namespace/name of the pool -> what was written last, in text */
-  readonly #written = new Map<string, string>();
+  /** namespace/name of the pool -> what was written last, in text, and when */
+  readonly #written = new Map<string, { readonly text: string; readonly ms: number }>();
 
   constructor(client: KubeClient, now: () => number) {
     this.#client = client;
@@ -35,10 +38,12 @@ export class FreeMapWriter {
     const key = `${namespace}/${name}`;
     const intervals = takenIntervals(taken);
     const text = JSON.stringify([uid, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
-    if (this.#written.get(key) === text) return false;
-    const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: this.#now(), holders });
+    const last = this.#written.get(key);
+    const nowMs = this.#now();
+    if (last?.text === text && nowMs - last.ms < renewMs) return false;
+    const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: nowMs, holders });
     await this.#put(ownedBy(pool, map), signal);
-    this.#written.set(key, text);
+    this.#written.set(key, { text, ms: nowMs });
     return true;
   }
 

@@ -17,7 +17,7 @@ import type { JsonPatchOperation } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { holds, ipPools, reservations } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
-import type { FreeMapWriter } from "./free-map-writer.ts";
+import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import { networkOf, type PoolRange } from "./membership.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
@@ -67,7 +67,7 @@ export class MirrorWriter {
     const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#lookedMs.set(key, clock.monotonicMs());
-    return (await this.#show(pool, range, signal)) ? undefined : { requeueAfterMs: intervalMs };
+    return { requeueAfterMs: (await this.#show(pool, range, signal)) ? renewMs : intervalMs };
   };
 
   /** True if nothing is left to write. */

@@ -28,6 +28,8 @@ export interface RepairOptions {
   readonly ledgerOf: (namespace: string) => Ledger;
   readonly clock: Clock;
   readonly cooldownMs: number;
+  /** whereabouts is active: then nothing is adopted, and entries are its own business. */
+  readonly coexistence: boolean;
   readonly limits?: JudgeLimits;
   readonly allowMassRelease?: boolean;
   readonly signal: AbortSignal;
@@ -81,6 +83,8 @@ async function repairOne(
   }
 }
 
+const active = "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
+
 interface Performed {
   readonly isDone: boolean;
   readonly words: string;
@@ -110,16 +114,19 @@ async function take({ namespace, request }: Extract<Repair, { repair: "take" }>,
   return { isDone: false, words: `${request.address} is held by ${who} meanwhile: delete one of the two pods.` };
 }
 
-async function adoptNow(snapshot: Snapshot, key: string, { client, clock, signal }: RepairOptions): Promise<Performed> {
+async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions): Promise<Performed> {
+  const { client, clock, coexistence, signal } = options;
+  if (coexistence) return { isDone: false, words: active };
   const found = snapshot.pools.find(({ range }) => range.key === key);
   if (found === undefined) return { isDone: false, words: `IPPool ${key} is gone.` };
-  const adopter = { client, now: () => clock.wallMs(), log: silent, mark: false };
+  const adopter = { client, now: () => clock.wallMs(), log: silent };
   const isAdopted = await adopt(adopter, found.pool, snapshot.networks.uses, signal);
   if (isAdopted) return { isDone: true, words: `Every entry of IPPool ${key} has its hold now.` };
   return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };
 }
 
 async function writeEntries({ pool, changes }: Extract<Repair, { repair: "entries" }>, options: RepairOptions): Promise<Performed> {
+  if (options.coexistence) return { isDone: false, words: active };
   const patch = { type: "json", operations: mirrorPatch(changes) } as const;
   await options.client.patch(ipPools, parseKey(pool), patch, { signal: options.signal });
   return { isDone: true, words: `IPPool ${pool} shows its holds now.` };

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 
 import { leakStories } from "./leaks.ts";
+import { mirrorStories } from "./mirrors.ts";
 import { type PoolsServer, Stage } from "./stage.ts";
 
 /** Two processes and a database on a busy machine. */
@@ -13,6 +14,7 @@ export function poolsSuite(name: string, start: () => Promise<PoolsServer>): voi
     beforeAll(async () => void (stage = await Stage.open(start)), startTimeoutMs);
     afterAll(async () => stage?.close(), startTimeoutMs);
 
+    describe("pools", () => mirrorStories(() => stage));
     describe("leak collection", () => leakStories(() => stage));
   });
 }
