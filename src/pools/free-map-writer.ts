@@ -2,8 +2,9 @@
 // has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
 import type { IPPool } from "../api/ip-pool.ts";
 import { isApiError } from "../kube/errors.ts";
+import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { encodeFreeMap } from "../ledger/free-map.ts";
+import { encodeFreeMap, freeMapName } from "../ledger/free-map.ts";
 import { type ConfigMap, configMaps } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
@@ -42,22 +43,36 @@ export class FreeMapWriter {
     const nowMs = this.#now();
     if (last?.text === text && nowMs - last.ms < renewMs) return false;
     const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: nowMs, holders });
-    await this.#put(ownedBy(pool, map), signal);
-    this.#written.set(key, { text, ms: nowMs });
-    return true;
+    const isWritten = await this.#put(ownedBy(pool, map), signal);
+    if (isWritten) this.#written.set(key, { text, ms: nowMs });
+    return isWritten;
   }
 
-  /** The pool is gone; the server removes what belonged to it. */
-  forget(pool: string): void {
+  /** The pool is gone. The server removes what belonged to it, but takes its time. */
+  async remove(pool: string, signal: AbortSignal): Promise<void> {
     this.#written.delete(pool);
-  }
-
-  async #put(map: ConfigMap, signal: AbortSignal): Promise<void> {
+    const { namespace = "" } = parseKey(pool);
     try {
-      await this.#client.update(configMaps, map, { signal });
+      await this.#client.delete(configMaps, { namespace, name: freeMapName(pool) }, { signal });
     } catch (error) {
       if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+
+  /** False: another leader created it at the same moment. */
+  async #put(map: ConfigMap, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#client.update(configMaps, map, { signal });
+      return true;
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+    try {
       await this.#client.create(configMaps, map, { signal });
+      return true;
+    } catch (error) {
+      if (isApiError(error, "already-exists")) return false;
+      throw error;
     }
   }
 }
