@@ -4,14 +4,15 @@
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.
 import type { Ledger } from "../ipam/ledger.ts";
-import { describeOwner, ownerKey } from "../ipam/owner.ts";
+import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { preconditionsOf } from "../api/version.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { removeObject } from "../ledger/removal.ts";
-import { holds, ipPools, reservations } from "../ledger/resources.ts";
+import { holds, ipPools, pods, reservations } from "../ledger/resources.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
 import { heldBack } from "./breaker.ts";
@@ -25,7 +26,8 @@ import { doublesOf } from "./superseded.ts";
 
 export interface RepairOptions {
   readonly client: KubeClient;
-  readonly ledgerOf: (namespace: string) => Ledger;
+  /** Of the namespace of the objects; `node`: whose daemon's hold it is to be. */
+  readonly ledgerOf: (namespace: string, node?: string) => Ledger;
   readonly clock: Clock;
   readonly cooldownMs: number;
   /** whereabouts is active: then nothing is adopted, and entries are its own business. */
@@ -105,13 +107,33 @@ async function perform(snapshot: Snapshot, what: Repair, observedMs: number, opt
   }
 }
 
-async function take({ namespace, request }: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
-  const result = await options.ledgerOf(namespace).take({ ...request, early: true }, { signal: options.signal });
+/** The snapshot may have missed a hold that was made while it was read: what is there is not written again. */
+async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
+  const { request, namespace, node } = what;
+  const { client, signal } = options;
+  const { owner, address, domain } = request;
+  const ledger = options.ledgerOf(namespace, node);
+  const found = await ledger.find(domain, ownerKey(owner), { signal });
+  if (found.some((hold) => hold.address.toString() === address.toString())) {
+    return { isDone: true, words: `${address} is held for ${describeOwner(owner)} already.` };
+  }
+  if (!(await isAlive(client, owner, signal))) return { isDone: true, words: `${describeOwner(owner)} is gone.` };
+  const result = await ledger.take({ ...request, early: true }, { signal });
   if (result.outcome === "taken" || result.outcome === "yours") {
-    return { isDone: true, words: `${request.address} is held for ${describeOwner(request.owner)} now.` };
+    return { isDone: true, words: `${address} is held for ${describeOwner(owner)} now.` };
   }
   const who = result.outcome === "held" ? describeOwner(result.hold.owner) : "nobody yet, it cools down";
-  return { isDone: false, words: `${request.address} is held by ${who} meanwhile: delete one of the two pods.` };
+  return { isDone: false, words: `${address} is held by ${who} meanwhile: delete one of the two pods.` };
+}
+
+async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { metadata } = await client.get(pods, { namespace, name }, { signal });
+    return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return false;
+    throw error;
+  }
 }
 
 async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions): Promise<Performed> {
