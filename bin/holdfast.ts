@@ -14,5 +14,9 @@ process.exitCode = await run(
         ...options,
         log: (line) => process.stderr.write(`holdfast: ${line}\n`),
       }),
+    controller: async (options) => (await import("./controller.ts")).controller(options),
+    check: async (options) => (await import("./check.ts")).check(options),
+    pools: async (options) => (await import("./check.ts")).pools(options),
+    who: async (options, asked) => (await import("./check.ts")).who(options, asked),
   },
 );

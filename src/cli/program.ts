@@ -5,9 +5,13 @@ import type { ShimSource } from "../cni/shim/install/install.ts";
 import { cniCommand } from "./cni.ts";
 import { explainCommand } from "./explain.ts";
 import { nodeCommand, type RunNode } from "./node.ts";
+import { type Check, checkCommand } from "./check.ts";
+import { controllerCommand, type RunController } from "./controller.ts";
+import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
+import { type Who, whoCommand } from "./who.ts";
 
 const version = "0.1.0";
 
@@ -22,6 +26,10 @@ export interface Wiring {
   readonly node: RunNode;
   /** Builds the CNI plugin, or finds it built. */
   readonly shims: ShimSource;
+  readonly controller: RunController;
+  readonly check: Check;
+  readonly pools: ListPools;
+  readonly who: Who;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -34,8 +42,12 @@ export function program(output: Output, wiring: Wiring): Command {
     .addCommand(cniCommand(output, wiring.shims))
     .addCommand(explainCommand(output))
     .addCommand(nodeCommand(output, wiring.node))
+    .addCommand(checkCommand(output, wiring.check))
+    .addCommand(controllerCommand(output, wiring.controller))
+    .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
-    .addCommand(upCommand(output, wiring.up));
+    .addCommand(upCommand(output, wiring.up))
+    .addCommand(whoCommand(output, wiring.who));
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
