@@ -2,6 +2,7 @@
 import { allocationKey } from "../api/allocation-key.ts";
 import { readAllocations } from "../api/allocations.ts";
 import { ApiError } from "../api/error.ts";
+import { adoptedAnnotation } from "../api/hold-marks.ts";
 import type { IPPool, PoolAllocation } from "../api/ip-pool.ts";
 import { describeObject } from "../api/metadata.ts";
 import { identityAnnotations } from "../api/pool-identity.ts";
@@ -134,8 +135,6 @@ function join(key: string, parts: readonly Going[], existing: IPPool | undefined
   const definitions = [...new Set(parts.flatMap((part) => part.definitions))];
   return { from: parts.map(({ pool }) => pool), after, ...(existing && { existing }), definitions };
 }
-
-const adoptedAnnotation = "holdfast.io/adopted";
 
 /** The whole is adopted only where each part was. */
 function adopted(pools: readonly IPPool[]): boolean {

@@ -4,6 +4,7 @@ import { readAllocations } from "../api/allocations.ts";
 import { describeObject } from "../api/metadata.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import type { IPPool } from "../api/ip-pool.ts";
+import { networkAnnotation } from "../api/reservation-hold.ts";
 import { parseRange } from "../api/range.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 import { describeDomain, type DomainKey, networkDomain } from "./domain-key.ts";
@@ -69,7 +70,7 @@ export function recordMoves({ records, currents, renamed }: RecordMovesInput): R
 function claimOf(record: AddressRecord, after: AddressObject | undefined): Claim {
   const { namespace, network = "", address, object } = record;
   const from = networkDomain(namespace, network);
-  const to = after && networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.["holdfast.io/network-name"] ?? "");
+  const to = after && networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.[networkAnnotation] ?? "");
   const podref = record.owner.split(" ")[0] ?? "";
   return { from, to: to ?? from, address: `${address}`, podref, source: describeObject(object.kind, object.metadata) };
 }
@@ -176,7 +177,7 @@ export function splits(currents: readonly Current[]): Advice[] {
 
 /** The network names that a pool's name may have in it, where no definition tells. */
 export function possibleNetworks(pool: IPPool): Set<string> {
-  const noted = pool.metadata.annotations?.["holdfast.io/network-name"];
+  const noted = pool.metadata.annotations?.[networkAnnotation];
   if (noted !== undefined) return new Set([noted]);
   const { prefix } = parseRange(pool.spec.range);
   const readings = readPoolName(pool.metadata.name ?? "").filter(({ range }) => `${range.prefix}` === `${prefix}`);

@@ -1,19 +1,15 @@
 // The record of an address, read from either kind, and made anew for another domain. What others wrote into it stays.
 import { ApiError } from "../api/error.ts";
+import { coolingOf, poolAnnotation } from "../api/hold-marks.ts";
 import { holdName, holdOfObject } from "../api/hold-object.ts";
 import type { HoldObject } from "../api/hold.ts";
-import { holdfastGroup } from "../api/kind.ts";
 import { reservationName } from "../api/reservation-name.ts";
-import { holdOfReservation } from "../api/reservation-hold.ts";
+import { holdOfReservation, networkAnnotation } from "../api/reservation-hold.ts";
 import type { Reservation } from "../api/reservation.ts";
 import { parseDomain } from "../api/domain.ts";
 import type { Address } from "../net/address.ts";
 
 export type AddressObject = Reservation | HoldObject;
-
-const networkAnnotation = `${holdfastGroup}/network-name`;
-const poolAnnotation = `${holdfastGroup}/pool`;
-const coolingLabel = `${holdfastGroup}/cooling`;
 
 export interface AddressRecord {
   readonly object: AddressObject;
@@ -32,9 +28,9 @@ export interface AddressRecord {
 
 /** A sentence where the record cannot be read. */
 export function readRecord(object: AddressObject, networks: ReadonlySet<string>): AddressRecord | string {
-  const { namespace = "", labels, annotations } = object.metadata;
+  const { namespace = "", annotations } = object.metadata;
   const pool = annotations?.[poolAnnotation];
-  const rest = { object, namespace, isCooling: labels?.[coolingLabel] === "true", ...(pool !== undefined && { pool }) };
+  const rest = { object, namespace, isCooling: coolingOf(object.metadata) !== undefined, ...(pool !== undefined && { pool }) };
   try {
     if (object.kind === "Hold") {
       const { domain, address } = holdOfObject(object);
