@@ -7,7 +7,7 @@ import { isApiError } from "../kube/errors.ts";
 import type { AnyObject, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ipPools } from "../ledger/resources.ts";
+import { ipPools, type StoredPool } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 
 const admission = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false } as const;
@@ -51,21 +51,26 @@ export async function raisePolicy(options: PolicyOptions): Promise<boolean> {
       await client.update(resource, { ...object, metadata: { ...object.metadata, resourceVersion } }, { signal });
     }
   }
-  await untilDenied(options);
+  await untilProbe("denied", options);
   return true;
 }
 
 /** Takes away what this migration raised; another's stays. */
-export async function lowerPolicy({ client, id, signal }: Pick<PolicyOptions, "client" | "id" | "signal">): Promise<void> {
+export async function lowerPolicy(options: PolicyOptions): Promise<void> {
+  const { client, id, signal } = options;
+  let lowered = false;
   for (const resource of [bindings, policies]) {
     try {
       const there = await client.get(resource, { name: policyName }, { signal });
       if (there.metadata.annotations?.[migrationAnnotation] !== id) continue;
       await client.delete(resource, { name: policyName }, { signal });
+      lowered = true;
     } catch (error) {
       if (!isApiError(error, "not-found", "unsupported")) throw error;
     }
   }
+  // The server forgets a policy as slowly as it learns of one; whoever is told that writing is free must find it so.
+  if (lowered) await untilProbe("allowed", options);
 }
 
 /** The id of the migration whose policy is in force; undefined: none is. */
@@ -116,7 +121,7 @@ function policyObject(id: string, user: string): AnyObject {
         },
         {
           expression: `request.operation != "CREATE" || object.metadata.name != ${JSON.stringify(probeName)}`,
-          message: "the policy is in force",
+          message: inForce(id),
         },
       ],
     },
@@ -140,20 +145,33 @@ function refuseAnothers(there: KubeObject, id: string): void {
   );
 }
 
-async function untilDenied({ client, clock, systemNamespace, signal }: PolicyOptions): Promise<void> {
+const inForce = (id: string) => `the policy of migration ${id} is in force`;
+
+/** Asks the server until it denies, or no longer denies, what this migration's policy denies to everybody. */
+async function untilProbe(wanted: "denied" | "allowed", { client, clock, systemNamespace, id, signal }: PolicyOptions): Promise<void> {
   const probe = {
     metadata: { name: probeName, namespace: systemNamespace },
     spec: { range: "192.0.2.0/24", allocations: {} },
   };
   for (let n = 0; n < probesMax; n++) {
-    try {
-      await client.create(ipPools, probe, { signal, dryRun: true });
-    } catch (error) {
-      if (isApiError(error, "invalid", "forbidden") && error.message.includes("the policy is in force")) return;
-      throw error;
-    }
+    if ((await tryProbe(client, probe, id, signal)) === wanted) return;
     if (!(await sleep(clock, probeEveryMs, signal))) break;
   }
   signal.throwIfAborted();
-  throw new TransferError("not-quiet", `ValidatingAdmissionPolicy ${policyName} was created and is not in force after ${(probesMax * probeEveryMs) / 1000} s: see whether the API server has it switched off.`);
+  throw new TransferError(
+    "not-quiet",
+    `ValidatingAdmissionPolicy ${policyName} should have its writes ${wanted}, and after ${(probesMax * probeEveryMs) / 1000} s has not: see whether the API server has policies switched off.`,
+  );
+}
+
+async function tryProbe(client: KubeClient, probe: StoredPool, id: string, signal: AbortSignal): Promise<"denied" | "allowed"> {
+  try {
+    await client.create(ipPools, probe, { signal, dryRun: true });
+    return "allowed";
+  } catch (error) {
+    if (isApiError(error, "invalid", "forbidden") && error.message.includes(inForce(id))) return "denied";
+    // Another's policy, while the server still forgets it.
+    if (isApiError(error, "invalid", "forbidden") && error.message.includes(policyName)) return "allowed";
+    throw error;
+  }
 }

@@ -46,7 +46,7 @@ export async function quiesce(options: QuiesceOptions): Promise<Fence> {
   let leases: HeldLeases | undefined;
   const lift = async () => {
     const ending = AbortSignal.timeout(liftTimeoutMs);
-    await lowerPolicy({ client, id, signal: ending });
+    await lowerPolicy({ client, clock, systemNamespace: namespace, id, signal: ending });
     await leases?.release(ending);
     await unpause({ client, namespace, id, signal: ending });
     say("lifted: everybody may write again");
