@@ -6,5 +6,13 @@ process.exitCode = await run(
   { line: (text) => process.stdout.write(`${text}\n`) },
   (text) => process.stderr.write(`${text}\n`),
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
-  { up: async (options, output) => (await import("./up.ts")).up(options, output) },
+  {
+    up: async (options, output) => (await import("./up.ts")).up(options, output),
+    migrate: {
+      plan: async (...given) => (await import("./transfer.ts")).migrate.plan(...given),
+      apply: async (...given) => (await import("./transfer.ts")).migrate.apply(...given),
+      rollback: async (...given) => (await import("./transfer.ts")).migrate.rollback(...given),
+    },
+    import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
+  },
 );

@@ -2,6 +2,8 @@
 import { Command, CommanderError } from "commander";
 
 import { explainCommand } from "./explain.ts";
+import { type Import, importCommand } from "./import.ts";
+import { type Migrate, migrateCommand } from "./migrate.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -16,6 +18,8 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
+  readonly migrate: Migrate;
+  readonly import: Import;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -27,7 +31,14 @@ export function program(output: Output, wiring: Wiring): Command {
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(explainCommand(output))
     .addCommand(tourCommand(output))
-    .addCommand(upCommand(output, wiring.up));
+    .addCommand(upCommand(output, wiring.up))
+    .addCommand(migrateCommand(output, wiring.migrate))
+    .addCommand(importCommand(output, wiring.import));
+}
+
+/** A command and all below it. */
+function family(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(family)];
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
@@ -39,7 +50,7 @@ export async function run(
 ): Promise<number> {
   try {
     const top = program(output, wiring);
-    for (const command of [top, ...top.commands]) {
+    for (const command of family(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),
         writeErr: (text) => complain(text.trimEnd()),

@@ -58,6 +58,15 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
   return { lost: lost.signal, release };
 }
 
+/** Gives up those that a dead process of this migration still holds; others' stay theirs. */
+export async function dropLeases({ client, clock, namespace, names, id, signal }: LeasesOptions): Promise<void> {
+  const identity = `holdfast-migrate/${id}`;
+  for (const name of names) {
+    const lock = new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock });
+    if (await lock.tryHold(signal, callTimeoutMs)) await lock.release(signal, callTimeoutMs);
+  }
+}
+
 async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const untilMs = clock.monotonicMs() + patienceMs;
   while (!(await lock.tryHold(signal, callTimeoutMs))) {

@@ -10,7 +10,7 @@ import { matchPools } from "./match.ts";
 import { readNetwork } from "./network.ts";
 import { perform, type PerformOptions } from "./perform.ts";
 import { isEmpty, makePlan, type Plan } from "./plan.ts";
-import { type Fence, quiesce, type QuiesceOptions } from "./quiesce.ts";
+import { type Fence, liftLeftover, quiesce, type QuiesceOptions } from "./quiesce.ts";
 import { readSurvey } from "./read-survey.ts";
 import { goalOf, type MigrationRecord, plainOf, type RecordStore } from "./record.ts";
 import { givenSince, namesTakenSince, standingRecords } from "./since.ts";
@@ -53,8 +53,12 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
     say(`going on with migration ${begun.id}, begun ${begun.startedAt} (${store.place})`);
     return carryOut(options, begun, await fenceFor(options, begun, true));
   }
+  if (found !== undefined && begun === undefined) await liftDead(options, found);
   if (found?.state === "applied") await refuseOverwriting(options, found);
-  refuse(await planNow(options, options.goal), options);
+  const preview = await planNow(options, options.goal);
+  refuse(preview, options);
+  // Nobody is made to rest for nothing; a migration that was killed while it raised its fence must lift it.
+  if (begun === undefined && isEmpty(preview)) return "nothing to do";
   const record: MigrationRecord = begun ?? {
     format: "holdfast migration 1",
     id: options.newId(),
@@ -133,7 +137,10 @@ export async function rollback(options: RollbackOptions): Promise<"rolled back" 
   const record = await store.load(signal);
   if (record === undefined) throw new TransferError("bad-record", `There is no record at ${store.place}: say where it is with --record.`);
   assertCluster(record, await clusterId(client, signal), store);
-  if (record.state === "rolled-back") return "nothing to do";
+  if (record.state === "rolled-back") {
+    await liftDead(options, record);
+    return "nothing to do";
+  }
   const wasApplied = record.state === "applied";
   const fence = await fenceFor(options, record, !wasApplied && record.state !== "fencing");
   try {
@@ -208,6 +215,13 @@ async function fenceFor(options: MigrationOptions, record: MigrationRecord, isHa
   const survey = await readSurvey(client, systemNamespace, signal);
   const sliceLeases = sliceLeasesOf(survey);
   return quiesce({ client, clock, systemNamespace, id: record.id, sliceLeases, say, ...(quietMs && { quietMs }), isHalfMoved, signal });
+}
+
+/** A migration that ended, and was killed before it let everybody in again. */
+async function liftDead(options: MigrationOptions, { id }: MigrationRecord): Promise<void> {
+  const { client, clock, systemNamespace, say, signal } = options;
+  const sliceLeases = sliceLeasesOf(await readSurvey(client, systemNamespace, signal));
+  await liftLeftover({ client, clock, systemNamespace, id, sliceLeases, say, signal });
 }
 
 function sliceLeasesOf(survey: Survey): string[] {

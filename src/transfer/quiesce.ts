@@ -5,8 +5,9 @@
 // heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
 import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type HeldLeases, holdLeases } from "./fence-leases.ts";
-import { pause, unpause } from "./fence-pause.ts";
+import { fetchState, readState } from "../ledger/state.ts";
+import { dropLeases, type HeldLeases, holdLeases } from "./fence-leases.ts";
+import { pause, pauseOwner, unpause } from "./fence-pause.ts";
 import { lowerPolicy, raisePolicy } from "./fence-policy.ts";
 import { settle } from "./settle.ts";
 
@@ -72,4 +73,15 @@ export async function quiesce(options: QuiesceOptions): Promise<Fence> {
     else await leases?.release(AbortSignal.timeout(liftTimeoutMs));
     throw error;
   }
+}
+
+/** Lifts what a migration left up that was killed when all was done but this. Nothing happens where it is not up. */
+export async function liftLeftover(options: Omit<QuiesceOptions, "quietMs" | "isHalfMoved">): Promise<void> {
+  const { client, clock, systemNamespace: namespace, id, signal, say } = options;
+  const paused = readState(await fetchState(client, { namespace, signal })).paused;
+  if (pauseOwner(paused) !== id) return;
+  await lowerPolicy({ client, clock, systemNamespace: namespace, id, signal });
+  await dropLeases({ client, clock, namespace, names: ["whereabouts", ...options.sliceLeases], id, signal });
+  await unpause({ client, namespace, id, signal });
+  say(`lifted: what migration ${id} had left up`);
 }
