@@ -1,7 +1,10 @@
 // `holdfast migrate` and `holdfast import`, put together: connection, record, clock, signals.
 import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
-import { connectTo } from "../src/cli/connection.ts";
+import { type ConnectionOptions, connectTo } from "../src/cli/connection.ts";
+import type { Import, ImportRequest } from "../src/cli/import.ts";
 import type { ApplyRequest, Migrate, MigrateRequest, PlanRequest, RollbackRequest } from "../src/cli/migrate.ts";
 import type { Output } from "../src/cli/program.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
@@ -12,6 +15,8 @@ import { fetchState, readState } from "../src/ledger/state.ts";
 import { TransferError } from "../src/transfer/error.ts";
 import { pauseOwner } from "../src/transfer/fence-pause.ts";
 import { policyOwner } from "../src/transfer/fence-policy.ts";
+import type { HostLocalFile } from "../src/transfer/host-local.ts";
+import { runImport } from "../src/transfer/import.ts";
 import { apply, lossOf, type MigrationOptions, rollback } from "../src/transfer/migration.ts";
 import { makePlan } from "../src/transfer/plan.ts";
 import { readSurvey } from "../src/transfer/read-survey.ts";
@@ -39,9 +44,38 @@ export const migrate: Migrate = {
     }),
 };
 
+export const takeOver: Import = (request, output) =>
+  connected(request, async (client, signal) => {
+    const { folder, definition, node, source, systemNamespace, shadow, dryRun } = request satisfies ImportRequest;
+    const report = await runImport({
+      client,
+      source,
+      systemNamespace,
+      mode: shadow ? "shadow" : dryRun ? "dry-run" : "write",
+      files: folder === undefined ? [] : readFolder(folder),
+      ...(folder !== undefined && { folder }),
+      ...(definition !== undefined && { definition }),
+      ...(node !== undefined && { node }),
+      now: () => Date.now(),
+      signal,
+    });
+    for (const line of report.lines) output.line(line);
+    if (report.isClean) return;
+    throw new UsageError("Not all of it agrees: see above.", 1);
+  });
+
+/** host-local's files are a few bytes each; a /16 that is full has 65,534 of them. */
+function readFolder(folder: string): HostLocalFile[] {
+  try {
+    return readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
+  } catch (error) {
+    throw new UsageError(`--folder ${folder} cannot be read: ${error instanceof Error ? error.message : String(error)}`, 1, { cause: error });
+  }
+}
+
 /** What is refused is told in a sentence, without a stack; so is what the API server answers. */
 async function connected(
-  request: MigrateRequest,
+  request: ConnectionOptions,
   work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   await using connection = await connectTo(request, "holdfast migrate");

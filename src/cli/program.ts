@@ -22,6 +22,14 @@ export interface Wiring {
   readonly import: Import;
 }
 
+const nothing = async () => {};
+/** Parts that do nothing: enough to print the commands' help. */
+export const idle: Wiring = {
+  up: nothing,
+  migrate: { plan: nothing, apply: nothing, rollback: nothing },
+  import: nothing,
+};
+
 export function program(output: Output, wiring: Wiring): Command {
   return new Command("holdfast")
     .description("IP addresses for Kubernetes pods and KubeVirt virtual machines that stay with their owner.")

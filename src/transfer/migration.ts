@@ -4,6 +4,7 @@ import { leaseName } from "../api/slice-name.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { namespaces } from "../ledger/resources.ts";
+import { detectUpstream } from "../ledger/upstream.ts";
 import { TransferError } from "./error.ts";
 import type { Goal } from "./goal.ts";
 import { matchPools } from "./match.ts";
@@ -57,6 +58,7 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
   if (found?.state === "applied") await refuseOverwriting(options, found);
   const preview = await planNow(options, options.goal);
   refuse(preview, options);
+  await refuseBesideUpstream(options, preview);
   // Nobody is made to rest for nothing; a migration that was killed while it raised its fence must lift it.
   if (begun === undefined && isEmpty(preview)) return "nothing to do";
   const record: MigrationRecord = begun ?? {
@@ -238,6 +240,19 @@ async function planAndSurvey(options: MigrationOptions, goal: Goal): Promise<{ p
 
 async function planNow(options: MigrationOptions, goal: Goal): Promise<Plan> {
   return (await planAndSurvey(options, goal)).plan;
+}
+
+/** whereabouts' own binary knows neither key: it would hand out from empty pools under the old names. */
+async function refuseBesideUpstream({ client, systemNamespace, clock, signal }: ApplyOptions, { edits }: Plan): Promise<void> {
+  const isNew = edits.some(({ changes }) => changes.some(({ key, after }) => key !== "network_name" && after !== undefined));
+  if (!isNew) return;
+  const { reconciler, why } = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+  if (!reconciler) return;
+  throw new TransferError(
+    "conflict",
+    `Nothing was changed: ${why.join(" ")} It knows neither pool_namespace nor pool_naming, and would hand out from empty pools under the old names. ` +
+      "Install Holdfast under its name on every node, remove it, and try again; or use --to named, which it understands.",
+  );
 }
 
 /** A record of what can still be taken back is not thrown away for a plan that does nothing, nor without a word. */

@@ -4,7 +4,7 @@
 // node's flat file adds is not known here; a definition that has no range of its own is named as unreadable.
 import type { PoolNaming } from "../api/pool-name.ts";
 import { CniError } from "../cni/error.ts";
-import { parseIpamConfig } from "../cni/ipam-config.ts";
+import { type IpamConfig, parseIpamConfig } from "../cni/ipam-config.ts";
 import { isObject, type JsonObject } from "../cni/json.ts";
 import { type NetworkConfig, parseNetwork } from "../cni/network.ts";
 import { NetError } from "../net/error.ts";
@@ -33,6 +33,7 @@ export interface Network {
   /** Prefix length of a node's slice; undefined where nodes share the ranges. */
   readonly sliceLength?: number;
   readonly ranges: readonly NetworkRange[];
+  readonly config: IpamConfig;
   readonly definition: AttachmentDefinition;
 }
 
@@ -76,6 +77,7 @@ function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Net
       const found = written.find((cidr) => `${cidr.prefix}` === `${prefix}`);
       return { prefix, ...(found && { written: found }) };
     }),
+    config,
     definition,
   };
 }

@@ -4,7 +4,7 @@ import { readAllocations } from "../api/allocations.ts";
 import { describeObject } from "../api/metadata.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import type { IPPool } from "../api/ip-pool.ts";
-import { networkAnnotation } from "../api/reservation-hold.ts";
+import { networkAnnotation } from "../api/hold-marks.ts";
 import { parseRange } from "../api/range.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 import { describeDomain, type DomainKey, networkDomain } from "./domain-key.ts";

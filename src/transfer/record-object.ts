@@ -1,10 +1,10 @@
 // The record of an address, read from either kind, and made anew for another domain. What others wrote into it stays.
 import { ApiError } from "../api/error.ts";
-import { coolingOf, poolAnnotation } from "../api/hold-marks.ts";
+import { coolingOf, networkAnnotation, poolAnnotation } from "../api/hold-marks.ts";
 import { holdName, holdOfObject } from "../api/hold-object.ts";
 import type { HoldObject } from "../api/hold.ts";
 import { reservationName } from "../api/reservation-name.ts";
-import { holdOfReservation, networkAnnotation } from "../api/reservation-hold.ts";
+import { holdOfReservation } from "../api/reservation-hold.ts";
 import type { Reservation } from "../api/reservation.ts";
 import { parseDomain } from "../api/domain.ts";
 import type { Address } from "../net/address.ts";

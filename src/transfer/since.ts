@@ -1,7 +1,7 @@
 // What was given at the destination since a migration: what going back would forget.
 import { readAllocations } from "../api/allocations.ts";
 import { describeObject } from "../api/metadata.ts";
-import { networkAnnotation } from "../api/reservation-hold.ts";
+import { networkAnnotation } from "../api/hold-marks.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { networkDomain } from "./domain-key.ts";
 import type { Plan } from "./plan.ts";

@@ -1,10 +1,10 @@
 // docs/cli.md, from the commands themselves: what --help prints is what the page says.
 import type { Command } from "commander";
 
-import { program } from "../../src/cli/program.ts";
+import { idle, program } from "../../src/cli/program.ts";
 
 export function commandReference(): string {
-  const top = program({ line() {} }, { up: async () => {} });
+  const top = program({ line() {} }, idle);
   const pages = [top, ...allCommands(top)].map((command) => {
     command.configureHelp({ helpWidth: 110 });
     return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;
