@@ -18,5 +18,11 @@ process.exitCode = await run(
     check: async (options) => (await import("./check.ts")).check(options),
     pools: async (options) => (await import("./check.ts")).pools(options),
     who: async (options, asked) => (await import("./check.ts")).who(options, asked),
+    migrate: {
+      plan: async (...given) => (await import("./transfer.ts")).migrate.plan(...given),
+      apply: async (...given) => (await import("./transfer.ts")).migrate.apply(...given),
+      rollback: async (...given) => (await import("./transfer.ts")).migrate.rollback(...given),
+    },
+    import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
   },
 );

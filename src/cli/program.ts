@@ -8,6 +8,8 @@ import { nodeCommand, type RunNode } from "./node.ts";
 import { type Check, checkCommand } from "./check.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { type ListPools, poolsCommand } from "./pools.ts";
+import { type Import, importCommand } from "./import.ts";
+import { type Migrate, migrateCommand } from "./migrate.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -30,6 +32,8 @@ export interface Wiring {
   readonly check: Check;
   readonly pools: ListPools;
   readonly who: Who;
+  readonly migrate: Migrate;
+  readonly import: Import;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -47,7 +51,9 @@ export function program(output: Output, wiring: Wiring): Command {
     .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
-    .addCommand(whoCommand(output, wiring.who));
+    .addCommand(whoCommand(output, wiring.who))
+    .addCommand(migrateCommand(output, wiring.migrate))
+    .addCommand(importCommand(output, wiring.import));
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
