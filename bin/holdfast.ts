@@ -8,13 +8,10 @@ process.exitCode = await run(
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
   {
     up: async (options, output) => (await import("./up.ts")).up(options, output),
-<<<<<<< HEAD
+    node: async (options) => (await import("./node.ts")).node(options),
     controller: async (options) => (await import("./controller.ts")).controller(options),
     check: async (options) => (await import("./check.ts")).check(options),
     pools: async (options) => (await import("./check.ts")).pools(options),
     who: async (options, asked) => (await import("./check.ts")).who(options, asked),
-=======
-    node: async (options) => (await import("./node.ts")).node(options),
->>>>>>> i5-node
   },
 );

@@ -6,14 +6,7 @@ import { run, type Wiring } from "./program.ts";
 async function holdfast(...argv: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
   const out: string[] = [];
   const err: string[] = [];
-<<<<<<< HEAD
   const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), {} as Wiring);
-=======
-  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), {
-    up: async () => {},
-    node: async () => {},
-  });
->>>>>>> i5-node
   return { code, out, err };
 }
 

@@ -4,11 +4,8 @@ import { Command, CommanderError } from "commander";
 import { type Check, checkCommand } from "./check.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
-<<<<<<< HEAD
-import { type ListPools, poolsCommand } from "./pools.ts";
-=======
 import { nodeCommand, type RunNode } from "./node.ts";
->>>>>>> i5-node
+import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -24,14 +21,11 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
-<<<<<<< HEAD
+  readonly node: RunNode;
   readonly controller: RunController;
   readonly check: Check;
   readonly pools: ListPools;
   readonly who: Who;
-=======
-  readonly node: RunNode;
->>>>>>> i5-node
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -44,11 +38,8 @@ export function program(output: Output, wiring: Wiring): Command {
     .addCommand(checkCommand(output, wiring.check))
     .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
-<<<<<<< HEAD
-    .addCommand(poolsCommand(output, wiring.pools))
-=======
     .addCommand(nodeCommand(output, wiring.node))
->>>>>>> i5-node
+    .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
     .addCommand(whoCommand(output, wiring.who));

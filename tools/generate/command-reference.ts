@@ -7,11 +7,7 @@ import { program, type Wiring } from "../../src/cli/program.ts";
 const nothing = {} as Wiring;
 
 export function commandReference(): string {
-<<<<<<< HEAD
   const top = program({ line() {} }, nothing);
-=======
-  const top = program({ line() {} }, { up: async () => {}, node: async () => {} });
->>>>>>> i5-node
   const pages = [top, ...allCommands(top)].map((command) => {
     command.configureHelp({ helpWidth: 110 });
     return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;
