@@ -105,7 +105,7 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "cluster",
-    files: ["test/cluster/", "test/deploy/image"],
+    files: ["test/cluster/", "test/deploy/image", "test/deploy/cluster"],
     about: "real kubelets and pods on several nodes, and the image",
     debian: labDebianPackages,
     root: true,
