@@ -2,14 +2,14 @@
 import { Command, CommanderError } from "commander";
 
 import type { ShimSource } from "../cni/shim/install/install.ts";
-import { cniCommand } from "./cni.ts";
-import { explainCommand } from "./explain.ts";
-import { nodeCommand, type RunNode } from "./node.ts";
 import { type Check, checkCommand } from "./check.ts";
+import { cniCommand } from "./cni.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
-import { type ListPools, poolsCommand } from "./pools.ts";
+import { explainCommand } from "./explain.ts";
 import { type Import, importCommand } from "./import.ts";
 import { type Migrate, migrateCommand } from "./migrate.ts";
+import { nodeCommand, type RunNode } from "./node.ts";
+import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -24,16 +24,16 @@ export interface Output {
 
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
-  readonly up: Up;
+  readonly check: Check;
+  readonly controller: RunController;
+  readonly import: Import;
+  readonly migrate: Migrate;
   readonly node: RunNode;
+  readonly pools: ListPools;
   /** Builds the CNI plugin, or finds it built. */
   readonly shims: ShimSource;
-  readonly controller: RunController;
-  readonly check: Check;
-  readonly pools: ListPools;
+  readonly up: Up;
   readonly who: Who;
-  readonly migrate: Migrate;
-  readonly import: Import;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -43,17 +43,17 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
-    .addCommand(cniCommand(output, wiring.shims))
-    .addCommand(explainCommand(output))
-    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(checkCommand(output, wiring.check))
+    .addCommand(cniCommand(output, wiring.shims))
     .addCommand(controllerCommand(output, wiring.controller))
+    .addCommand(explainCommand(output))
+    .addCommand(importCommand(output, wiring.import))
+    .addCommand(migrateCommand(output, wiring.migrate))
+    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
-    .addCommand(whoCommand(output, wiring.who))
-    .addCommand(migrateCommand(output, wiring.migrate))
-    .addCommand(importCommand(output, wiring.import));
+    .addCommand(whoCommand(output, wiring.who));
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */

@@ -37,7 +37,12 @@ export async function adopt(
   const about = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
   const domains = domainsOf(pool, uses);
   for (const domain of domains) {
-    const { warnings, blocking, created, pool: after } = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
+    const {
+      warnings,
+      blocking,
+      created,
+      pool: after,
+    } = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
     for (const why of warnings) log.warn("found while adopting", { ...about, why });
     for (const why of blocking) log.warn("not adopted yet", { ...about, why });
     if (created > 0) log.info("made holds for entries", { ...about, domain, count: created });

@@ -48,7 +48,10 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
   const begun = found !== undefined && (found.state === "applying" || found.state === "fencing") ? found : undefined;
   if (begun !== undefined) assertCluster(begun, cluster, store);
   if (found?.state === "rolling-back") {
-    throw new TransferError("conflict", `${store.place} is the record of a migration that is being rolled back: end that with holdfast migrate rollback first.`);
+    throw new TransferError(
+      "conflict",
+      `${store.place} is the record of a migration that is being rolled back: end that with holdfast migrate rollback first.`,
+    );
   }
   if (begun?.state === "applying") {
     say(`going on with migration ${begun.id}, begun ${begun.startedAt} (${store.place})`);
@@ -84,7 +87,11 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
 }
 
 /** Plans again, now that nothing changes any more, and records it; undefined where nothing is left to do. */
-async function prepare(options: ApplyOptions, record: MigrationRecord, { signal }: Fence): Promise<MigrationRecord | undefined> {
+async function prepare(
+  options: ApplyOptions,
+  record: MigrationRecord,
+  { signal }: Fence,
+): Promise<MigrationRecord | undefined> {
   const { plan, survey } = await planAndSurvey(options, options.goal);
   refuse(plan, options);
   if (isEmpty(plan)) {
@@ -123,7 +130,9 @@ async function goBack(options: MigrationOptions, record: MigrationRecord, fence:
   } catch (error) {
     await fence.leave();
     options.say(`could not go back either: ${messageOf(error)}`);
-    options.say(`Writers stay paused. Set right what is named and run holdfast migrate apply or rollback again, with ${options.store.place}.`);
+    options.say(
+      `Writers stay paused. Set right what is named and run holdfast migrate apply or rollback again, with ${options.store.place}.`,
+    );
     return;
   }
   await fence.lift();
@@ -137,7 +146,8 @@ export interface RollbackOptions extends MigrationOptions {
 export async function rollback(options: RollbackOptions): Promise<"rolled back" | "nothing to do"> {
   const { client, store, signal, say } = options;
   const record = await store.load(signal);
-  if (record === undefined) throw new TransferError("bad-record", `There is no record at ${store.place}: say where it is with --record.`);
+  if (record === undefined)
+    throw new TransferError("bad-record", `There is no record at ${store.place}: say where it is with --record.`);
   assertCluster(record, await clusterId(client, signal), store);
   if (record.state === "rolled-back") {
     await liftDead(options, record);
@@ -174,7 +184,10 @@ export function lossOf(survey: Survey, record: MigrationRecord): string[] {
 function refuseLoss(survey: Survey, record: MigrationRecord, { force, say }: RollbackOptions): void {
   const taken = namesTakenSince(survey, record.plan);
   if (taken.length > 0) {
-    throw new TransferError("in-the-way", `The old names are in use again: ${taken.join(", ")}. Delete what is nobody's, and try again; or leave it as it is.`);
+    throw new TransferError(
+      "in-the-way",
+      `The old names are in use again: ${taken.join(", ")}. Delete what is nobody's, and try again; or leave it as it is.`,
+    );
   }
   const lost = lossOf(survey, record);
   if (lost.length === 0) return;
@@ -216,7 +229,17 @@ async function fenceFor(options: MigrationOptions, record: MigrationRecord, isHa
   const { client, clock, systemNamespace, say, quietMs, signal } = options;
   const survey = await readSurvey(client, systemNamespace, signal);
   const sliceLeases = sliceLeasesOf(survey);
-  return quiesce({ client, clock, systemNamespace, id: record.id, sliceLeases, say, ...(quietMs && { quietMs }), isHalfMoved, signal });
+  return quiesce({
+    client,
+    clock,
+    systemNamespace,
+    id: record.id,
+    sliceLeases,
+    say,
+    ...(quietMs && { quietMs }),
+    isHalfMoved,
+    signal,
+  });
 }
 
 /** A migration that ended, and was killed before it let everybody in again. */
@@ -243,8 +266,13 @@ async function planNow(options: MigrationOptions, goal: Goal): Promise<Plan> {
 }
 
 /** whereabouts' own binary knows neither key: it would hand out from empty pools under the old names. */
-async function refuseBesideUpstream({ client, systemNamespace, clock, signal }: ApplyOptions, { edits }: Plan): Promise<void> {
-  const isNew = edits.some(({ changes }) => changes.some(({ key, after }) => key !== "network_name" && after !== undefined));
+async function refuseBesideUpstream(
+  { client, systemNamespace, clock, signal }: ApplyOptions,
+  { edits }: Plan,
+): Promise<void> {
+  const isNew = edits.some(({ changes }) =>
+    changes.some(({ key, after }) => key !== "network_name" && after !== undefined),
+  );
   if (!isNew) return;
   const { reconciler, why } = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
   if (!reconciler) return;
@@ -283,7 +311,10 @@ async function assertNothingNew(options: ApplyOptions, record: MigrationRecord):
 function refuse(plan: Plan, { editDefinitions }: ApplyOptions): void {
   if (plan.conflicts.length > 0) {
     const words = plan.conflicts.map(({ message, fix }) => `${message} ${fix}`).join("\n");
-    throw new TransferError("conflict", `Nothing was changed: the plan has ${plan.conflicts.length} conflicts.\n${words}`);
+    throw new TransferError(
+      "conflict",
+      `Nothing was changed: the plan has ${plan.conflicts.length} conflicts.\n${words}`,
+    );
   }
   if (plan.edits.length > 0 && !editDefinitions) {
     throw new TransferError(
@@ -296,7 +327,10 @@ function refuse(plan: Plan, { editDefinitions }: ApplyOptions): void {
 
 function assertCluster(record: MigrationRecord, cluster: string, store: RecordStore): void {
   if (record.cluster === cluster) return;
-  throw new TransferError("wrong-cluster", `${store.place} is the record of another cluster: choose the right one with --kubeconfig and --context.`);
+  throw new TransferError(
+    "wrong-cluster",
+    `${store.place} is the record of another cluster: choose the right one with --kubeconfig and --context.`,
+  );
 }
 
 async function clusterId(client: KubeClient, signal: AbortSignal): Promise<string> {

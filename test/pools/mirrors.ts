@@ -62,7 +62,9 @@ export function mirrorStories(stage: () => Stage): void {
 
   const freeMap = async (pool = key) => {
     const map = await stage().client.get(kinds.configMaps, { namespace: system, name: freeMapName(pool) });
-    return decodeFreeMap(map)?.taken.map(({ first, last }) => (`${first}` === `${last}` ? `${first}` : `${first}-${last}`));
+    return decodeFreeMap(map)?.taken.map(({ first, last }) =>
+      `${first}` === `${last}` ? `${first}` : `${first}-${last}`,
+    );
   };
 
   describe("the mirror", () => {
@@ -77,12 +79,20 @@ export function mirrorStories(stage: () => Stage): void {
         "5": { id: "c", podref: "shop/a", ifname: "net1", uid: "u5" },
         "6": { id: "", podref: "shop/b", ifname: "net1", uid: "u6" },
       });
-      expect(status).toMatchObject({ firstIP: "10.0.0.1", lastIP: "10.0.0.254", totalIPs: 254, usedIPs: 2, freeIPs: 252 });
+      expect(status).toMatchObject({
+        firstIP: "10.0.0.1",
+        lastIP: "10.0.0.254",
+        totalIPs: 254,
+        usedIPs: 2,
+        freeIPs: 252,
+      });
       expect(await freeMap()).toEqual(["10.0.0.5-10.0.0.6"]);
       expect(await mirror.show()).toEqual([]);
 
       const { domain, address, version } = six;
-      await stage().ledger().release({ domain, address, version, owner: "pod:u6:net1" as never, cooldownMs: 60_000 });
+      await stage()
+        .ledger()
+        .release({ domain, address, version, owner: "pod:u6:net1" as never, cooldownMs: 60_000 });
       expect(await mirror.show()).toEqual(["free-map", "allocations", "status"]);
       expect(Object.keys((await stage().readPool(name)).spec.allocations)).toEqual(["5"]);
       // It rests: nobody's, and not free yet.
@@ -129,14 +139,19 @@ export function mirrorStories(stage: () => Stage): void {
 
     it("beyond the cap shows the lowest, and the totals of all", async () => {
       await stage().whereaboutsPool(name, "10.0.0.0/24");
-      for (let index = 1; index <= 8; index++) await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
+      for (let index = 1; index <= 8; index++)
+        await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
       await using mirror = new Mirroring(stage(), 5);
       await mirror.show();
       const { spec, status } = await stage().readPool(name);
       expect(Object.keys(spec.allocations)).toEqual(["1", "2", "3", "4", "5"]);
       expect(status).toMatchObject({ usedIPs: 8, freeIPs: 246 });
       const mirrored = status?.conditions?.find(({ type }) => type === "Mirrored");
-      expect(mirrored).toMatchObject({ status: "False", reason: "TooMany", message: expect.stringContaining("5 of 8 holds") });
+      expect(mirrored).toMatchObject({
+        status: "False",
+        reason: "TooMany",
+        message: expect.stringContaining("5 of 8 holds"),
+      });
     });
 
     it("more changes than a patch takes come in several", async () => {
@@ -156,7 +171,9 @@ export function mirrorStories(stage: () => Stage): void {
       await using mirror = new Mirroring(stage());
       await mirror.show(`${system}/blue-fd00---64`);
       await mirror.show(`${system}/fd00---64`);
-      expect((await stage().readPool("blue-fd00---64")).spec.allocations).toMatchObject({ "9": { podref: "shop/blue" } });
+      expect((await stage().readPool("blue-fd00---64")).spec.allocations).toMatchObject({
+        "9": { podref: "shop/blue" },
+      });
       expect((await stage().readPool("fd00---64")).spec.allocations).toMatchObject({ "9": { podref: "shop/plain" } });
       expect((await stage().readPool("fd00---64")).status?.totalIPs).toBe("18446744073709551614");
     });
@@ -167,7 +184,10 @@ export function mirrorStories(stage: () => Stage): void {
       mirror.leaksHeldBack = "60 of 60 look leaked.";
       await mirror.show();
       const { status } = await stage().readPool(name);
-      expect(status?.conditions?.find(({ type }) => type === "LeakCollection")).toMatchObject({ status: "False", reason: "TooManyLeaks" });
+      expect(status?.conditions?.find(({ type }) => type === "LeakCollection")).toMatchObject({
+        status: "False",
+        reason: "TooManyLeaks",
+      });
     });
 
     it("the free map goes with its pool", async () => {
@@ -183,7 +203,8 @@ export function mirrorStories(stage: () => Stage): void {
 
     it("two leaders at once write the same, whoever comes first", async () => {
       await stage().whereaboutsPool(name, "10.0.0.0/24");
-      for (let index = 1; index <= 8; index++) await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
+      for (let index = 1; index <= 8; index++)
+        await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
       await using first = new Mirroring(stage());
       await using second = new Mirroring(stage());
       await Promise.all([first.show(), second.show()]);
@@ -282,6 +303,9 @@ export function mirrorStories(stage: () => Stage): void {
 }
 
 function manyOurs(count: number): Record<string, PoolAllocation> {
-  const pairs = Array.from({ length: count }, (_, index) => [String(index + 1), { ...entry(`shop/p${index}`), uid: `u${index}` }]);
+  const pairs = Array.from({ length: count }, (_, index) => [
+    String(index + 1),
+    { ...entry(`shop/p${index}`), uid: `u${index}` },
+  ]);
   return Object.fromEntries(pairs) as Record<string, PoolAllocation>;
 }

@@ -38,9 +38,13 @@ afterAll(async () => {
 
 /** The API is served by this process, so the child must not be waited for synchronously. */
 async function run(command: "apply" | "rollback", killAfter = 0): Promise<{ code: number | null; writes: number }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "migrate-process.ts"), command, kubeconfig, record, String(killAfter)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "migrate-process.ts"), command, kubeconfig, record, String(killAfter)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -53,7 +57,9 @@ async function held(): Promise<Set<string>> {
   const entries = survey.pools.flatMap((pool) =>
     readAllocations(pool).entries.map(({ address, owner }) => `${address} ${owner.namespace}/${owner.name}`),
   );
-  const records = survey.reservations.map(({ metadata, spec }) => `${metadata.name!.replace(/^(lan|wan|solo)-/, "")} ${spec.podref}`);
+  const records = survey.reservations.map(
+    ({ metadata, spec }) => `${metadata.name!.replace(/^(lan|wan|solo)-/, "")} ${spec.podref}`,
+  );
   return new Set([...entries, ...records.map(canonical)]);
 }
 
@@ -87,7 +93,8 @@ it("killed after each write of apply and of rollback", async () => {
       expect((await run(command, n)).code, where).toBeNull();
       expect([...addresses.difference(await held())], `${where}: lost`).toEqual([]);
       const state = await portrait(client);
-      const isHalfMoved = JSON.stringify(state) !== JSON.stringify(before) && JSON.stringify(state) !== JSON.stringify(after);
+      const isHalfMoved =
+        JSON.stringify(state) !== JSON.stringify(before) && JSON.stringify(state) !== JSON.stringify(after);
       const paused = (await fetchState(client, { namespace: system }))?.data?.["paused"] ?? "";
       expect(paused !== "" || !isHalfMoved, `${where}: half moved, and not paused`).toBe(true);
       expect((await run(command)).code, where).toBe(0);
