@@ -13,13 +13,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
+import { coldBuildTimeoutMs, ensureShim } from "../../tools/shim/ensure.ts";
 import { invoke } from "./invoke.ts";
 import { answering, ScriptedServer } from "./scripted-server.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
 let folder: string;
+beforeAll(() => ensureShim({ native: true }), coldBuildTimeoutMs);
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "holdfast-install-"));
 });
