@@ -95,6 +95,7 @@ const tables: Readonly<Record<string, Table>> = {
       "/pods": read,
       "/events": ["create", "patch"],
       "/namespaces": ["get"],
+      "/nodes": ["list"],
       "whereabouts.cni.cncf.io/ippools": ["get", "create", "patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],
@@ -116,7 +117,7 @@ const tables: Readonly<Record<string, Table>> = {
       "holdfast.io/holds": [...read, ...write],
     },
     inSystemNamespace: {
-      "/configmaps": ["get", "create", "update"],
+      "/configmaps": ["get", "create", "update", "delete"],
       "coordination.k8s.io/leases": ["create"],
     },
   },

@@ -26,6 +26,7 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
 const nodeRules: readonly Rule[] = [
   rule("", ["pods"], ["get", "list", "watch"]), // its own node's, by field selector; one that the watch does not have yet
   rule("", ["namespaces"], ["get"]), // the quota in a namespace's annotation
+  rule("", ["nodes"], ["list"]), // how many there are: the more, the wider it spreads its tries
   rule("", ["events"], ["create", "patch"]), // on the pod
   rule(pools, ["ippools"], ["get", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
@@ -52,14 +53,14 @@ const controllerRules: readonly Rule[] = [
 ];
 
 const controllerSystemRules: readonly Rule[] = [
-  rule("", ["configmaps"], ["get", "create", "update"]), // holdfast-state and the free maps
+  rule("", ["configmaps"], ["get", "create", "update", "delete"]), // holdfast-state and the free maps
   rule("coordination.k8s.io", ["leases"], ["create"]), // its own; RBAC cannot name what does not exist yet
   { ...rule("coordination.k8s.io", ["leases"], ["get", "update"]), resourceNames: [controllerName] },
   { ...rule("coordination.k8s.io", ["leases"], ["get"]), resourceNames: ["whereabouts"] }, // when it was last at work
 ];
 
 /** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */
-const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "create", "update"])];
+const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "create", "update", "delete"])];
 
 const rbac = "rbac.authorization.k8s.io";
 
