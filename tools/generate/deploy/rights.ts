@@ -5,7 +5,7 @@
 // is on every node, so a taken node must not become a taken cluster.
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
-export interface Rule {
+interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
