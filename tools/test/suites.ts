@@ -110,7 +110,7 @@ export const suites: readonly Suite[] = [
     name: "cluster",
     files: ["test/cluster/", "test/deploy/image", "test/deploy/cluster"],
     about: "real kubelets and pods on several nodes, and the image",
-    debian: labDebianPackages,
+    debian: [...labDebianPackages, "binutils", "clang", "lld"], // the last three build the plugin
     root: true,
     kube: everything,
     serial: true,
