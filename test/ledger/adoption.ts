@@ -15,7 +15,12 @@ import { Corner, type Entry, type LedgerWorld } from "./world.ts";
 
 const entry = (name: string, id = `c-${name}`): Entry => ({ id, podref: `d/${name}`, ifname: "net1" });
 const pod = (name: string): Owner => ({
-  ...{ kind: "pod", uid: `u-${name}`, namespace: "d", name, interface: "net1", containerId: `c-${name}` },
+  kind: "pod",
+  uid: `u-${name}`,
+  namespace: "d",
+  name,
+  interface: "net1",
+  containerId: `c-${name}`,
 });
 
 export function adoptionTests(world: LedgerWorld): void {
@@ -185,7 +190,10 @@ export function adoptionTests(world: LedgerWorld): void {
       expect(await adopt("fd00::/64", { coexistence: true })).toMatchObject({ created: 0, pool: { adopted: false } });
       expect(await corner.names()).toEqual([]);
       const beside = new ReservationLedger({
-        ...{ client: corner.client, namespace: corner.namespace, now: () => 0, coexistence: () => true },
+        client: corner.client,
+        namespace: corner.namespace,
+        now: () => 0,
+        coexistence: () => true,
       });
       const note = { pool: `${corner.namespace}/fd00---64` };
       await beside.take({ domain: "network:", address: parseAddress("fd00::6"), owner: pod("b"), note });
