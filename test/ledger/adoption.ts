@@ -6,6 +6,7 @@ import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { adoptPool, type AdoptionOptions } from "../../src/ledger/adoption.ts";
+import { disownPools } from "../../src/ledger/disowning.ts";
 import { ensurePool } from "../../src/ledger/pool-object.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { ipPools } from "../../src/ledger/resources.ts";
@@ -203,6 +204,17 @@ export function adoptionTests(world: LedgerWorld): void {
         "fd00-0000-0000-0000-0000-0000-0000-0005",
         "fd00-0000-0000-0000-0000-0000-0000-0006",
       ]);
+    });
+
+    it("is to be done again after whereabouts was active once more", async () => {
+      await adopt("fd00::/64");
+      const { client, namespace } = corner;
+      expect(await disownPools(client, { namespace })).toBe(1);
+      expect(await disownPools(client, { namespace })).toBe(0);
+      expect(await isMarked("fd00---64")).toBeUndefined();
+      await corner.reservation("fd00--5", "d/a");
+      expect(await adopt("fd00::/64")).toMatchObject({ created: 1, pool: { adopted: true } });
+      expect(await held()).toEqual(["fd00::5 a"]);
     });
 
     it("by twelve at once makes each hold once", async () => {
