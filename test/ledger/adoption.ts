@@ -228,6 +228,25 @@ export function adoptionTests(world: LedgerWorld): void {
       expect(await corner.names()).toHaveLength(60);
     });
 
+    it("does not mark a pool that got an entry after it was read", async () => {
+      await corner.pool("10.0.0.0-24", "10.0.0.0/24", { "1": entry("a") });
+      const real = world.transport();
+      let late = true;
+      const slow: Transport = async (call) => {
+        if (call.method === "PATCH" && late) {
+          late = false;
+          const body = { spec: { allocations: { "2": entry("late") } } };
+          const at = { namespace: corner.namespace, name: "10.0.0.0-24" };
+          await corner.client.patch(ipPools, at, { type: "merge", body });
+        }
+        return real(call);
+      };
+      const { created } = await adopt("10.0.0.0/24", {}, new KubeClient({ transport: slow }));
+      expect(created).toBe(2);
+      expect(await held()).toEqual(["10.0.0.1 a", "10.0.0.2 late"]);
+      expect(await isMarked("10.0.0.0-24")).toBeDefined();
+    });
+
     it("that is broken off anywhere is finished by the next", async () => {
       const entries = Array.from({ length: 6 }, (_, n) => [String(n + 1), entry(`p${n}`)] as const);
       await corner.pool("fd00---64", "fd00::/64", Object.fromEntries(entries));
