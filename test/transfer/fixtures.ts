@@ -69,7 +69,7 @@ export const village: readonly AnyObject[] = [
   hold(system, "10.3.0.0-24", "10.3.0.4", "c-0"),
 ];
 
-const crds = defineResource<AnyObject>({
+export const crds = defineResource<AnyObject>({
   group: "apiextensions.k8s.io",
   version: "v1",
   plural: "customresourcedefinitions",

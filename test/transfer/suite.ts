@@ -17,6 +17,7 @@ import { readSurvey } from "../../src/transfer/read-survey.ts";
 import { configMapStore } from "../../src/transfer/record-config-map.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
 import { definition, installDefinitions, moveOut, pool, portrait, reservation, settleIn, system, village } from "./fixtures.ts";
+import { importSuite } from "./import-suite.ts";
 
 export interface Served {
   readonly client: KubeClient;
@@ -164,6 +165,8 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
       await options.store.save({ ...record, cluster: "another" }, never);
       await expect(rollback({ ...options, force: false })).rejects.toMatchObject({ code: "wrong-cluster" });
     });
+
+    importSuite(() => client);
 
     more(() => served);
   });
