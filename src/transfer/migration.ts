@@ -144,6 +144,8 @@ export async function rollback(options: RollbackOptions): Promise<"rolled back" 
     return "nothing to do";
   }
   const wasApplied = record.state === "applied";
+  // Before anybody is made to rest, and again when nothing changes any more.
+  if (wasApplied) refuseLoss(await readSurvey(client, options.systemNamespace, signal), record, options);
   const fence = await fenceFor(options, record, !wasApplied && record.state !== "fencing");
   try {
     if (wasApplied) refuseLoss(await readSurvey(client, options.systemNamespace, fence.signal), record, options);
@@ -178,11 +180,11 @@ function refuseLoss(survey: Survey, record: MigrationRecord, { force, say }: Rol
   }
   const lost = lossOf(survey, record);
   if (lost.length === 0) return;
-  if (force) return say(`--force: ${lost.length} addresses given since are forgotten: ${lost.join(", ")}`);
+  if (force) return say(`--force: forgetting what was given since: ${lost.join(", ")}`);
   throw new TransferError(
     "would-lose",
-    `${lost.length} addresses were given since the migration, and going back by the record would forget them: ${lost.join(", ")}. ` +
-      "Use holdfast migrate apply --to whereabouts, which takes them along (with --name namespace/definition= where a name is to go again); " +
+    `Given since the migration, and forgotten by going back: ${lost.join(", ")}. ` +
+      "Use holdfast migrate apply --to whereabouts, which takes them along (with --name namespace/definition= where a name is to go); " +
       "or delete these pods; or say --force: they keep running, and others may be given their addresses.",
   );
 }

@@ -166,6 +166,20 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
       await expect(rollback({ ...options, force: false })).rejects.toMatchObject({ code: "wrong-cluster" });
     });
 
+    it("called off half-way, it takes back what it did", async () => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      const stop = new AbortController();
+      const say = (line: string) => {
+        lines.push(line);
+        if (line.includes("edit NetworkAttachmentDefinition")) stop.abort(new Error("called off"));
+      };
+      await expect(apply({ ...options, say, signal: stop.signal })).rejects.toThrow(/called off/);
+      expect(lines).toContain("going back to how it was");
+      expect(await portrait(client)).toEqual(before);
+      expect((await options.store.load(never))?.state).toBe("rolled-back");
+    });
+
     importSuite(() => client);
 
     more(() => served);
