@@ -87,7 +87,7 @@ export async function policyOwner(client: KubeClient, signal: AbortSignal): Prom
 
 async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const review = await client.create(selfReviews, { metadata: {} } as AnyObject, { signal });
+    const review = await client.create(selfReviews, { metadata: {} }, { signal });
     const { username } = (review as { status?: { userInfo?: { username?: string } } }).status?.userInfo ?? {};
     return username === undefined || username === "" ? undefined : username;
   } catch (error) {

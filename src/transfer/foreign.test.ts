@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Owner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { AnyObject } from "../kube/meta.ts";
-import { parseAddress } from "../net/address.ts";
+import { type Address, parseAddress } from "../net/address.ts";
 import { type ForeignAllocation, liveAddresses } from "./foreign.ts";
 import { readHostLocal } from "./host-local.ts";
 import { type Network, readNetwork } from "./network.ts";
@@ -25,7 +25,7 @@ function network(key: string, ipam: object): Network {
   return reading.network;
 }
 
-const line = ({ address, owner }: { address: unknown; owner: Owner }) =>
+const line = ({ address, owner }: { address: Address; owner: Owner }) =>
   `${address} ${owner.namespace}/${owner.name} ${owner.uid} ${owner.kind === "pod" ? owner.interface : ""}`;
 
 const live = liveAddresses([

@@ -26,9 +26,9 @@ transferSuite(
       const { client } = served();
       await settleIn(client, village);
       const at = { namespace: system, name: "10.1.0.0-24" };
-      let writing = true;
+      const writing = new AbortController();
       const writer = (async () => {
-        for (let n = 0; writing; n++) {
+        for (let n = 0; !writing.signal.aborted; n++) {
           const body = { spec: { allocations: { "20": { id: `sandbox-${n}`, podref: "blue/busy" } } } };
           await client.patch(ipPools, at, { type: "merge", body });
           await new Promise((resolve) => setTimeout(resolve, 5));
@@ -47,7 +47,7 @@ transferSuite(
         editDefinitions: true,
       });
       await expect(migration).rejects.toMatchObject({ code: "not-quiet", message: expect.stringContaining("IPPool kube-system/10.1.0.0-24 still change") as string });
-      writing = false;
+      writing.abort();
       await writer;
       expect((await client.list(ipPools)).items.map(({ metadata }) => metadata.name)).toContain("10.1.0.0-24");
     });

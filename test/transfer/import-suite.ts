@@ -84,10 +84,10 @@ export function importSuite(clientOf: () => KubeClient): void {
       await spiderDefinitions(client);
       await settleIn(client, [definition("blue", "lan", { range: "10.1.0.0/24" })]);
       const status = { allocatedIPs: JSON.stringify({ "10.1.0.5": { pod: "blue/web", podUid: "u1" }, "10.1.0.8": { pod: "blue/b", podUid: "u2" } }) };
-      await client.create(spiderPools, { metadata: { name: "v4" }, spec: { subnet: "10.1.0.0/24" }, status } as AnyObject);
+      await client.create(spiderPools, { metadata: { name: "v4" }, spec: { subnet: "10.1.0.0/24" }, status });
       const current = { uid: "u1", node: "otter", ips: [{ interface: "net1", ipv4: "10.1.0.5/24" }] };
-      await client.create(spiderEndpoints, { metadata: { namespace: "blue", name: "web" }, status: { current } } as AnyObject);
-      await client.create(spiderReserved, { metadata: { name: "router" }, spec: { ips: ["10.1.0.1"] } } as AnyObject);
+      await client.create(spiderEndpoints, { metadata: { namespace: "blue", name: "web" }, status: { current } });
+      await client.create(spiderReserved, { metadata: { name: "router" }, spec: { ips: ["10.1.0.1"] } });
       const report = await runImport(options({ source: "spiderpool" }));
       expect(report).toMatchObject({ isClean: true });
       expect(report.lines).toEqual([
@@ -116,7 +116,7 @@ async function spiderDefinitions(client: KubeClient): Promise<void> {
       names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
       versions: [{ name: spider.version, served: true, storage: true, schema }],
     };
-    await client.create(crds, { metadata: { name: `${plural}.${spider.group}` }, spec } as AnyObject);
+    await client.create(crds, { metadata: { name: `${plural}.${spider.group}` }, spec });
   }
   for (const resource of [spiderPools, spiderEndpoints, spiderReserved]) {
     const isServed = () => client.list(resource).then(
