@@ -12,17 +12,19 @@ import { realClock } from "../src/kube/clock.ts";
 import { ApiError } from "../src/kube/errors.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { fetchState, readState } from "../src/ledger/state.ts";
+import { apply } from "../src/transfer/apply.ts";
 import { TransferError } from "../src/transfer/error.ts";
 import { pauseOwner } from "../src/transfer/fence-pause.ts";
 import { policyOwner } from "../src/transfer/fence-policy.ts";
 import type { HostLocalFile } from "../src/transfer/host-local.ts";
 import { runImport } from "../src/transfer/import.ts";
-import { apply, lossOf, type MigrationOptions, rollback } from "../src/transfer/migration.ts";
+import type { MigrationOptions } from "../src/transfer/migration.ts";
 import { makePlan } from "../src/transfer/plan.ts";
 import { readSurvey } from "../src/transfer/read-survey.ts";
 import { configMapStore } from "../src/transfer/record-config-map.ts";
 import { fileStore } from "../src/transfer/record-file.ts";
 import type { RecordStore } from "../src/transfer/record.ts";
+import { lossOf, rollback } from "../src/transfer/rollback.ts";
 import { showPlan } from "../src/transfer/show.ts";
 import { describeStep, phasesBack } from "../src/transfer/step.ts";
 
@@ -33,14 +35,20 @@ export const migrate: Migrate = {
       if (request.dryRun) return plan(client, { ...request, output: "text" }, output, signal);
       const { goal, editDefinitions } = request satisfies ApplyRequest;
       const outcome = await apply({ ...migrationOptions(client, request, output, signal), goal, editDefinitions });
-      output.line(outcome === "applied" ? `Done. To go back: holdfast migrate rollback --record ${request.record}` : "Nothing to do.");
+      output.line(
+        outcome === "applied"
+          ? `Done. To go back: holdfast migrate rollback --record ${request.record}`
+          : "Nothing to do.",
+      );
     }),
   rollback: (request, output) =>
     connected(request, async (client, signal) => {
       if (request.dryRun) return dryRollback(client, request, output, signal);
       const { force } = request satisfies RollbackRequest;
       const outcome = await rollback({ ...migrationOptions(client, request, output, signal), force });
-      output.line(outcome === "rolled back" ? "Done: everything is as it was." : "Nothing to do: it is rolled back already.");
+      output.line(
+        outcome === "rolled back" ? "Done: everything is as it was." : "Nothing to do: it is rolled back already.",
+      );
     }),
 };
 
@@ -69,7 +77,11 @@ function readFolder(folder: string): HostLocalFile[] {
   try {
     return readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), "utf8") }));
   } catch (error) {
-    throw new UsageError(`--folder ${folder} cannot be read: ${error instanceof Error ? error.message : String(error)}`, 1, { cause: error });
+    throw new UsageError(
+      `--folder ${folder} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      1,
+      { cause: error },
+    );
   }
 }
 
@@ -100,7 +112,11 @@ async function plan(client: KubeClient, request: PlanRequest, output: Output, si
 }
 
 /** A migration that was killed left its pause: who plans must see it, and how it ends. */
-async function pauseLines(client: KubeClient, { systemNamespace: namespace, record }: MigrateRequest, signal: AbortSignal): Promise<string[]> {
+async function pauseLines(
+  client: KubeClient,
+  { systemNamespace: namespace, record }: MigrateRequest,
+  signal: AbortSignal,
+): Promise<string[]> {
   const { paused } = readState(await fetchState(client, { namespace, signal }));
   const policy = await policyOwner(client, signal);
   if (paused === "" && policy === undefined) return [];
@@ -114,15 +130,26 @@ async function pauseLines(client: KubeClient, { systemNamespace: namespace, reco
   ];
 }
 
-async function dryRollback(client: KubeClient, request: RollbackRequest, output: Output, signal: AbortSignal): Promise<void> {
+async function dryRollback(
+  client: KubeClient,
+  request: RollbackRequest,
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
   const record = await storeOf(client, request.record).load(signal);
-  if (record === undefined) throw new TransferError("bad-record", `There is no record at ${request.record}: say where it is with --record.`);
+  if (record === undefined)
+    throw new TransferError("bad-record", `There is no record at ${request.record}: say where it is with --record.`);
   for (const { steps } of phasesBack(record.plan)) for (const step of steps) output.line(describeStep(step));
   const lost = lossOf(await readSurvey(client, request.systemNamespace, signal), record);
   if (lost.length > 0) output.line(`Given since, and forgotten by going back: ${lost.join(", ")}`);
 }
 
-function migrationOptions(client: KubeClient, request: MigrateRequest, output: Output, signal: AbortSignal): MigrationOptions {
+function migrationOptions(
+  client: KubeClient,
+  request: MigrateRequest,
+  output: Output,
+  signal: AbortSignal,
+): MigrationOptions {
   return {
     client,
     clock: realClock,

@@ -36,7 +36,13 @@ export function importCommand(output: Output, work: Import): Command {
   const action = (source: ImportSource) => (options: ImportOptions) => {
     const { shadow, dryRun, nodeName, ...rest } = options;
     return work(
-      { ...rest, source, shadow: shadow === true, dryRun: dryRun === true, ...(nodeName !== undefined && { node: nodeName }) },
+      {
+        ...rest,
+        source,
+        shadow: shadow === true,
+        dryRun: dryRun === true,
+        ...(nodeName !== undefined && { node: nodeName }),
+      },
       output,
     );
   };
@@ -58,7 +64,10 @@ export function importCommand(output: Output, work: Import): Command {
     .addCommand(
       common(new Command("spiderpool"))
         .description("Take over what Spiderpool's SpiderIPPools and SpiderEndpoints (v2beta1) say is in use.")
-        .option("--definition <namespace/name>", "the definition that gives these addresses from now on (default: the one whose range has them)")
+        .option(
+          "--definition <namespace/name>",
+          "the definition that gives these addresses from now on (default: the one whose range has them)",
+        )
         .action(action("spiderpool")),
     );
 }

@@ -64,16 +64,26 @@ export function migrateCommand(output: Output, migrate: Migrate): Command {
     )
     .addCommand(
       goalOptions(common(new Command("apply")))
-        .description("Make every writer rest, record everything that is touched, move it, and let them write again. Killed, it goes on when called again.")
+        .description(
+          "Make every writer rest, record everything that is touched, move it, and let them write again. Killed, it goes on when called again.",
+        )
         .option("--edit-nads", "change the definitions that must say where their pools are")
         .action((options: GoalOptions & { editNads?: boolean }) =>
-          migrate.apply({ ...requestOf(options), goal: goalOf(options), editDefinitions: options.editNads === true }, output),
+          migrate.apply(
+            { ...requestOf(options), goal: goalOf(options), editDefinitions: options.editNads === true },
+            output,
+          ),
         ),
     )
     .addCommand(
       common(new Command("rollback"))
-        .description("Put everything back as the record has it. Refuses where addresses given since would be forgotten.")
-        .option("--force", "forget addresses given since: their pods keep running, and others may be given the same addresses")
+        .description(
+          "Put everything back as the record has it. Refuses where addresses given since would be forgotten.",
+        )
+        .option(
+          "--force",
+          "forget addresses given since: their pods keep running, and others may be given the same addresses",
+        )
         .action((options: CommonOptions & { force?: boolean }) =>
           migrate.rollback({ ...requestOf(options), force: options.force === true }, output),
         ),
@@ -91,10 +101,20 @@ function goalOptions(command: Command): Command {
   return command
     .addOption(new Option("--to <form>", "where pools are to be").choices(destinations).makeOptionMandatory())
     .addOption(new Option("--naming <scheme>", "how pools are named there").choices(poolNamings).default("whereabouts"))
-    .option("--name <namespace/definition=name>", "the network_name of a definition; its configuration's name otherwise (repeat it)", collect, [])
+    .option(
+      "--name <namespace/definition=name>",
+      "the network_name of a definition; its configuration's name otherwise (repeat it)",
+      collect,
+      [],
+    )
     .option("--keep-names", "leave network_name as it is")
     .option("--definition <namespace/name>", "move this one only (repeat it)", collect, [])
-    .option("--pool <namespace/pool=namespace/definition>", "whose a pool is that no rule matches (repeat it)", collect, [])
+    .option(
+      "--pool <namespace/pool=namespace/definition>",
+      "whose a pool is that no rule matches (repeat it)",
+      collect,
+      [],
+    )
     .option("--allow-split", "overlapping ranges of one domain may go into different ones: they are different wires");
 }
 

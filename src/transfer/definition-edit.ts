@@ -28,14 +28,26 @@ export function definitionEdit(network: Network, to: Placement): DefinitionEdit 
   const changes = Object.entries(wanted).flatMap(([key, after]) => {
     const now = typeof ipam[key] === "string" && ipam[key] !== "" ? ipam[key] : undefined;
     const isDefault = (now === "cluster" || now === "whereabouts") && after === undefined && key !== "network_name";
-    return now === after || isDefault ? [] : [{ key, ...(now !== undefined && { before: now }), ...(after !== undefined && { after }) }];
+    return now === after || isDefault
+      ? []
+      : [{ key, ...(now !== undefined && { before: now }), ...(after !== undefined && { after }) }];
   });
   if (changes.length === 0) return undefined;
   const edited = withIpam(object, (old) => {
-    const entries = Object.entries(old).filter(([key]) => !changes.some((change) => change.key === key && change.after === undefined));
-    return { ...Object.fromEntries(entries), ...Object.fromEntries(changes.flatMap(({ key, after }) => (after === undefined ? [] : [[key, after]]))) };
+    const entries = Object.entries(old).filter(
+      ([key]) => !changes.some((change) => change.key === key && change.after === undefined),
+    );
+    return {
+      ...Object.fromEntries(entries),
+      ...Object.fromEntries(changes.flatMap(({ key, after }) => (after === undefined ? [] : [[key, after]]))),
+    };
   });
-  return { key: network.key, changes, before, after: JSON.stringify(edited, undefined, before.includes("\n") ? 2 : undefined) };
+  return {
+    key: network.key,
+    changes,
+    before,
+    after: JSON.stringify(edited, undefined, before.includes("\n") ? 2 : undefined),
+  };
 }
 
 function ipamOf(object: JsonObject): JsonObject {

@@ -35,7 +35,10 @@ const patienceMs = 150_000;
 export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
   const { client, clock, namespace, names, id, signal } = options;
   const identity = `holdfast-migrate/${id}`;
-  const locks = names.map((name) => ({ name, lock: new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock }) }));
+  const locks = names.map((name) => ({
+    name,
+    lock: new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock }),
+  }));
   const lost = new AbortController();
   const stop = new AbortController();
   const held: typeof locks = [];
@@ -71,7 +74,10 @@ async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: Abor
   const untilMs = clock.monotonicMs() + patienceMs;
   while (!(await lock.tryHold(signal, callTimeoutMs))) {
     if (clock.monotonicMs() > untilMs) {
-      throw new TransferError("not-quiet", `The Lease ${name} is held by ${lock.holder} for ${patienceMs / 1000} s: stop whoever that is, and try again.`);
+      throw new TransferError(
+        "not-quiet",
+        `The Lease ${name} is held by ${lock.holder} for ${patienceMs / 1000} s: stop whoever that is, and try again.`,
+      );
     }
     if (!(await sleep(clock, tryEveryMs, signal))) signal.throwIfAborted();
   }
@@ -87,7 +93,12 @@ async function renew(
     for (const { name, lock } of held) {
       try {
         if (await lock.tryHold(stop, callTimeoutMs)) continue;
-        lost.abort(new TransferError("not-quiet", `The Lease ${name} was taken by ${lock.holder || "somebody"} while the migration held it.`));
+        lost.abort(
+          new TransferError(
+            "not-quiet",
+            `The Lease ${name} was taken by ${lock.holder || "somebody"} while the migration held it.`,
+          ),
+        );
         return;
       } catch {
         // The server could not be asked this time; the lease binds for an hour, and the next round asks again.

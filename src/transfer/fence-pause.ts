@@ -43,7 +43,8 @@ async function set({ client, namespace, signal }: PauseOptions, change: (paused:
     const paused = change(state.paused);
     if (paused === (there?.data?.["paused"] ?? "")) return;
     try {
-      if (there === undefined) await client.create(configMaps, stateObject(namespace, { ...state, paused }), { signal });
+      if (there === undefined)
+        await client.create(configMaps, stateObject(namespace, { ...state, paused }), { signal });
       else await client.update(configMaps, { ...there, data: { ...there.data, paused } }, { signal });
       return;
     } catch (error) {

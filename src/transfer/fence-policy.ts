@@ -11,9 +11,23 @@ import { ipPools, type StoredPool } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 
 const admission = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false } as const;
-const policies = defineResource<AnyObject>({ ...admission, plural: "validatingadmissionpolicies", kind: "ValidatingAdmissionPolicy" });
-const bindings = defineResource<AnyObject>({ ...admission, plural: "validatingadmissionpolicybindings", kind: "ValidatingAdmissionPolicyBinding" });
-const selfReviews = defineResource<AnyObject>({ group: "authentication.k8s.io", version: "v1", plural: "selfsubjectreviews", kind: "SelfSubjectReview", namespaced: false });
+const policies = defineResource<AnyObject>({
+  ...admission,
+  plural: "validatingadmissionpolicies",
+  kind: "ValidatingAdmissionPolicy",
+});
+const bindings = defineResource<AnyObject>({
+  ...admission,
+  plural: "validatingadmissionpolicybindings",
+  kind: "ValidatingAdmissionPolicyBinding",
+});
+const selfReviews = defineResource<AnyObject>({
+  group: "authentication.k8s.io",
+  version: "v1",
+  plural: "selfsubjectreviews",
+  kind: "SelfSubjectReview",
+  namespaced: false,
+});
 
 export const policyName = "holdfast-migrate";
 const migrationAnnotation = "holdfast.io/migration";
@@ -109,7 +123,12 @@ function policyObject(id: string, user: string): AnyObject {
       failurePolicy: "Fail",
       matchConstraints: {
         resourceRules: [
-          rule("whereabouts.cni.cncf.io", ["ippools", "ippools/status", "overlappingrangeipreservations", "overlappingrangeipreservations/status"]),
+          rule("whereabouts.cni.cncf.io", [
+            "ippools",
+            "ippools/status",
+            "overlappingrangeipreservations",
+            "overlappingrangeipreservations/status",
+          ]),
           rule("holdfast.io", ["holds"]),
         ],
       },
@@ -148,7 +167,10 @@ function refuseAnothers(there: KubeObject, id: string): void {
 const inForce = (id: string) => `the policy of migration ${id} is in force`;
 
 /** Asks the server until it denies, or no longer denies, what this migration's policy denies to everybody. */
-async function untilProbe(wanted: "denied" | "allowed", { client, clock, systemNamespace, id, signal }: PolicyOptions): Promise<void> {
+async function untilProbe(
+  wanted: "denied" | "allowed",
+  { client, clock, systemNamespace, id, signal }: PolicyOptions,
+): Promise<void> {
   const probe = {
     metadata: { name: probeName, namespace: systemNamespace },
     spec: { range: "192.0.2.0/24", allocations: {} },
@@ -164,7 +186,12 @@ async function untilProbe(wanted: "denied" | "allowed", { client, clock, systemN
   );
 }
 
-async function tryProbe(client: KubeClient, probe: StoredPool, id: string, signal: AbortSignal): Promise<"denied" | "allowed"> {
+async function tryProbe(
+  client: KubeClient,
+  probe: StoredPool,
+  id: string,
+  signal: AbortSignal,
+): Promise<"denied" | "allowed"> {
   try {
     await client.create(ipPools, probe, { signal, dryRun: true });
     return "allowed";

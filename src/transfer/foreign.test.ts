@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import type { Owner } from "../ipam/owner.ts";
-import type { Pod } from "../ledger/resources.ts";
 import type { AnyObject } from "../kube/meta.ts";
+import type { Pod } from "../ledger/resources.ts";
 import { type Address, parseAddress } from "../net/address.ts";
 import { type ForeignAllocation, liveAddresses } from "./foreign.ts";
 import { readHostLocal } from "./host-local.ts";
@@ -13,7 +13,9 @@ import { holdKey, planTakeover } from "./takeover.ts";
 
 const pod = (key: string, uid: string, status: unknown, phase = "Running"): Pod => {
   const [namespace = "", name = ""] = key.split("/");
-  const annotations = { "k8s.v1.cni.cncf.io/network-status": typeof status === "string" ? status : JSON.stringify(status) };
+  const annotations = {
+    "k8s.v1.cni.cncf.io/network-status": typeof status === "string" ? status : JSON.stringify(status),
+  };
   return { metadata: { namespace, name, uid, annotations }, status: { phase } };
 };
 
@@ -75,7 +77,10 @@ it("host-local: one file per address, old and new form, and what is beside them"
 });
 
 it("Spiderpool: endpoints know the interface, pools know the rest, reserved addresses are to be excluded", () => {
-  const object = (name: string, more: object, namespace?: string): AnyObject => ({ metadata: { name, ...(namespace && { namespace }) }, ...more });
+  const object = (name: string, more: object, namespace?: string): AnyObject => ({
+    metadata: { name, ...(namespace && { namespace }) },
+    ...more,
+  });
   const { allocations, notes } = readSpiderpool({
     pools: [
       object("v4", {
@@ -91,12 +96,24 @@ it("Spiderpool: endpoints know the interface, pools know the rest, reserved addr
       object("torn", { status: { allocatedIPs: "{" } }),
     ],
     endpoints: [
-      object("web", { status: { current: { uid: "u1", node: "n", ips: [{ interface: "net1", ipv4: "10.1.0.5/24", ipv6: "fd00::5/64" }] } } }, "blue"),
+      object(
+        "web",
+        {
+          status: {
+            current: { uid: "u1", node: "n", ips: [{ interface: "net1", ipv4: "10.1.0.5/24", ipv6: "fd00::5/64" }] },
+          },
+        },
+        "blue",
+      ),
       object("young", {}, "blue"),
     ],
     reserved: [object("routers", { spec: { ips: ["10.1.0.1-10.1.0.3"] } })],
   });
-  expect(allocations.map(line)).toEqual(["10.1.0.5 blue/web u1 net1", "fd00::5 blue/web u1 net1", "10.1.0.8 blue/old u8 net3"]);
+  expect(allocations.map(line)).toEqual([
+    "10.1.0.5 blue/web u1 net1",
+    "fd00::5 blue/web u1 net1",
+    "10.1.0.8 blue/old u8 net3",
+  ]);
   expect(notes).toEqual([
     expect.stringContaining('"nonsense"'),
     expect.stringContaining("SpiderIPPool torn"),
@@ -131,9 +148,9 @@ describe("taking over", () => {
       "kube-system",
       held,
     );
-    expect(plan.take.map(({ allocation: { address, owner }, pool, domain }) => `${address} ${owner.name} ${pool} ${domain}`)).toEqual([
-      "10.1.0.5 web kube-system/lan-10.1.0.0-24 network:lan",
-    ]);
+    expect(
+      plan.take.map(({ allocation: { address, owner }, pool, domain }) => `${address} ${owner.name} ${pool} ${domain}`),
+    ).toEqual(["10.1.0.5 web kube-system/lan-10.1.0.0-24 network:lan"]);
     expect(plan.already).toHaveLength(1);
     expect(plan.refused).toEqual([
       expect.stringContaining("10.1.0.5 is blue/twin's"),
@@ -152,7 +169,11 @@ describe("taking over", () => {
 describe("shadow", () => {
   it("agrees where the address is recorded for the pod, with or without its UID; differs where it is not, or is another's", () => {
     const lan = network("blue/lan", { ipRanges: [{ range: "10.1.0.0/24" }, { range: "fd00::/64" }] });
-    const report = shadow(live, [allocation("10.1.0.5", "web"), allocation("fd00::5", "somebody"), allocation("10.1.0.1", "else")], [lan]);
+    const report = shadow(
+      live,
+      [allocation("10.1.0.5", "web"), allocation("fd00::5", "somebody"), allocation("10.1.0.1", "else")],
+      [lan],
+    );
     expect(report.agreed).toBe(1);
     expect(report.differing).toEqual([
       expect.stringMatching(/^blue\/short \(net1\) on blue\/lan has 10\.1\.0\.6; we would answer 10\.1\.0\.2 /),

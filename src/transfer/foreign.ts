@@ -1,9 +1,9 @@
+import { tryAddress } from "../api/address-name.ts";
+import { isObject } from "../cni/json.ts";
 // Addresses that another system has given, whatever it is, as values: what is to be taken over.
 import type { PodOwner } from "../ipam/owner.ts";
-import type { Address } from "../net/address.ts";
-import { isObject } from "../cni/json.ts";
 import type { Pod } from "../ledger/resources.ts";
-import { tryAddress } from "../api/address-name.ts";
+import type { Address } from "../net/address.ts";
 
 export interface ForeignAllocation {
   readonly address: Address;

@@ -23,17 +23,28 @@ export function readHostLocal(folder: string, files: readonly HostLocalFile[], l
     const [containerId = "", face = ""] = text.split(/\r?\n/).map((line) => line.trim());
     const source = `${folder}/${name}`;
     if (address === undefined || containerId === "") {
-      notes.push(`${source} is no record of an address: it is passed over. Look whether something else writes into that folder.`);
+      notes.push(
+        `${source} is no record of an address: it is passed over. Look whether something else writes into that folder.`,
+      );
       continue;
     }
     const owner = pods.get(`${address}`)?.owner;
-    if (owner === undefined) notes.push(`${address}: no running pod's network status has it; it is recorded for container ${containerId}.`);
+    if (owner === undefined)
+      notes.push(`${address}: no running pod's network status has it; it is recorded for container ${containerId}.`);
     allocations.push({
       address,
       source,
-      owner: owner === undefined
-        ? { kind: "pod", uid: "", namespace: "", name: containerId, interface: face === "" ? "eth0" : face, containerId }
-        : { ...owner, ...(owner.interface === "" && { interface: face }), containerId },
+      owner:
+        owner === undefined
+          ? {
+              kind: "pod",
+              uid: "",
+              namespace: "",
+              name: containerId,
+              interface: face === "" ? "eth0" : face,
+              containerId,
+            }
+          : { ...owner, ...(owner.interface === "" && { interface: face }), containerId },
     });
   }
   return { allocations, notes };

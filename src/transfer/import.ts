@@ -74,14 +74,23 @@ function networksOf(survey: Survey, definition: string | undefined): Network[] {
   );
 }
 
-async function foreignOf(options: ImportOptions, survey: Survey, networks: readonly Network[], live: ReturnType<typeof liveAddresses>): Promise<Foreign> {
+async function foreignOf(
+  options: ImportOptions,
+  survey: Survey,
+  networks: readonly Network[],
+  live: ReturnType<typeof liveAddresses>,
+): Promise<Foreign> {
   const { client, source, signal } = options;
   switch (source) {
     case "host-local":
       return readHostLocal(options.folder ?? "", options.files, live);
     case "spiderpool": {
       const list = (plural: string, kind: string, namespaced: boolean) =>
-        everything(client, defineResource<AnyObject>({ group: "spiderpool.spidernet.io", version: "v2beta1", plural, kind, namespaced }), signal);
+        everything(
+          client,
+          defineResource<AnyObject>({ group: "spiderpool.spidernet.io", version: "v2beta1", plural, kind, namespaced }),
+          signal,
+        );
       const pools = await list("spiderippools", "SpiderIPPool", false);
       const endpoints = await list("spiderendpoints", "SpiderEndpoint", true);
       const reserved = await list("spiderreservedips", "SpiderReservedIP", false);
@@ -106,20 +115,25 @@ function whereaboutsAllocations(survey: Survey, networks: readonly Network[]): F
 async function adoptAll(options: ImportOptions, survey: Survey, networks: readonly Network[]): Promise<ImportReport> {
   const { client, mode, now, signal, systemNamespace } = options;
   const { active, why } = await detectUpstream(client, { systemNamespace, now, signal });
-  const lines = active ? [`whereabouts is still active, so its entries arbitrate and nothing is made of them yet: ${why.join(" ")}`] : [];
+  const lines = active
+    ? [`whereabouts is still active, so its entries arbitrate and nothing is made of them yet: ${why.join(" ")}`]
+    : [];
   let isClean = !active;
   const matches = matchPools(survey, networks);
   for (const pool of survey.pools) {
     const [match] = matches.get(objectKey(pool)) ?? [];
     const count = Object.keys(pool.spec.allocations).length;
     if (match === undefined) lines.push(`IPPool ${objectKey(pool)}: no definition uses it; it is left as it is.`);
-    else if (mode === "dry-run" || active) lines.push(`IPPool ${objectKey(pool)}: ${count} entries would be adopted for ${match.network.key}.`);
+    else if (mode === "dry-run" || active)
+      lines.push(`IPPool ${objectKey(pool)}: ${count} entries would be adopted for ${match.network.key}.`);
     else {
       const { namespace = "", name = "" } = pool.metadata;
       const { networkName, protectsOverlaps } = match.network;
       const domain = domainOfPool({ network: networkName, protectsOverlaps, pool: { namespace, name } });
       const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
-      lines.push(`IPPool ${objectKey(pool)}: ${count} entries, ${adoption.created} records made, ${adoption.pool.adopted ? "adopted" : "not adopted"}.`);
+      lines.push(
+        `IPPool ${objectKey(pool)}: ${count} entries, ${adoption.created} records made, ${adoption.pool.adopted ? "adopted" : "not adopted"}.`,
+      );
       lines.push(...adoption.blocking, ...adoption.warnings);
       isClean &&= adoption.pool.adopted;
     }
@@ -131,7 +145,8 @@ async function takeAll(options: ImportOptions, networks: readonly Network[], for
   const { client, mode, systemNamespace, signal } = options;
   const held = new Map<string, Owner>();
   for await (const each of listHolds(client, { signal })) {
-    if (each.unreadable === undefined) held.set(holdKey(each.namespace, each.hold.domain, `${each.hold.address}`), each.hold.owner);
+    if (each.unreadable === undefined)
+      held.set(holdKey(each.namespace, each.hold.domain, `${each.hold.address}`), each.hold.owner);
   }
   const plan = planTakeover(foreign.allocations, networks, systemNamespace, held);
   const refused = [...plan.refused];
@@ -145,15 +160,27 @@ async function takeAll(options: ImportOptions, networks: readonly Network[], for
   }
   const done = mode === "write" ? `${taken} addresses taken over` : `${plan.take.length} addresses would be taken over`;
   return {
-    lines: [...foreign.notes, ...refused, `${done}, ${plan.already.length} were recorded already, ${refused.length} refused.`],
+    lines: [
+      ...foreign.notes,
+      ...refused,
+      `${done}, ${plan.already.length} were recorded already, ${refused.length} refused.`,
+    ],
     isClean: refused.length === 0,
   };
 }
 
-async function takeOne(options: ImportOptions, { allocation, network, range, namespace, domain, pool }: Destined): Promise<string | undefined> {
+async function takeOne(
+  options: ImportOptions,
+  { allocation, network, range, namespace, domain, pool }: Destined,
+): Promise<string | undefined> {
   const { client, now, node, signal, source } = options;
   const { networkName, poolNaming } = network;
-  await ensurePool(client, { namespace, identity: { range, network: networkName, node: "" }, naming: poolNaming, signal });
+  await ensurePool(client, {
+    namespace,
+    identity: { range, network: networkName, node: "" },
+    naming: poolNaming,
+    signal,
+  });
   const ledger = new ReservationLedger({ client, namespace, now, ...(node !== undefined && { node }) });
   const { address, owner } = allocation;
   const note = { pool, why: `taken over from ${source}: ${allocation.source}` };

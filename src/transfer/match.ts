@@ -51,7 +51,10 @@ export function matchPools(
 function identitiesOf(network: Network, survey: Survey): [PoolIdentity, NetworkRange][] {
   return network.ranges.flatMap((range): [PoolIdentity, NetworkRange][] => {
     const whole: PoolIdentity = { range: range.prefix, network: network.networkName, node: "" };
-    return [[whole, range], ...slicesOf(network, range.prefix, survey).map((each) => [each, range] as [PoolIdentity, NetworkRange])];
+    return [
+      [whole, range],
+      ...slicesOf(network, range.prefix, survey).map((each) => [each, range] as [PoolIdentity, NetworkRange]),
+    ];
   });
 }
 

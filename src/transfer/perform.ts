@@ -79,7 +79,15 @@ async function replace(
   const metadata = { ...freshOf(after).metadata, ...(labels && { labels }), ...(annotations && { annotations }) };
   await client.update(
     resources[after.kind],
-    { ...freshOf(after), metadata: { ...metadata, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }), ...(finalizers && { finalizers }) } },
+    {
+      ...freshOf(after),
+      metadata: {
+        ...metadata,
+        ...(uid && { uid }),
+        ...(resourceVersion && { resourceVersion }),
+        ...(finalizers && { finalizers }),
+      },
+    },
     { signal },
   );
   return "done";
@@ -105,7 +113,11 @@ async function edit(
   return "done";
 }
 
-async function remove(client: KubeClient, object: Moved, { signal, changed: mode = "refuse" }: PerformOptions): Promise<StepOutcome> {
+async function remove(
+  client: KubeClient,
+  object: Moved,
+  { signal, changed: mode = "refuse" }: PerformOptions,
+): Promise<StepOutcome> {
   let there = await find(client, object, signal);
   if (there === undefined) return "already";
   const isOther = object.metadata.uid !== undefined && there.metadata.uid !== object.metadata.uid;

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 
 import { readAllocations } from "../api/allocations.ts";
 import { reservationName } from "../api/reservation-name.ts";
-import { parseAddress } from "../net/address.ts";
 import type { AnyObject } from "../kube/meta.ts";
+import { parseAddress } from "../net/address.ts";
 import { destinations, type Goal, plainGoal } from "./goal.ts";
 import { isEmpty, makePlan, type Plan } from "./plan.ts";
 import { readRecord } from "./record-object.ts";
@@ -15,8 +15,15 @@ const system = "kube-system";
 type Entries = Record<string, string>;
 
 function pool(name: string, range: string, entries: Entries, namespace = system): AnyObject {
-  const allocations = Object.fromEntries(Object.entries(entries).map(([key, podref]) => [key, { id: "x", podref, ifname: "net1" }]));
-  return { apiVersion: "whereabouts.cni.cncf.io/v1alpha1", kind: "IPPool", metadata: meta(name, namespace), spec: { range, allocations } };
+  const allocations = Object.fromEntries(
+    Object.entries(entries).map(([key, podref]) => [key, { id: "x", podref, ifname: "net1" }]),
+  );
+  return {
+    apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
+    kind: "IPPool",
+    metadata: meta(name, namespace),
+    spec: { range, allocations },
+  };
 }
 
 function reservation(name: string, podref: string, namespace = system): AnyObject {
@@ -30,11 +37,22 @@ function reservation(name: string, podref: string, namespace = system): AnyObjec
 
 function nad(key: string, ipam: object, more: object = {}): AnyObject {
   const [namespace, name] = key.split("/");
-  const config = JSON.stringify({ cniVersion: "1.0.0", name, type: "bridge", ...more, ipam: { type: "whereabouts", ...ipam } });
+  const config = JSON.stringify({
+    cniVersion: "1.0.0",
+    name,
+    type: "bridge",
+    ...more,
+    ipam: { type: "whereabouts", ...ipam },
+  });
   return { kind: "NetworkAttachmentDefinition", metadata: { namespace: namespace!, name: name! }, spec: { config } };
 }
 
-const meta = (name: string, namespace: string) => ({ name, namespace, uid: `uid-${namespace}-${name}`, resourceVersion: "1" });
+const meta = (name: string, namespace: string) => ({
+  name,
+  namespace,
+  uid: `uid-${namespace}-${name}`,
+  resourceVersion: "1",
+});
 
 function survey(objects: readonly AnyObject[]): Survey {
   const of = (kind: string) => objects.filter((each) => each.kind === kind);
@@ -53,8 +71,12 @@ const goal = (to: Goal["to"], more: Partial<Goal> = {}): Goal => ({ ...plainGoal
 function summary(plan: Plan) {
   return {
     pools: plan.pools.map(({ from, after }) => `${from.map(objectKey).join("+")} -> ${objectKey(after)}`),
-    records: plan.records.map(({ before, after }) => `${objectKey(before)} -> ${after === undefined ? "(there)" : objectKey(after)}`),
-    edits: plan.edits.map(({ key, changes }) => `${key}: ${changes.map((change) => `${change.key}=${change.after ?? "-"}`).join(" ")}`),
+    records: plan.records.map(
+      ({ before, after }) => `${objectKey(before)} -> ${after === undefined ? "(there)" : objectKey(after)}`,
+    ),
+    edits: plan.edits.map(
+      ({ key, changes }) => `${key}: ${changes.map((change) => `${change.key}=${change.after ?? "-"}`).join(" ")}`,
+    ),
     unmatched: plan.unmatched.length,
     conflicts: plan.conflicts.map(({ message }) => message),
   };
@@ -90,7 +112,10 @@ describe("stories", () => {
       "the first scheme of the proposal: the pool is named by the network alone",
       [lan, pool("10.1.0.0-24", "10.1.0.0/24", {})],
       goal("namespaced", { naming: "network" }),
-      { pools: ["kube-system/10.1.0.0-24 -> blue/lan"], edits: ["blue/lan: network_name=lan pool_namespace=nad pool_naming=network"] },
+      {
+        pools: ["kube-system/10.1.0.0-24 -> blue/lan"],
+        edits: ["blue/lan: network_name=lan pool_namespace=nad pool_naming=network"],
+      },
     ],
     [
       "back from there",
@@ -117,7 +142,13 @@ describe("stories", () => {
       "two definitions that share a pool must agree on a name",
       [lan, nad("red/wan", { range: "10.1.0.0/24" }), pool("10.1.0.0-24", "10.1.0.0/24", {})],
       goal("named"),
-      { pools: [], conflicts: [expect.stringContaining("is shared by blue/lan, red/wan"), expect.stringContaining("would no longer be kept apart")] },
+      {
+        pools: [],
+        conflicts: [
+          expect.stringContaining("is shared by blue/lan, red/wan"),
+          expect.stringContaining("would no longer be kept apart"),
+        ],
+      },
     ],
     [
       "and with one name they move together",
@@ -127,7 +158,12 @@ describe("stories", () => {
     ],
     [
       "ranges that overlap in the unnamed network are kept apart today: splitting them is refused",
-      [lan, nad("red/wan", { range: "10.1.0.0/16" }), pool("10.1.0.0-24", "10.1.0.0/24", {}), pool("10.1.0.0-16", "10.1.0.0/16", {})],
+      [
+        lan,
+        nad("red/wan", { range: "10.1.0.0/16" }),
+        pool("10.1.0.0-24", "10.1.0.0/24", {}),
+        pool("10.1.0.0-16", "10.1.0.0/16", {}),
+      ],
       goal("named"),
       { conflicts: [expect.stringContaining("overlap in the unnamed network")] },
     ],
@@ -139,8 +175,18 @@ describe("stories", () => {
         pool("a-10.1.0.0-24", "10.1.0.0/24", { "1": "blue/x" }),
         pool("b-10.1.0.0-24", "10.1.0.0/24", { "1": "red/y" }),
       ],
-      goal("named", { names: new Map([["blue/lan", "c"], ["red/wan", "c"]]) }),
-      { conflicts: [expect.stringContaining("two pods have one address"), expect.stringContaining("10.1.0.1 would be held twice")] },
+      goal("named", {
+        names: new Map([
+          ["blue/lan", "c"],
+          ["red/wan", "c"],
+        ]),
+      }),
+      {
+        conflicts: [
+          expect.stringContaining("two pods have one address"),
+          expect.stringContaining("10.1.0.1 would be held twice"),
+        ],
+      },
     ],
     [
       "somebody set network_name already: the old pool is matched by hand, and joins the new one",
@@ -161,7 +207,10 @@ describe("stories", () => {
     ],
     [
       "without the hand it is named, with the command",
-      [nad("blue/lan", { range: "10.1.0.0/24", network_name: "lan" }), pool("10.1.0.0-24", "10.1.0.0/24", { "1": "blue/old" })],
+      [
+        nad("blue/lan", { range: "10.1.0.0/24", network_name: "lan" }),
+        pool("10.1.0.0-24", "10.1.0.0/24", { "1": "blue/old" }),
+      ],
       goal("named"),
       { pools: [], unmatched: 1 },
     ],
@@ -171,7 +220,13 @@ describe("stories", () => {
         {
           kind: "NetworkAttachmentDefinition",
           metadata: { namespace: "blue", name: "list" },
-          spec: { config: JSON.stringify({ cniVersion: "1.0.0", name: "li_St", plugins: [{ type: "tuning" }, { type: "macvlan", ipam: { type: "whereabouts", range: "10.1.0.0/24" } }] }) },
+          spec: {
+            config: JSON.stringify({
+              cniVersion: "1.0.0",
+              name: "li_St",
+              plugins: [{ type: "tuning" }, { type: "macvlan", ipam: { type: "whereabouts", range: "10.1.0.0/24" } }],
+            }),
+          },
         },
         pool("10.1.0.0-24", "10.1.0.0/24", {}),
       ],
@@ -194,15 +249,26 @@ describe("stories", () => {
       ],
       goal("named"),
       {
-        pools: ["kube-system/otter-10.0.1.0-24 -> kube-system/fast-otter-10.0.1.0-24", "kube-system/gone-10.0.2.0-24 -> kube-system/fast-gone-10.0.2.0-24"],
+        pools: [
+          "kube-system/otter-10.0.1.0-24 -> kube-system/fast-otter-10.0.1.0-24",
+          "kube-system/gone-10.0.2.0-24 -> kube-system/fast-gone-10.0.2.0-24",
+        ],
         conflicts: [],
       },
     ],
     [
       "other IPAMs and broken definitions are left alone, the broken ones with a word",
       [
-        { kind: "NetworkAttachmentDefinition", metadata: { namespace: "a", name: "b" }, spec: { config: '{"ipam":{"type":"host-local"}}' } },
-        { kind: "NetworkAttachmentDefinition", metadata: { namespace: "a", name: "c" }, spec: { config: '{"ipam":{"type":"whereabouts",' } },
+        {
+          kind: "NetworkAttachmentDefinition",
+          metadata: { namespace: "a", name: "b" },
+          spec: { config: '{"ipam":{"type":"host-local"}}' },
+        },
+        {
+          kind: "NetworkAttachmentDefinition",
+          metadata: { namespace: "a", name: "c" },
+          spec: { config: '{"ipam":{"type":"whereabouts",' },
+        },
       ],
       goal("named"),
       { edits: [], unmatched: 1, conflicts: [] },
@@ -232,7 +298,9 @@ function carriedOut(objects: readonly AnyObject[], phases: readonly Phase[]): An
 /** Every address with its owner, once for each object that says it. */
 function held(objects: readonly AnyObject[]): string[] {
   const { pools, reservations } = survey(objects);
-  const entries = pools.flatMap((each) => readAllocations(each).entries.map(({ address, owner }) => `entry ${address} ${owner.name}`));
+  const entries = pools.flatMap((each) =>
+    readAllocations(each).entries.map(({ address, owner }) => `entry ${address} ${owner.name}`),
+  );
   const records = reservations.flatMap((each) => {
     const record = readRecord(each, new Set());
     return typeof record === "string" ? [] : [`record ${record.address} ${record.owner}`];
@@ -246,13 +314,17 @@ function doubled(objects: readonly AnyObject[]): string[] {
   const claims = [
     ...pools.flatMap((each) => {
       const { namespace, annotations, name = "" } = each.metadata;
-      const network = annotations?.["holdfast.io/network-name"] ?? (/^net\d/.exec(name)?.[0] ?? "");
-      return readAllocations(each).entries.map(({ address, owner }) => [`${namespace} ${network} ${address}`, owner.name] as const);
+      const network = annotations?.["holdfast.io/network-name"] ?? /^net\d/.exec(name)?.[0] ?? "";
+      return readAllocations(each).entries.map(
+        ({ address, owner }) => [`${namespace} ${network} ${address}`, owner.name] as const,
+      );
     }),
     ...reservations.flatMap((each) => {
       const record = readRecord(each, new Set());
       if (typeof record === "string") return [];
-      return [[`${record.namespace} ${record.network} ${record.address}`, each.spec.podref.split("/")[1] ?? ""] as const];
+      return [
+        [`${record.namespace} ${record.network} ${record.address}`, each.spec.podref.split("/")[1] ?? ""] as const,
+      ];
     }),
   ];
   const owners = Map.groupBy(claims, ([key]) => key);
@@ -260,7 +332,11 @@ function doubled(objects: readonly AnyObject[]): string[] {
 }
 
 const portrait = (objects: readonly AnyObject[]) =>
-  objects.map(({ kind, metadata, spec }) => JSON.stringify([kind, metadata.namespace, metadata.name, metadata.annotations, spec])).sort();
+  objects
+    .map(({ kind, metadata, spec }) =>
+      JSON.stringify([kind, metadata.namespace, metadata.name, metadata.annotations, spec]),
+    )
+    .sort();
 
 /** Networks of different or shared ranges in two namespaces, named or not, with entries and records that need not agree. */
 const cluster = fc
@@ -281,7 +357,10 @@ const cluster = fc
       const range = `10.1.${third}.0/24`;
       objects.set(`nad ${n}`, nad(`${namespace}/def${n}`, { range, ...(named && { network_name: network }) }));
       const name = `${named ? `${network}-` : ""}10.1.${third}.0-24`;
-      objects.set(name, pool(name, range, Object.fromEntries(entries.map((key) => [String(key), `${namespace}/pod-${n}-${key}`]))));
+      objects.set(
+        name,
+        pool(name, range, Object.fromEntries(entries.map((key) => [String(key), `${namespace}/pod-${n}-${key}`]))),
+      );
       for (const key of records) {
         const record = reservationName(network, parseAddress(`10.1.${third}.${key}`));
         objects.set(record, reservation(record, `${namespace}/pod-${n}-${key}`));
@@ -292,9 +371,17 @@ const cluster = fc
 
 describe("any cluster", () => {
   const wishes = fc
-    .record({ to: fc.constantFrom(...destinations), naming: fc.constantFrom("whereabouts" as const, "network" as const), together: fc.boolean() })
+    .record({
+      to: fc.constantFrom(...destinations),
+      naming: fc.constantFrom("whereabouts" as const, "network" as const),
+      together: fc.boolean(),
+    })
     .map(({ to, naming, together }) => {
-      const names = new Map(together ? [0, 1, 2, 3].flatMap((n) => ["blue", "red"].map((at): [string, string] => [`${at}/def${n}`, "one"])) : []);
+      const names = new Map(
+        together
+          ? [0, 1, 2, 3].flatMap((n) => ["blue", "red"].map((at): [string, string] => [`${at}/def${n}`, "one"]))
+          : [],
+      );
       return (objects: readonly AnyObject[]) => {
         const there = new Set(objects.map((each) => objectKey(each)));
         return goal(to, { naming, names: new Map([...names].filter(([key]) => there.has(key))) });
@@ -328,7 +415,9 @@ describe("any cluster", () => {
       fc.property(cluster, wishes, fc.nat(40), (objects, wish, count) => {
         const plan = makePlan(survey(objects), wish(objects));
         if (plan.conflicts.length > 0) return;
-        const steps = phasesOf(plan).flatMap((phase) => phase.steps).slice(0, count);
+        const steps = phasesOf(plan)
+          .flatMap((phase) => phase.steps)
+          .slice(0, count);
         const halfway = new Set(held(carriedOut(objects, [{ about: "", steps }])));
         expect(held(objects).filter((each) => !halfway.has(each))).toEqual([]);
       }),

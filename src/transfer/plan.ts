@@ -71,18 +71,14 @@ function readRecords(survey: Survey, networks: readonly Network[]) {
   for (const object of [...survey.reservations, ...survey.holds]) {
     const record = readRecord(object, names);
     if (typeof record !== "string") records.push(record);
-    else unread.push({ message: record, fix: "Do what it says, then plan again: nobody knows which address it holds." });
+    else
+      unread.push({ message: record, fix: "Do what it says, then plan again: nobody knows which address it holds." });
   }
   return { records, unread };
 }
 
 /** Networks by their ranges, and pools without a network, which stay: both say whose an address may be. */
-function currentsOf(
-  survey: Survey,
-  networks: readonly Network[],
-  matches: Matches,
-  goal: Goal,
-): Current[] {
+function currentsOf(survey: Survey, networks: readonly Network[], matches: Matches, goal: Goal): Current[] {
   const destination = (network: Network) => destinationOf(network, goal, survey.systemNamespace);
   const naturally = survey.pools.filter((pool) => matches.has(objectKey(pool)) && !goal.pools.has(objectKey(pool)));
   const ofNetworks = networks
@@ -90,7 +86,9 @@ function currentsOf(
     .flatMap((network) => {
       const { namespace, network: name } = placementOf(network, survey.systemNamespace);
       const rest = { label: network.key, from: networkDomain(namespace, name), to: destination(network) };
-      const pools = naturally.filter((pool) => matches.get(objectKey(pool))?.some((match) => match.network.key === network.key));
+      const pools = naturally.filter((pool) =>
+        matches.get(objectKey(pool))?.some((match) => match.network.key === network.key),
+      );
       return network.ranges.map(({ prefix }) => ({ ...rest, prefix, pools }));
     });
   const ofPools = survey.pools.flatMap((pool): Current[] => {

@@ -105,7 +105,12 @@ function targetOf(
   return undefined;
 }
 
-function join(key: string, parts: readonly Going[], existing: IPPool | undefined, conflicts: Advice[]): PoolMove | undefined {
+function join(
+  key: string,
+  parts: readonly Going[],
+  existing: IPPool | undefined,
+  conflicts: Advice[],
+): PoolMove | undefined {
   const [first] = parts;
   const others = [...(existing === undefined ? [] : [existing]), ...parts.map(({ pool }) => pool)];
   const base = others[0]!;

@@ -28,7 +28,11 @@ export function configMapStore(client: KubeClient, namespace: string, name: stri
     if (there === undefined) await client.create(configMaps, object, { signal });
     else {
       const { resourceVersion } = there.metadata;
-      await client.update(configMaps, { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } }, { signal });
+      await client.update(
+        configMaps,
+        { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } },
+        { signal },
+      );
     }
   };
   return {
@@ -48,7 +52,10 @@ export function configMapStore(client: KubeClient, namespace: string, name: stri
       const packed = gzipSync(encodeRecord(record));
       const count = Math.ceil(packed.length / partBytes);
       if (count > mostParts) {
-        throw new TransferError("bad-record", `The record needs ${count} ConfigMaps, ${mostParts} at most: migrate fewer definitions at once (--definition), or keep it in a file.`);
+        throw new TransferError(
+          "bad-record",
+          `The record needs ${count} ConfigMaps, ${mostParts} at most: migrate fewer definitions at once (--definition), or keep it in a file.`,
+        );
       }
       const before = (await read(name, signal))?.data;
       const generation = before?.["generation"] === "a" ? "b" : "a";

@@ -1,10 +1,10 @@
 // Which records of addresses follow which network: by domain and address, also where no pool has an entry, since a record
 // without an entry counts as held.
 import { readAllocations } from "../api/allocations.ts";
+import { networkAnnotation } from "../api/hold-marks.ts";
+import type { IPPool } from "../api/ip-pool.ts";
 import { describeObject } from "../api/metadata.ts";
 import { readPoolName } from "../api/pool-name.ts";
-import type { IPPool } from "../api/ip-pool.ts";
-import { networkAnnotation } from "../api/hold-marks.ts";
 import { parseRange } from "../api/range.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 import { describeDomain, type DomainKey, networkDomain } from "./domain-key.ts";
@@ -70,7 +70,8 @@ export function recordMoves({ records, currents, renamed }: RecordMovesInput): R
 function claimOf(record: AddressRecord, after: AddressObject | undefined): Claim {
   const { namespace, network = "", address, object } = record;
   const from = networkDomain(namespace, network);
-  const to = after && networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.[networkAnnotation] ?? "");
+  const to =
+    after && networkDomain(after.metadata.namespace ?? "", after.metadata.annotations?.[networkAnnotation] ?? "");
   const podref = record.owner.split(" ")[0] ?? "";
   return { from, to: to ?? from, address: `${address}`, podref, source: describeObject(object.kind, object.metadata) };
 }
@@ -163,7 +164,8 @@ export function splits(currents: readonly Current[]): Advice[] {
     const sorted = group.toSorted((a, b) => a.prefix.length - b.prefix.length);
     for (const [n, wide] of sorted.entries()) {
       for (const narrow of sorted.slice(n + 1)) {
-        const apart = networkDomain(wide.to.namespace, wide.to.network) !== networkDomain(narrow.to.namespace, narrow.to.network);
+        const apart =
+          networkDomain(wide.to.namespace, wide.to.network) !== networkDomain(narrow.to.namespace, narrow.to.network);
         if (!apart || !contains(wide.prefix, narrow.prefix.network)) continue;
         found.set(`${wide.label} ${narrow.label}`, {
           message: `${wide.prefix} of ${wide.label} and ${narrow.prefix} of ${narrow.label} overlap in ${describeDomain(wide.from)} and would no longer be kept apart.`,

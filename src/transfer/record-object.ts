@@ -1,12 +1,12 @@
+import { parseDomain } from "../api/domain.ts";
 // The record of an address, read from either kind, and made anew for another domain. What others wrote into it stays.
 import { ApiError } from "../api/error.ts";
 import { coolingOf, networkAnnotation, poolAnnotation } from "../api/hold-marks.ts";
 import { holdName, holdOfObject } from "../api/hold-object.ts";
 import type { HoldObject } from "../api/hold.ts";
-import { reservationName } from "../api/reservation-name.ts";
 import { holdOfReservation } from "../api/reservation-hold.ts";
+import { reservationName } from "../api/reservation-name.ts";
 import type { Reservation } from "../api/reservation.ts";
-import { parseDomain } from "../api/domain.ts";
 import type { Address } from "../net/address.ts";
 
 export type AddressObject = Reservation | HoldObject;
@@ -30,7 +30,12 @@ export interface AddressRecord {
 export function readRecord(object: AddressObject, networks: ReadonlySet<string>): AddressRecord | string {
   const { namespace = "", annotations } = object.metadata;
   const pool = annotations?.[poolAnnotation];
-  const rest = { object, namespace, isCooling: coolingOf(object.metadata) !== undefined, ...(pool !== undefined && { pool }) };
+  const rest = {
+    object,
+    namespace,
+    isCooling: coolingOf(object.metadata) !== undefined,
+    ...(pool !== undefined && { pool }),
+  };
   try {
     if (object.kind === "Hold") {
       const { domain, address } = holdOfObject(object);

@@ -3,7 +3,13 @@ import { describe, expect, it } from "vitest";
 import { plainGoal } from "./goal.ts";
 import { decodeRecord, encodeRecord, goalOf, type MigrationRecord, plainOf } from "./record.ts";
 
-const goal = { ...plainGoal, to: "named" as const, names: new Map([["a/b", "c"]]), only: new Set(["a/b"]), pools: new Map([["k/p", "a/b"]]) };
+const goal = {
+  ...plainGoal,
+  to: "named" as const,
+  names: new Map([["a/b", "c"]]),
+  only: new Set(["a/b"]),
+  pools: new Map([["k/p", "a/b"]]),
+};
 
 const record: MigrationRecord = {
   format: "holdfast migration 1",
@@ -13,7 +19,13 @@ const record: MigrationRecord = {
   startedAt: "2026-01-01T00:00:00Z",
   state: "applying",
   goal: plainOf(goal),
-  plan: { pools: [], records: [], edits: [{ key: "a/b", changes: [], before: "{}", after: '{"é":1}' }], unmatched: [], conflicts: [] },
+  plan: {
+    pools: [],
+    records: [],
+    edits: [{ key: "a/b", changes: [], before: "{}", after: '{"é":1}' }],
+    unmatched: [],
+    conflicts: [],
+  },
   standing: ["Hold a/b c"],
 };
 

@@ -64,7 +64,12 @@ export function decodeRecord(text: string, place: string): MigrationRecord {
   try {
     const head: unknown = JSON.parse(text.slice(0, end));
     const record: unknown = JSON.parse(body);
-    if (isObject(head) && head["sha256"] === hashOf(body) && isObject(record) && record["format"] === "holdfast migration 1") {
+    if (
+      isObject(head) &&
+      head["sha256"] === hashOf(body) &&
+      isObject(record) &&
+      record["format"] === "holdfast migration 1"
+    ) {
       return record as unknown as MigrationRecord;
     }
   } catch (cause) {

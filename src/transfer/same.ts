@@ -17,7 +17,16 @@ export function hasSameContent(wanted: KubeObject, there: KubeObject): boolean {
 }
 
 /** Fields without which the object says something else. */
-const essential: ReadonlySet<string> = new Set(["range", "allocations", "podref", "ifname", "id", "domain", "address", "owner"]);
+const essential: ReadonlySet<string> = new Set([
+  "range",
+  "allocations",
+  "podref",
+  "ifname",
+  "id",
+  "domain",
+  "address",
+  "owner",
+]);
 
 function isPruned(wanted: unknown, there: unknown, isTop: boolean): boolean {
   if (!isObject(wanted) || !isObject(there)) return isDeepStrictEqual(wanted, there);

@@ -44,7 +44,10 @@ async function versions(client: KubeClient, signal: AbortSignal): Promise<Versio
     ...(await everything(client, holds, signal)),
   ];
   return new Map(
-    all.map(({ kind, metadata }) => [`${kind} ${metadata.namespace}/${metadata.name}`, `${metadata.uid}@${metadata.resourceVersion}`]),
+    all.map(({ kind, metadata }) => [
+      `${kind} ${metadata.namespace}/${metadata.name}`,
+      `${metadata.uid}@${metadata.resourceVersion}`,
+    ]),
   );
 }
 

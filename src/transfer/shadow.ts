@@ -15,7 +15,11 @@ export interface ShadowReport {
 }
 
 /** `recorded`: what the other system says is taken; `networks`: whose pods are compared. */
-export function shadow(live: readonly LiveAddress[], recorded: readonly ForeignAllocation[], networks: readonly Network[]): ShadowReport {
+export function shadow(
+  live: readonly LiveAddress[],
+  recorded: readonly ForeignAllocation[],
+  networks: readonly Network[],
+): ShadowReport {
   let agreed = 0;
   const differing: string[] = [];
   for (const network of networks) {
@@ -29,7 +33,10 @@ export function shadow(live: readonly LiveAddress[], recorded: readonly ForeignA
         const answer = decide(pool, { owner, want: wantOf(range) }, () => 0);
         const who = `${owner.namespace}/${owner.name} (${owner.interface})`;
         if (answer.kind === "grant" && equal(answer.address, address)) agreed += 1;
-        else if (answer.kind === "grant") differing.push(`${who} on ${network.key} has ${address}; we would answer ${answer.address} (${answer.why}): its address is not recorded for it.`);
+        else if (answer.kind === "grant")
+          differing.push(
+            `${who} on ${network.key} has ${address}; we would answer ${answer.address} (${answer.why}): its address is not recorded for it.`,
+          );
         else differing.push(`${who} on ${network.key} has ${address}; we would refuse: ${answer.message}`);
       }
     }
@@ -40,7 +47,10 @@ export function shadow(live: readonly LiveAddress[], recorded: readonly ForeignA
 /** Records of whereabouts have no UID: the running pod of that name is the owner. */
 function identified(owner: ForeignAllocation["owner"], live: readonly LiveAddress[]): ForeignAllocation["owner"] {
   const pod = live.find(
-    (each) => each.owner.namespace === owner.namespace && each.owner.name === owner.name && each.owner.interface === owner.interface,
+    (each) =>
+      each.owner.namespace === owner.namespace &&
+      each.owner.name === owner.name &&
+      each.owner.interface === owner.interface,
   )?.owner;
   return pod !== undefined && (owner.uid === "" || owner.uid === pod.uid) ? pod : owner;
 }

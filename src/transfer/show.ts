@@ -10,14 +10,19 @@ export function showPlan(plan: Plan): string[] {
   for (const { from, after, existing, definitions } of plan.pools) {
     const count = Object.keys(after.spec.allocations).length;
     for (const pool of from) lines.push(`- IPPool ${objectKey(pool)}`);
-    lines.push(`${existing === undefined ? "+" : "~"} IPPool ${objectKey(after)}  (${after.spec.range}, ${count} entries; ${definitions.join(", ")})`);
+    lines.push(
+      `${existing === undefined ? "+" : "~"} IPPool ${objectKey(after)}  (${after.spec.range}, ${count} entries; ${definitions.join(", ")})`,
+    );
   }
   const shown = plan.records.slice(0, listedMax);
   for (const { before, after } of shown) {
     lines.push(`- ${before.kind} ${objectKey(before)}`);
-    lines.push(after === undefined ? "  (its address is recorded there already)" : `+ ${after.kind} ${objectKey(after)}`);
+    lines.push(
+      after === undefined ? "  (its address is recorded there already)" : `+ ${after.kind} ${objectKey(after)}`,
+    );
   }
-  if (plan.records.length > shown.length) lines.push(`  ... and ${plan.records.length - shown.length} more records of addresses`);
+  if (plan.records.length > shown.length)
+    lines.push(`  ... and ${plan.records.length - shown.length} more records of addresses`);
   for (const { key, changes } of plan.edits) {
     lines.push(`~ NetworkAttachmentDefinition ${key}`);
     for (const { key: field, before, after } of changes) {

@@ -1,7 +1,7 @@
 // What was given at the destination since a migration: what going back would forget.
 import { readAllocations } from "../api/allocations.ts";
-import { describeObject } from "../api/metadata.ts";
 import { networkAnnotation } from "../api/hold-marks.ts";
+import { describeObject } from "../api/metadata.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { networkDomain } from "./domain-key.ts";
 import type { Plan } from "./plan.ts";
@@ -18,7 +18,9 @@ interface Destinations {
 
 /** Records at the destination that the plan does not put there. */
 export function standingRecords(survey: Survey, plan: Plan): string[] {
-  const moved = new Set(plan.records.flatMap(({ before, after }) => [before, after]).flatMap((each) => (each ? [idOf(each)] : [])));
+  const moved = new Set(
+    plan.records.flatMap(({ before, after }) => [before, after]).flatMap((each) => (each ? [idOf(each)] : [])),
+  );
   return recordsAt(survey, destinationsOf(plan))
     .filter(({ object }) => !moved.has(idOf(object)))
     .map(standingOf);
@@ -51,7 +53,10 @@ export function namesTakenSince(survey: Survey, plan: Plan): string[] {
   const originals = [...plan.records.map(({ before }) => before), ...plan.pools.flatMap(({ from }) => from)];
   return originals.flatMap((original) => {
     const now = there.get(idOf(original));
-    const isSame = now === undefined || now.metadata.uid === original.metadata.uid || hasSameContent(original as KubeObject, now as KubeObject);
+    const isSame =
+      now === undefined ||
+      now.metadata.uid === original.metadata.uid ||
+      hasSameContent(original as KubeObject, now as KubeObject);
     return isSame ? [] : [describeObject(now.kind, now.metadata)];
   });
 }

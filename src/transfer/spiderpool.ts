@@ -24,13 +24,19 @@ export function readSpiderpool({ pools, endpoints, reserved }: SpiderpoolObjects
     for (const [text, entry] of Object.entries(allocatedOf(pool, status, notes))) {
       const address = tryAddress(text);
       const owner = isObject(entry) ? ownerOf(entry) : undefined;
-      if (address === undefined || owner === undefined) notes.push(`SpiderIPPool ${pool.metadata.name}: ${JSON.stringify(text)} is no entry of an address: it is passed over.`);
-      else if (!found.has(`${address}`)) found.set(`${address}`, { address, owner, source: `SpiderIPPool ${pool.metadata.name}` });
+      if (address === undefined || owner === undefined)
+        notes.push(
+          `SpiderIPPool ${pool.metadata.name}: ${JSON.stringify(text)} is no entry of an address: it is passed over.`,
+        );
+      else if (!found.has(`${address}`))
+        found.set(`${address}`, { address, owner, source: `SpiderIPPool ${pool.metadata.name}` });
     }
   }
   for (const { metadata, spec } of reserved as (AnyObject & { spec?: { ips?: string[] } })[]) {
     for (const block of spec?.ips ?? []) {
-      notes.push(`SpiderReservedIP ${metadata.name} keeps ${block} from everybody: write it into the definition's "exclude".`);
+      notes.push(
+        `SpiderReservedIP ${metadata.name} keeps ${block} from everybody: write it into the definition's "exclude".`,
+      );
     }
   }
   return { allocations: [...found.values()], notes };
@@ -45,7 +51,9 @@ function allocatedOf(pool: AnyObject, status: JsonObject, notes: string[]): Json
   } catch {
     // Said below.
   }
-  notes.push(`SpiderIPPool ${pool.metadata.name}: status.allocatedIPs is no JSON object; only its SpiderEndpoints are taken over.`);
+  notes.push(
+    `SpiderIPPool ${pool.metadata.name}: status.allocatedIPs is no JSON object; only its SpiderEndpoints are taken over.`,
+  );
   return {};
 }
 

@@ -27,7 +27,9 @@ export function phasesOf(plan: Plan): Phase[] {
   return [
     {
       about: "create records of addresses",
-      steps: plan.records.flatMap(({ after }): Step[] => (after === undefined ? [] : [{ do: "create", object: after }])),
+      steps: plan.records.flatMap(({ after }): Step[] =>
+        after === undefined ? [] : [{ do: "create", object: after }],
+      ),
     },
     {
       about: "create pools",
@@ -50,18 +52,26 @@ export function phasesOf(plan: Plan): Phase[] {
  */
 export function phasesBack(plan: Plan): Phase[] {
   return [
-    { about: "restore records of addresses", steps: plan.records.map(({ before }): Step => ({ do: "create", object: before })) },
+    {
+      about: "restore records of addresses",
+      steps: plan.records.map(({ before }): Step => ({ do: "create", object: before })),
+    },
     {
       about: "restore pools",
       steps: plan.pools.flatMap(({ from }) => from.map((object): Step => ({ do: "create", object }))),
     },
     {
       about: "restore definitions",
-      steps: plan.edits.map(({ key, before, after }): Step => ({ do: "edit", edit: { key, before: after, after: before } })),
+      steps: plan.edits.map(({ key, before, after }): Step => ({
+        do: "edit",
+        edit: { key, before: after, after: before },
+      })),
     },
     {
       about: "delete moved records",
-      steps: plan.records.flatMap(({ after }): Step[] => (after === undefined ? [] : [{ do: "delete", object: after }])),
+      steps: plan.records.flatMap(({ after }): Step[] =>
+        after === undefined ? [] : [{ do: "delete", object: after }],
+      ),
     },
     {
       about: "delete moved pools",

@@ -59,20 +59,35 @@ export function holdKey(namespace: string, domain: Domain, address: string): str
   return `${namespace} ${domain} ${address}`;
 }
 
-function destinedTo(allocation: ForeignAllocation, networks: readonly Network[], systemNamespace: string): Destined | string {
+function destinedTo(
+  allocation: ForeignAllocation,
+  networks: readonly Network[],
+  systemNamespace: string,
+): Destined | string {
   const { address, source } = allocation;
   const found = new Map<string, Destined>();
   for (const network of networks) {
     const range = network.ranges.find(({ prefix }) => contains(prefix, address))?.prefix;
     if (range === undefined) continue;
     const place = placementOf(network, systemNamespace);
-    const pool = { namespace: place.namespace, name: poolName({ range, network: place.network, node: "" }, place.naming) };
+    const pool = {
+      namespace: place.namespace,
+      name: poolName({ range, network: place.network, node: "" }, place.naming),
+    };
     const domain = domainOfPool({ network: place.network, protectsOverlaps: network.protectsOverlaps, pool });
     const { namespace } = place;
-    found.set(`${namespace} ${domain}`, { allocation, network, range, namespace, domain, pool: `${pool.namespace}/${pool.name}` });
+    found.set(`${namespace} ${domain}`, {
+      allocation,
+      network,
+      range,
+      namespace,
+      domain,
+      pool: `${pool.namespace}/${pool.name}`,
+    });
   }
   const [only, another] = found.values();
-  if (only === undefined) return `${address} (${source}) is in no range of the definitions asked: widen a range, or name the definition with --definition.`;
+  if (only === undefined)
+    return `${address} (${source}) is in no range of the definitions asked: widen a range, or name the definition with --definition.`;
   if (another === undefined) return only;
   return `${address} (${source}) is in ranges of ${only.network.key} and of ${another.network.key}, which are different domains: choose with --definition.`;
 }

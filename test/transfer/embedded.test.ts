@@ -9,8 +9,8 @@ import { openApi } from "../../src/apiserver/api.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { ipPools } from "../../src/ledger/resources.ts";
+import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
-import { apply } from "../../src/transfer/migration.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
 import { settleIn, system, village } from "./fixtures.ts";
 import { transferSuite } from "./suite.ts";
@@ -46,7 +46,10 @@ transferSuite(
         goal: { ...plainGoal, to: "named" },
         editDefinitions: true,
       });
-      await expect(migration).rejects.toMatchObject({ code: "not-quiet", message: expect.stringContaining("IPPool kube-system/10.1.0.0-24 still change") as string });
+      await expect(migration).rejects.toMatchObject({
+        code: "not-quiet",
+        message: expect.stringContaining("IPPool kube-system/10.1.0.0-24 still change") as string,
+      });
       writing.abort();
       await writer;
       expect((await client.list(ipPools)).items.map(({ metadata }) => metadata.name)).toContain("10.1.0.0-24");

@@ -13,14 +13,22 @@ import { holds, ipPools, namespaces, networkAttachmentDefinitions, reservations 
 
 export const system = "kube-system";
 
-export const pool = (name: string, range: string, entries: Record<string, [podref: string, ifname?: string]>, namespace = system): AnyObject => ({
+export const pool = (
+  name: string,
+  range: string,
+  entries: Record<string, [podref: string, ifname?: string]>,
+  namespace = system,
+): AnyObject => ({
   apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
   kind: "IPPool",
   metadata: { name, namespace },
   spec: {
     range,
     allocations: Object.fromEntries(
-      Object.entries(entries).map(([key, [podref, ifname = "net1"]]) => [key, { id: `sandbox-of-${podref}`, podref, ifname }]),
+      Object.entries(entries).map(([key, [podref, ifname = "net1"]]) => [
+        key,
+        { id: `sandbox-of-${podref}`, podref, ifname },
+      ]),
     ),
   },
 });
@@ -47,7 +55,15 @@ export const definition = (namespace: string, name: string, ipam: object, more: 
   apiVersion: "k8s.cni.cncf.io/v1",
   kind: "NetworkAttachmentDefinition",
   metadata: { name, namespace },
-  spec: { config: JSON.stringify({ cniVersion: "0.3.1", name, type: "macvlan", ...more, ipam: { type: "whereabouts", ...ipam } }) },
+  spec: {
+    config: JSON.stringify({
+      cniVersion: "0.3.1",
+      name,
+      type: "macvlan",
+      ...more,
+      ipam: { type: "whereabouts", ...ipam },
+    }),
+  },
 });
 
 /** A cluster of three tenants, as whereabouts has left it. */
@@ -82,7 +98,9 @@ const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
 /** Our definitions, and Multus'. */
 export async function installDefinitions(client: KubeClient): Promise<void> {
   const ours = readdirSync(folder)
-    .flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), "utf8")).map((each) => each.toJS() as AnyObject))
+    .flatMap((file) =>
+      parseAllDocuments(readFileSync(join(folder, file), "utf8")).map((each) => each.toJS() as AnyObject),
+    )
     .filter(({ kind }) => kind === "CustomResourceDefinition");
   for (const crd of [...ours, networkAttachmentDefinitionCrd as unknown as AnyObject]) {
     await client.create(crds, crd).catch(ignoring("already-exists"));

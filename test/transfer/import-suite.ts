@@ -12,9 +12,24 @@ import { crds, definition, portrait, settleIn, system, village } from "./fixture
 /** Two hours on: whereabouts' lease, which migrations before have held, is not of this hour. */
 const now = () => Date.now() + 2 * 3_600_000;
 const spider = { group: "spiderpool.spidernet.io", version: "v2beta1" } as const;
-const spiderPools = defineResource<AnyObject>({ ...spider, plural: "spiderippools", kind: "SpiderIPPool", namespaced: false });
-const spiderEndpoints = defineResource<AnyObject>({ ...spider, plural: "spiderendpoints", kind: "SpiderEndpoint", namespaced: true });
-const spiderReserved = defineResource<AnyObject>({ ...spider, plural: "spiderreservedips", kind: "SpiderReservedIP", namespaced: false });
+const spiderPools = defineResource<AnyObject>({
+  ...spider,
+  plural: "spiderippools",
+  kind: "SpiderIPPool",
+  namespaced: false,
+});
+const spiderEndpoints = defineResource<AnyObject>({
+  ...spider,
+  plural: "spiderendpoints",
+  kind: "SpiderEndpoint",
+  namespaced: true,
+});
+const spiderReserved = defineResource<AnyObject>({
+  ...spider,
+  plural: "spiderreservedips",
+  kind: "SpiderReservedIP",
+  namespaced: false,
+});
 
 export function importSuite(clientOf: () => KubeClient): void {
   describe("import", () => {
@@ -29,7 +44,9 @@ export function importSuite(clientOf: () => KubeClient): void {
       ...more,
     });
     const records = async () =>
-      (await clientOf().list(reservations)).items.map(({ metadata, spec }) => `${metadata.namespace}/${metadata.name} ${spec.podref}`).sort();
+      (await clientOf().list(reservations)).items
+        .map(({ metadata, spec }) => `${metadata.namespace}/${metadata.name} ${spec.podref}`)
+        .sort();
 
     it("host-local: the running pod gets its address, a container that nobody knows keeps it, and again changes nothing", async () => {
       const client = clientOf();
@@ -46,13 +63,17 @@ export function importSuite(clientOf: () => KubeClient): void {
         ],
       };
       const before = await portrait(client);
-      expect((await runImport(options({ ...given, mode: "dry-run" }))).lines.at(-1)).toBe("2 addresses would be taken over, 0 were recorded already, 0 refused.");
+      expect((await runImport(options({ ...given, mode: "dry-run" }))).lines.at(-1)).toBe(
+        "2 addresses would be taken over, 0 were recorded already, 0 refused.",
+      );
       expect(await portrait(client)).toEqual(before);
       expect(await runImport(options(given))).toMatchObject({ isClean: true });
       expect(await records()).toEqual(["kube-system/lan-10.1.0.5 blue/web", "kube-system/lan-10.1.0.6 /dead"]);
       expect((await client.list(reservations, { labelSelector: "holdfast.io/node=otter" })).items).toHaveLength(2);
       const after = await portrait(client);
-      expect((await runImport(options(given))).lines.at(-1)).toBe("0 addresses taken over, 2 were recorded already, 0 refused.");
+      expect((await runImport(options(given))).lines.at(-1)).toBe(
+        "0 addresses taken over, 2 were recorded already, 0 refused.",
+      );
       expect(await portrait(client)).toEqual(after);
       expect(await runImport(options({ ...given, mode: "shadow" }))).toMatchObject({
         isClean: true,
@@ -75,15 +96,27 @@ export function importSuite(clientOf: () => KubeClient): void {
       expect(report.lines).toContainEqual("IPPool kube-system/10.1.0.0-24: 3 entries, 1 records made, adopted.");
       expect(report.isClean).toBe(true);
       expect(await records()).toContain("kube-system/10.1.0.9 blue/no-record");
-      const adopted = (await client.list(ipPools)).items.filter(({ metadata }) => metadata.annotations?.["holdfast.io/adopted"] !== undefined);
-      expect(adopted.map(({ metadata }) => metadata.name)).toEqual(["10.1.0.0-24", "10.2.0.0-24", "10.3.0.0-24", "fd00-2---64"]);
+      const adopted = (await client.list(ipPools)).items.filter(
+        ({ metadata }) => metadata.annotations?.["holdfast.io/adopted"] !== undefined,
+      );
+      expect(adopted.map(({ metadata }) => metadata.name)).toEqual([
+        "10.1.0.0-24",
+        "10.2.0.0-24",
+        "10.3.0.0-24",
+        "fd00-2---64",
+      ]);
     });
 
     it("Spiderpool: endpoints and pools into the definition whose range has them", async () => {
       const client = clientOf();
       await spiderDefinitions(client);
       await settleIn(client, [definition("blue", "lan", { range: "10.1.0.0/24" })]);
-      const status = { allocatedIPs: JSON.stringify({ "10.1.0.5": { pod: "blue/web", podUid: "u1" }, "10.1.0.8": { pod: "blue/b", podUid: "u2" } }) };
+      const status = {
+        allocatedIPs: JSON.stringify({
+          "10.1.0.5": { pod: "blue/web", podUid: "u1" },
+          "10.1.0.8": { pod: "blue/b", podUid: "u2" },
+        }),
+      };
       await client.create(spiderPools, { metadata: { name: "v4" }, spec: { subnet: "10.1.0.0/24" }, status });
       const current = { uid: "u1", node: "otter", ips: [{ interface: "net1", ipv4: "10.1.0.5/24" }] };
       await client.create(spiderEndpoints, { metadata: { namespace: "blue", name: "web" }, status: { current } });
@@ -119,13 +152,14 @@ async function spiderDefinitions(client: KubeClient): Promise<void> {
     await client.create(crds, { metadata: { name: `${plural}.${spider.group}` }, spec });
   }
   for (const resource of [spiderPools, spiderEndpoints, spiderReserved]) {
-    const isServed = () => client.list(resource).then(
-      () => true,
-      (error: unknown) => {
-        if (!isApiError(error, "not-found")) throw error;
-        return false;
-      },
-    );
+    const isServed = () =>
+      client.list(resource).then(
+        () => true,
+        (error: unknown) => {
+          if (!isApiError(error, "not-found")) throw error;
+          return false;
+        },
+      );
     await expect.poll(isServed, { timeout: 30_000 }).toBe(true);
   }
 }

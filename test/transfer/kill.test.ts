@@ -13,10 +13,11 @@ import { serve, type Served } from "../../src/apiserver/serve/server.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { fetchState } from "../../src/ledger/state.ts";
+import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
-import { apply, rollback } from "../../src/transfer/migration.ts";
 import { readSurvey } from "../../src/transfer/read-survey.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
+import { rollback } from "../../src/transfer/rollback.ts";
 import { installDefinitions, moveOut, portrait, settleIn, system, village } from "./fixtures.ts";
 
 /** More than the writes of any of these migrations: whoever needs more does not end. */
@@ -60,9 +61,13 @@ async function finish(command: MigrateVerb): Promise<void> {
 
 /** In a process of its own. The API is served by this one, so it must not be waited for synchronously. */
 async function run(command: MigrateVerb, killAfter = 0): Promise<{ code: number | null; writes: number }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "migrate-process.ts"), command, kubeconfig, record, String(killAfter)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "migrate-process.ts"), command, kubeconfig, record, String(killAfter)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -75,7 +80,9 @@ async function held(): Promise<Set<string>> {
   const entries = survey.pools.flatMap((pool) =>
     readAllocations(pool).entries.map(({ address, owner }) => `${address} ${owner.namespace}/${owner.name}`),
   );
-  const records = survey.reservations.map(({ metadata, spec }) => `${metadata.name!.replace(/^(lan|wan|solo)-/, "")} ${spec.podref}`);
+  const records = survey.reservations.map(
+    ({ metadata, spec }) => `${metadata.name!.replace(/^(lan|wan|solo)-/, "")} ${spec.podref}`,
+  );
   return new Set([...entries, ...records.map(canonical)]);
 }
 
@@ -109,7 +116,8 @@ it("killed after each write of apply and of rollback", async () => {
       expect((await run(command, n)).code, where).toBeNull();
       expect([...addresses.difference(await held())], `${where}: lost`).toEqual([]);
       const state = await portrait(client);
-      const isHalfMoved = JSON.stringify(state) !== JSON.stringify(before) && JSON.stringify(state) !== JSON.stringify(after);
+      const isHalfMoved =
+        JSON.stringify(state) !== JSON.stringify(before) && JSON.stringify(state) !== JSON.stringify(after);
       const paused = (await fetchState(client, { namespace: system }))?.data?.["paused"] ?? "";
       expect(paused !== "" || !isHalfMoved, `${where}: half moved, and not paused`).toBe(true);
       await finish(command);
@@ -119,4 +127,4 @@ it("killed after each write of apply and of rollback", async () => {
     }
   }
   await moveOut(client);
-}, 600_000);
+}, 900_000);

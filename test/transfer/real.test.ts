@@ -13,10 +13,11 @@ import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ipPools } from "../../src/ledger/resources.ts";
+import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
-import { apply, rollback } from "../../src/transfer/migration.ts";
 import { quiesce } from "../../src/transfer/quiesce.ts";
 import { configMapStore } from "../../src/transfer/record-config-map.ts";
+import { rollback } from "../../src/transfer/rollback.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster } from "../lab/start.ts";
 import { pool, portrait, settleIn, system, village } from "./fixtures.ts";
@@ -68,26 +69,40 @@ transferSuite("kube-apiserver", start, (served) => {
     const { client } = served();
     await settleIn(client, [pool("10.1.0.0-24", "10.1.0.0/24", {})]);
     const rules = [{ apiGroups: ["whereabouts.cni.cncf.io"], resources: ["*"], verbs: ["*"] }];
-    const writer = await clientOf((await lab.clientFor({ name: "lease-free-fork", namespace: system, rules })).kubeconfig);
+    const writer = await clientOf(
+      (await lab.clientFor({ name: "lease-free-fork", namespace: system, rules })).kubeconfig,
+    );
     const write = (n: number) =>
-      writer.patch(ipPools, { namespace: system, name: "10.1.0.0-24" }, { type: "merge", body: { spec: { allocations: { [n]: { id: "x", podref: "a/b" } } } } });
+      writer.patch(
+        ipPools,
+        { namespace: system, name: "10.1.0.0-24" },
+        { type: "merge", body: { spec: { allocations: { [n]: { id: "x", podref: "a/b" } } } } },
+      );
     await write(1);
     const fence = await quiesce(fenceOptions(client, "fence-test"));
     await expect(write(2)).rejects.toThrow(/holdfast migrate fence-test moves the pools/);
     await expect(writer.delete(ipPools, { namespace: system, name: "10.1.0.0-24" })).rejects.toThrow(/moves the pools/);
-    await expect(writer.create(ipPools, pool("10.7.0.0-24", "10.7.0.0/24", {}) as never)).rejects.toThrow(/moves the pools/);
+    await expect(writer.create(ipPools, pool("10.7.0.0-24", "10.7.0.0/24", {}) as never)).rejects.toThrow(
+      /moves the pools/,
+    );
     await expect(quiesce(fenceOptions(client, "another"))).rejects.toMatchObject({ code: "paused-by-another" });
     await fence.lift();
     await write(3);
-    expect(Object.keys((await client.get(ipPools, { namespace: system, name: "10.1.0.0-24" })).spec.allocations)).toEqual(["1", "3"]);
+    expect(
+      Object.keys((await client.get(ipPools, { namespace: system, name: "10.1.0.0-24" })).spec.allocations),
+    ).toEqual(["1", "3"]);
   });
 
   it("a writer that uses the lease as whereabouts does writes before and after, and never in between", async () => {
     const { client } = served();
     await settleIn(client, [...village, pool("10.99.0.0-24", "10.99.0.0/24", {})]);
-    const child = spawn(process.execPath, [join(import.meta.dirname, "upstream-process.ts"), lab.kubeconfig, system, "10.99.0.0-24"], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, "upstream-process.ts"), lab.kubeconfig, system, "10.99.0.0-24"],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     const lines = createInterface({ input: child.stdout });
     const seen: string[] = [];
     lines.on("line", (line) => seen.push(line));
@@ -95,7 +110,10 @@ transferSuite("kube-apiserver", start, (served) => {
     try {
       await expect.poll(writes, { timeout: 60_000 }).toBeGreaterThan(2);
       // Without the policy, the lease alone must do.
-      const fence = await quiesce({ ...fenceOptions(withoutPolicies(client), "lease-test"), quietMs: { fenced: 0, unfenced: 2500 } });
+      const fence = await quiesce({
+        ...fenceOptions(withoutPolicies(client), "lease-test"),
+        quietMs: { fenced: 0, unfenced: 2500 },
+      });
       const during = writes();
       const before = await versionOf(client);
       await expect.poll(() => seen.filter((line) => line === "waiting").length, { timeout: 60_000 }).toBeGreaterThan(3);
@@ -117,7 +135,9 @@ transferSuite("kube-apiserver", start, (served) => {
     const admin = served().client;
     await settleIn(admin, village);
     const before = await portrait(admin);
-    const client = await clientOf((await lab.clientFor({ name: "holdfast-migrate", namespace: system, rules: jobRules() })).kubeconfig);
+    const client = await clientOf(
+      (await lab.clientFor({ name: "holdfast-migrate", namespace: system, rules: jobRules() })).kubeconfig,
+    );
     const options = {
       client,
       clock: realClock,
@@ -128,7 +148,9 @@ transferSuite("kube-apiserver", start, (served) => {
       quietMs: { fenced: 50, unfenced: 50 },
       signal: never,
     };
-    expect(await apply({ ...options, goal: { ...plainGoal, to: "namespaced" }, editDefinitions: true })).toBe("applied");
+    expect(await apply({ ...options, goal: { ...plainGoal, to: "namespaced" }, editDefinitions: true })).toBe(
+      "applied",
+    );
     expect(await portrait(admin)).not.toEqual(before);
     expect(await rollback({ ...options, force: false })).toBe("rolled back");
     expect(await portrait(admin)).toEqual(before);
@@ -150,4 +172,3 @@ function withoutPolicies(client: KubeClient): KubeClient {
     },
   });
 }
-

@@ -10,13 +10,24 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { configMaps, ipPools, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
 import { fetchState } from "../../src/ledger/state.ts";
+import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";
-import { apply, type ApplyOptions, rollback } from "../../src/transfer/migration.ts";
 import { isEmpty, makePlan } from "../../src/transfer/plan.ts";
 import { readSurvey } from "../../src/transfer/read-survey.ts";
 import { configMapStore } from "../../src/transfer/record-config-map.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
-import { definition, installDefinitions, moveOut, pool, portrait, reservation, settleIn, system, village } from "./fixtures.ts";
+import { rollback } from "../../src/transfer/rollback.ts";
+import {
+  definition,
+  installDefinitions,
+  moveOut,
+  pool,
+  portrait,
+  reservation,
+  settleIn,
+  system,
+  village,
+} from "./fixtures.ts";
 import { importSuite } from "./import-suite.ts";
 
 export interface Served {
@@ -26,7 +37,11 @@ export interface Served {
 
 const never = new AbortController().signal;
 
-export function transferSuite(name: string, start: () => Promise<Served>, more: (served: () => Served) => void = () => {}) {
+export function transferSuite(
+  name: string,
+  start: () => Promise<Served>,
+  more: (served: () => Served) => void = () => {},
+) {
   describe(name, () => {
     let served: Served;
     let client: KubeClient;
@@ -62,9 +77,13 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
     });
 
     const names = async (resource: typeof ipPools | typeof reservations) =>
-      (await client.list(resource as typeof ipPools)).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+      (await client.list(resource as typeof ipPools)).items
+        .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+        .sort();
     const config = async (namespace: string, nad: string) =>
-      JSON.parse((await client.get(networkAttachmentDefinitions, { namespace, name: nad })).spec!.config!) as { ipam: object };
+      JSON.parse((await client.get(networkAttachmentDefinitions, { namespace, name: nad })).spec!.config!) as {
+        ipam: object;
+      };
 
     it("names every network: pools and records move, definitions say so, what nobody knows stays", async () => {
       await settleIn(client, village);
@@ -84,7 +103,11 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
         "kube-system/wan-10.2.0.7",
         "kube-system/wan-fd00-0002-0000-0000-0000-0000-0000-0007",
       ]);
-      expect((await config("blue", "lan")).ipam).toEqual({ type: "whereabouts", range: "10.1.0.0/24", network_name: "lan" });
+      expect((await config("blue", "lan")).ipam).toEqual({
+        type: "whereabouts",
+        range: "10.1.0.0/24",
+        network_name: "lan",
+      });
       const moved = await client.get(ipPools, { namespace: system, name: "lan-10.1.0.0-24" });
       expect(Object.keys(moved.spec.allocations)).toEqual(["1", "2", "9"]);
       expect(lines.at(-1)).toBe("lifted: everybody may write again");
@@ -108,7 +131,9 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
       const before = await portrait(client);
       const store = configMapStore(client, system, "migration-of-the-test");
       expect(await apply({ ...options, store })).toBe("applied");
-      expect((await client.get(configMaps, { namespace: system, name: "migration-of-the-test" })).data).toMatchObject({ state: "applied" });
+      expect((await client.get(configMaps, { namespace: system, name: "migration-of-the-test" })).data).toMatchObject({
+        state: "applied",
+      });
       expect(await rollback({ ...options, store, force: false })).toBe("rolled back");
       expect(await portrait(client)).toEqual(before);
     });
@@ -141,7 +166,8 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
         ...options.store,
         save: async (...args: Parameters<typeof options.store.save>) => {
           await options.store.save(...args);
-          if (args[0].state === "applying") await client.create(ipPools, pool("wan-10.2.0.0-24", "10.2.0.0/24", { "8": ["x/y"] }) as never);
+          if (args[0].state === "applying")
+            await client.create(ipPools, pool("wan-10.2.0.0-24", "10.2.0.0/24", { "8": ["x/y"] }) as never);
         },
       };
       await expect(apply({ ...options, store })).rejects.toMatchObject({ code: "in-the-way" });
@@ -154,12 +180,17 @@ export function transferSuite(name: string, start: () => Promise<Served>, more: 
     it("a second migration does not overwrite the record of the first", async () => {
       await settleIn(client, village);
       await apply(options);
-      await expect(apply({ ...options, goal: { ...plainGoal, to: "namespaced" } })).rejects.toThrow(/can still be rolled back/);
+      await expect(apply({ ...options, goal: { ...plainGoal, to: "namespaced" } })).rejects.toThrow(
+        /can still be rolled back/,
+      );
       expect(await apply(options)).toBe("nothing to do");
     });
 
     it("a record of another cluster is refused", async () => {
-      await settleIn(client, [definition("blue", "lan", { range: "10.1.0.0/24" }), pool("10.1.0.0-24", "10.1.0.0/24", {})]);
+      await settleIn(client, [
+        definition("blue", "lan", { range: "10.1.0.0/24" }),
+        pool("10.1.0.0-24", "10.1.0.0/24", {}),
+      ]);
       await apply(options);
       const record = (await options.store.load(never))!;
       await options.store.save({ ...record, cluster: "another" }, never);
