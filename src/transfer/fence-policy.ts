@@ -29,7 +29,7 @@ const selfReviews = defineResource<AnyObject>({
   namespaced: false,
 });
 
-export const policyName = "holdfast-migrate";
+const policyName = "holdfast-migrate";
 const migrationAnnotation = "holdfast.io/migration";
 const probeName = "holdfast-migrate-probe";
 /** The server learns of a policy within a second or two; a minute is a server that does not. */

@@ -35,13 +35,15 @@ export async function performPhases(
 ): Promise<void> {
   const total = phases.reduce((sum, { steps }) => sum + steps.length, 0);
   let done = 0;
+  // A step that was begun is ended (each call has its own deadline): a write that was cut off could arrive after it was taken back.
+  const begun = new AbortController().signal;
   for (const { about, steps } of phases) {
     if (steps.length > 0) say(`${about}: ${steps.length}`);
     const queue = steps.values();
     const work = async () => {
       for (const step of queue) {
         options.signal.throwIfAborted();
-        const outcome = await perform(client, step, options);
+        const outcome = await perform(client, step, { ...options, signal: begun });
         done += 1;
         say(`  [${done}/${total}] ${describeStep(step)}${outcome === "already" ? " (was done)" : ""}`);
       }

@@ -40,7 +40,7 @@ export const reservation = (name: string, podref: string, ifname = "net1", names
   spec: { podref, ifname },
 });
 
-export const hold = (namespace: string, poolName: string, address: string, pod: string): AnyObject => ({
+const hold = (namespace: string, poolName: string, address: string, pod: string): AnyObject => ({
   apiVersion: "holdfast.io/v1alpha1",
   kind: "Hold",
   metadata: { name: `pool.${namespace}.${poolName}-${address}`, namespace },

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -63,7 +64,7 @@ async function finish(command: MigrateVerb): Promise<void> {
 async function run(command: MigrateVerb, killAfter = 0): Promise<{ code: number | null; writes: number }> {
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, "migrate-process.ts"), command, kubeconfig, record, String(killAfter)],
+    [fileURLToPath(new URL("migrate-process.ts", import.meta.url)), command, kubeconfig, record, String(killAfter)],
     {
       stdio: ["ignore", "pipe", "inherit"],
     },

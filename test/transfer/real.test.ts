@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
@@ -98,7 +99,7 @@ transferSuite("kube-apiserver", start, (served) => {
     await settleIn(client, [...village, pool("10.99.0.0-24", "10.99.0.0/24", {})]);
     const child = spawn(
       process.execPath,
-      [join(import.meta.dirname, "upstream-process.ts"), lab.kubeconfig, system, "10.99.0.0-24"],
+      [fileURLToPath(new URL("upstream-process.ts", import.meta.url)), lab.kubeconfig, system, "10.99.0.0-24"],
       {
         stdio: ["ignore", "pipe", "inherit"],
       },
