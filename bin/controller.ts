@@ -36,13 +36,29 @@ export async function controller(options: ControllerOptions): Promise<void> {
   const metrics = new PoolMetrics(registry);
   const limits = { ...defaultLimits, observeMs };
   const pools = new PoolsLeader({
-    ...{ client, clock, log, systemNamespace, cooldownMs, limits, allowMassRelease, events, metrics, kubeMetrics },
+    client,
+    clock,
+    log,
+    systemNamespace,
+    cooldownMs,
+    limits,
+    allowMassRelease,
+    events,
+    metrics,
+    kubeMetrics,
   });
   const onChange = (leads: boolean) => {
     kubeMetrics.leading(leaseName, leads);
     log.info(leads ? "leading" : "no longer leading", { instance });
   };
-  const elector = new Elector({ client, namespace: systemNamespace, name: leaseName, identity: instance, onChange, onError });
+  const elector = new Elector({
+    client,
+    namespace: systemNamespace,
+    name: leaseName,
+    identity: instance,
+    onChange,
+    onError,
+  });
   const everywhere = [pools.followDefinitions, { name: "events", run: (signal: AbortSignal) => events.run(signal) }];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },

@@ -13,7 +13,7 @@ import { domainOfUse, type NetworkUse } from "./networks.ts";
  * Where the pool's addresses are unique. By the definitions that use it; without any, by its own name, as whereabouts would:
  * overlaps protected. Two definitions that disagree make two domains, and an entry counts in both.
  */
-export function domainsOf(pool: IPPool, uses: readonly NetworkUse[]): readonly Domain[] {
+function domainsOf(pool: IPPool, uses: readonly NetworkUse[]): readonly Domain[] {
   const { namespace = "", name = "" } = pool.metadata;
   const own = uses.filter((use) => use.namespace === namespace && use.names.includes(name));
   if (own.length > 0) return [...new Set(own.map((use) => domainOfUse(use, name)))];
@@ -37,7 +37,12 @@ export async function adopt(
   const about = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
   const domains = domainsOf(pool, uses);
   for (const domain of domains) {
-    const { warnings, blocking, created, pool: after } = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
+    const {
+      warnings,
+      blocking,
+      created,
+      pool: after,
+    } = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
     for (const why of warnings) log.warn("found while adopting", { ...about, why });
     for (const why of blocking) log.warn("not adopted yet", { ...about, why });
     if (created > 0) log.info("made holds for entries", { ...about, domain, count: created });

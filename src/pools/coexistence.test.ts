@@ -13,7 +13,11 @@ function next(memory: Memory, parts: Partial<CoexistenceInput>) {
 
 describe("nextCoexistence", () => {
   it("a sign turns it on at once, with the reason", () => {
-    expect(next(fresh, { current: false, upstream: loud })).toMatchObject({ coexistence: true, why: "its DaemonSet runs", mayAdopt: false });
+    expect(next(fresh, { current: false, upstream: loud })).toMatchObject({
+      coexistence: true,
+      why: "its DaemonSet runs",
+      mayAdopt: false,
+    });
   });
 
   it("a cluster that never had whereabouts starts without", () => {
@@ -33,7 +37,11 @@ describe("nextCoexistence", () => {
   });
 
   it("off is never reached from on within two minutes of a sign, whatever happens", () => {
-    const step = fc.record({ ms: fc.integer({ min: 0, max: 90_000 }), active: fc.boolean(), unadopted: fc.integer({ min: 0, max: 1 }) });
+    const step = fc.record({
+      ms: fc.integer({ min: 0, max: 90_000 }),
+      active: fc.boolean(),
+      unadopted: fc.integer({ min: 0, max: 1 }),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         let [memory, current, now, lastSign]: [Memory, boolean, number, number] = [fresh, true, 0, 0];

@@ -82,7 +82,7 @@ function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): Config
   return { ...map, metadata: { ...map.metadata, ownerReferences: [{ apiVersion, kind, name, uid }] } };
 }
 
-export function takenIntervals(addresses: Iterable<Address>): Interval[] {
+function takenIntervals(addresses: Iterable<Address>): Interval[] {
   const set = new IntervalSet();
   for (const address of addresses) set.add({ first: address, last: address });
   return [...set];

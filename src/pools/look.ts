@@ -25,7 +25,7 @@ export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
   return { stateOf: (node) => states.get(node), unreachable };
 }
 
-export function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
+function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
   const { uid = "", deletionTimestamp, annotations } = pod.metadata;
   const status = readNetworkStatus(statusAnnotation(annotations));
   return {
@@ -71,7 +71,8 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const { namespace, name } = held.hold.owner;
   const pod = isNameless(held) ? undefined : await read(client, kinds.pods, { namespace, name }, signal);
   const keeper = keeperName(held);
-  const set = keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
+  const set =
+    keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
   const facts = pod && podFactsOf(pod);
   const nodes = await readNodes(client, [held.node, facts?.node ?? "", around.lastNode], signal);
   return factsOf(held, facts, nodes, set && statefulSetFactsOf(set), around);

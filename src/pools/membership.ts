@@ -1,10 +1,10 @@
+import { parseDomain } from "../api/domain.ts";
+import { ApiError } from "../api/error.ts";
 // Which pools an address shows in: the one that its hold names, else every pool of its domain whose range has it. Pure.
 //
 // An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold has a
 // pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
 import type { IPPool } from "../api/ip-pool.ts";
-import { parseDomain } from "../api/domain.ts";
-import { ApiError } from "../api/error.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { poolNamesToRead, readPoolName } from "../api/pool-name.ts";
 import { parseRange } from "../api/range.ts";
@@ -45,7 +45,7 @@ export function poolRangeOf(pool: IPPool): PoolRange | undefined {
  * Whether the pool hands out addresses of the network; empty: the one without a name. A node's slice is not found by its name,
  * which may mean several things: its holds name it.
  */
-export function isOfNetwork(pool: PoolRange, network: string): boolean {
+function isOfNetwork(pool: PoolRange, network: string): boolean {
   if (pool.network !== undefined) return pool.network === network;
   const identity = { range: pool.range.prefix, network, node: "" };
   return poolNamesToRead(identity, "whereabouts", pool.range).includes(pool.name);

@@ -86,7 +86,10 @@ export class MirrorWriter {
     const isCoexisting = coexistence();
     const plan = planMirror(pool, held, { coexistence: isCoexisting, ...(entriesMax !== undefined && { entriesMax }) });
     const situation: PoolSituation = {
-      ...{ pool, range, held, plan },
+      pool,
+      range,
+      held,
+      plan,
       coexistence: isCoexisting,
       isAdopted: isMarkedAdopted(pool as never),
       leaksHeldBack: leaksHeldBack(),
@@ -161,7 +164,9 @@ export class MirrorWriter {
     const own = holdName(formatDomain({ scope: "pool", namespace, name }), address);
     const { client } = this.#options;
     const reads = [
-      ...reservationNamesToRead(networkOf(pool), address).map((each) => client.get(reservations, { namespace, name: each }, { signal })),
+      ...reservationNamesToRead(networkOf(pool), address).map((each) =>
+        client.get(reservations, { namespace, name: each }, { signal }),
+      ),
       client.get(holds, { namespace, name: own }, { signal }),
     ];
     const answers = await Promise.allSettled(reads);

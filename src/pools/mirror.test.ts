@@ -39,7 +39,9 @@ describe("planMirror", () => {
     fc.assert(
       fc.property(entries, holds, fc.boolean(), (drawn, drawnHolds, coexistence) => {
         const before = Object.fromEntries(Object.entries(drawn).map(([key, each]) => [key, entryOf(each)]));
-        const held = drawnHolds.map(({ offset, pod, uid }) => heldOf({ address: `10.0.0.${offset}`, owner: { uid, name: pod } }));
+        const held = drawnHolds.map(({ offset, pod, uid }) =>
+          heldOf({ address: `10.0.0.${offset}`, owner: { uid, name: pod } }),
+        );
         const plan = planMirror(poolOf(range, before), held, { coexistence });
         const after = applied(before, mirrorPatch(plan.changes));
         for (const [key, entry] of Object.entries(before)) {
@@ -71,26 +73,32 @@ describe("planMirror", () => {
   it("an owner without a UID is marked as ours by its kind, and read back as the same", () => {
     const held = heldOf({ address: "10.0.0.4", owner: { uid: "" } });
     const { changes } = planMirror(poolOf(range), [held], { coexistence: false });
-    expect(changes).toEqual([{ key: "4", from: undefined, to: { id: "", podref: "shop/web-0", ifname: "net1", kind: "pod" } }]);
+    expect(changes).toEqual([
+      { key: "4", from: undefined, to: { id: "", podref: "shop/web-0", ifname: "net1", kind: "pod" } },
+    ]);
   });
 
   it("what no key can say is counted, not written", () => {
     const pool = poolOf("10.0.0.5/28");
-    const plan = planMirror(pool, [heldOf({ address: "10.0.0.4" }), heldOf({ address: "10.0.0.6" })], { coexistence: false });
+    const plan = planMirror(pool, [heldOf({ address: "10.0.0.4" }), heldOf({ address: "10.0.0.6" })], {
+      coexistence: false,
+    });
     expect(plan.changes.map(({ key }) => key)).toEqual(["1"]);
     expect(plan.unshown).toBe(1);
   });
 
   it("for whereabouts no offset from 2^63 on is written", () => {
     const held = [heldOf({ address: "fd00::8000:0:0:0" }), heldOf({ address: "fd00::1" })];
-    const keys = (coexistence: boolean) => planMirror(poolOf("fd00::/64"), held, { coexistence }).changes.map(({ key }) => key);
+    const keys = (coexistence: boolean) =>
+      planMirror(poolOf("fd00::/64"), held, { coexistence }).changes.map(({ key }) => key);
     expect(keys(true)).toEqual(["1"]);
     expect(keys(false)).toEqual(["1", "9223372036854775808"]);
   });
 
   it("while whereabouts is active nothing of a hold is left out, however many there are", () => {
     const held = Array.from({ length: 10 }, (_, index) => heldOf({ address: `10.0.0.${index}` }));
-    const shown = (coexistence: boolean) => planMirror(poolOf(range), held, { coexistence, entriesMax: 4 }).changes.length;
+    const shown = (coexistence: boolean) =>
+      planMirror(poolOf(range), held, { coexistence, entriesMax: 4 }).changes.length;
     expect(shown(true)).toBe(10);
     expect(shown(false)).toBe(4);
   });

@@ -1,3 +1,4 @@
+import { preconditionsOf } from "../api/version.ts";
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
 //
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
@@ -5,7 +6,6 @@
 // What is left is told with the reason, and needs a person or more time.
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
-import { preconditionsOf } from "../api/version.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { parseKey } from "../kube/meta.ts";
@@ -47,7 +47,11 @@ export interface Repaired {
 /** Repairs that take, before those that free. */
 const order: readonly Repair["repair"][] = ["take", "adopt", "entries", "free", "delete-cooled"];
 
-export async function repair(snapshot: Snapshot, findings: readonly Finding[], options: RepairOptions): Promise<Repaired[]> {
+export async function repair(
+  snapshot: Snapshot,
+  findings: readonly Finding[],
+  options: RepairOptions,
+): Promise<Repaired[]> {
   const results: Repaired[] = [];
   const observedMs = options.clock.monotonicMs();
   for (const kind of order) {
@@ -85,14 +89,20 @@ async function repairOne(
   }
 }
 
-const active = "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
+const active =
+  "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
 
 interface Performed {
   readonly isDone: boolean;
   readonly words: string;
 }
 
-async function perform(snapshot: Snapshot, what: Repair, observedMs: number, options: RepairOptions): Promise<Performed> {
+async function perform(
+  snapshot: Snapshot,
+  what: Repair,
+  observedMs: number,
+  options: RepairOptions,
+): Promise<Performed> {
   switch (what.repair) {
     case "take":
       return take(what, options);
@@ -147,7 +157,10 @@ async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions)
   return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };
 }
 
-async function writeEntries({ pool, changes }: Extract<Repair, { repair: "entries" }>, options: RepairOptions): Promise<Performed> {
+async function writeEntries(
+  { pool, changes }: Extract<Repair, { repair: "entries" }>,
+  options: RepairOptions,
+): Promise<Performed> {
   if (options.coexistence) return { isDone: false, words: active };
   const patch = { type: "json", operations: mirrorPatch(changes) } as const;
   await options.client.patch(ipPools, parseKey(pool), patch, { signal: options.signal });
@@ -169,7 +182,8 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
   const { domain, address, owner, version } = held.hold;
   const request = { domain, address, owner: ownerKey(owner), version, cooldownMs };
   const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
-  if (outcome === "superseded") return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
+  if (outcome === "superseded")
+    return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
   return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
 }
 

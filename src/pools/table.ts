@@ -1,7 +1,7 @@
-// The table of `holdfast pools`. Pure.
-import { totalsOf } from "./pool-status.ts";
 import { membersOf, networkOf } from "./membership.ts";
 import { planMirror } from "./mirror.ts";
+// The table of `holdfast pools`. Pure.
+import { totalsOf } from "./pool-status.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface PoolRow {
@@ -22,10 +22,17 @@ export function poolRows({ pools, held, index, networks }: Snapshot): PoolRow[] 
     const members = ofPool.get(range.key) ?? [];
     const plan = planMirror(pool, members, { coexistence: false });
     const { total, used, free } = totalsOf({ pool, range, held: members, plan });
-    const uses = networks.uses.filter(({ namespace, names }) => namespace === range.namespace && names.includes(range.name));
+    const uses = networks.uses.filter(
+      ({ namespace, names }) => namespace === range.namespace && names.includes(range.name),
+    );
     return {
-      ...{ namespace: range.namespace, name: range.name, network: networkOf(range), range: pool.spec.range },
-      ...{ total: total.toString(), used: used.toString(), free: free.toString() },
+      namespace: range.namespace,
+      name: range.name,
+      network: networkOf(range),
+      range: pool.spec.range,
+      total: total.toString(),
+      used: used.toString(),
+      free: free.toString(),
       definitions: [...new Set(uses.map(({ definition }) => definition))],
     };
   });
@@ -36,10 +43,21 @@ export function tableLines(rows: readonly PoolRow[]): string[] {
   const cells = [
     ["NAMESPACE", "POOL", "NETWORK", "RANGE", "TOTAL", "USED", "FREE", "USED BY"],
     ...rows.map(({ namespace, name, network, range, total, used, free, definitions }) => [
-      ...[namespace, name, network || "-", range, total, used, free],
+      namespace,
+      name,
+      network || "-",
+      range,
+      total,
+      used,
+      free,
       definitions.join(",") || "-",
     ]),
   ];
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-  return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
 }

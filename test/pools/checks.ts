@@ -19,7 +19,14 @@ export function checkStories(stage: () => Stage): void {
   const network = (ipam: object = {}, metadata = { namespace: "shop", name: "blue" }) =>
     stage().client.create(kinds.networkAttachmentDefinitions, {
       metadata,
-      spec: { config: JSON.stringify({ cniVersion: "1.0.0", name: "blue", type: "bridge", ipam: { type: "whereabouts", range: "10.0.0.0/24", ...ipam } }) },
+      spec: {
+        config: JSON.stringify({
+          cniVersion: "1.0.0",
+          name: "blue",
+          type: "bridge",
+          ipam: { type: "whereabouts", range: "10.0.0.0/24", ...ipam },
+        }),
+      },
     });
 
   beforeEach(async () => {
@@ -28,7 +35,8 @@ export function checkStories(stage: () => Stage): void {
     await stage().whereaboutsPool(name, "10.0.0.0/24");
   });
 
-  const look = (): Promise<Snapshot> => readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
+  const look = (): Promise<Snapshot> =>
+    readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
   const codes = (findings: readonly Finding[]) => findings.map(({ code }) => code).toSorted();
   const find = async () => examine(await look());
 
@@ -63,7 +71,12 @@ export function checkStories(stage: () => Stage): void {
     ]);
     expect(await stage().held()).toEqual(["10.0.0.5"]);
     const [answer] = whoHolds(await look(), parseAsked("10.0.0.5"));
-    expect(answer).toMatchObject({ owner: "pod shop/web (net1)", uid, node: "n1", why: expect.stringContaining("holdfast check") });
+    expect(answer).toMatchObject({
+      owner: "pod shop/web (net1)",
+      uid,
+      node: "n1",
+      why: expect.stringContaining("holdfast check"),
+    });
   });
 
   it("a hold that the snapshot missed is not written again", async () => {
@@ -71,9 +84,16 @@ export function checkStories(stage: () => Stage): void {
     const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
     const snapshot = await look();
     const hold = await stage().hold("10.0.0.5", { uid, containerId: "c" });
-    const options = { client: stage().client, ledgerOf: () => stage().ledger(), clock: new ManualClock(), cooldownMs: 0 };
+    const options = {
+      client: stage().client,
+      ledgerOf: () => stage().ledger(),
+      clock: new ManualClock(),
+      cooldownMs: 0,
+    };
     const results = await repair(snapshot, examine(snapshot), { ...options, coexistence: false, signal });
-    expect(results.map(({ isDone, words }) => [isDone, words])).toEqual([[true, "10.0.0.5 is held for pod shop/web (net1) already."]]);
+    expect(results.map(({ isDone, words }) => [isDone, words])).toEqual([
+      [true, "10.0.0.5 is held for pod shop/web (net1) already."],
+    ]);
     expect((await look()).held.map(({ hold: { version } }) => version)).toEqual([hold.version]);
   });
 
@@ -84,7 +104,14 @@ export function checkStories(stage: () => Stage): void {
     expect(findings).toHaveLength(1);
     await stage().pod("shop", "web");
     const clock = new ManualClock();
-    const options = { client: stage().client, ledgerOf: () => stage().ledger(), clock, cooldownMs: 0, coexistence: false, signal };
+    const options = {
+      client: stage().client,
+      ledgerOf: () => stage().ledger(),
+      clock,
+      cooldownMs: 0,
+      coexistence: false,
+      signal,
+    };
     const repairing = repair(snapshot, findings, options);
     await clock.advance(30_000);
     expect((await repairing)[0]?.words).toContain("is kept: pod shop/web exists");
@@ -117,8 +144,12 @@ export function checkStories(stage: () => Stage): void {
     const uid = await stage().pod("shop", "mine");
     await stage().hold("10.0.0.5", { uid, name: "mine" });
     const found = (await find()).find(({ code }) => code === "two-owners");
-    expect(found).toMatchObject({ objects: [`IPPool ${system}/${name}`, `OverlappingRangeIPReservation ${system}/10.0.0.5`] });
-    expect(found?.message).toBe(`10.0.0.5 has two owners: shop/theirs by IPPool ${system}/${name}, pod shop/mine (net1) by its hold.`);
+    expect(found).toMatchObject({
+      objects: [`IPPool ${system}/${name}`, `OverlappingRangeIPReservation ${system}/10.0.0.5`],
+    });
+    expect(found?.message).toBe(
+      `10.0.0.5 has two owners: shop/theirs by IPPool ${system}/${name}, pod shop/mine (net1) by its hold.`,
+    );
     expect(found?.repair).toBeUndefined();
   });
 
@@ -146,18 +177,31 @@ export function checkStories(stage: () => Stage): void {
     const uid = await stage().pod("shop", "web");
     await stage().hold("10.0.0.5", { uid });
     await stage().hold("10.0.0.1", { uid });
-    await stage().client.create(kinds.reservations, { metadata: { namespace: system, name: "no-address" }, spec: { podref: "shop/x" } });
+    await stage().client.create(kinds.reservations, {
+      metadata: { namespace: system, name: "no-address" },
+      spec: { podref: "shop/x" },
+    });
     const operations = [{ op: "add", path: "/spec/allocations/999", value: { id: "", podref: "shop/y" } }] as const;
     await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
-    expect(codes(await find())).toEqual(["gateway-held", "hold-without-entry", "two-addresses", "unreadable", "unreadable"]);
+    expect(codes(await find())).toEqual([
+      "gateway-held",
+      "hold-without-entry",
+      "two-addresses",
+      "unreadable",
+      "unreadable",
+    ]);
   });
 
   it("what has cooled long ago is deleted, what still cools is not", async () => {
     const five = await stage().hold("10.0.0.5", { uid: "u" });
     const six = await stage().hold("10.0.0.6", { uid: "u", name: "b" });
     const long = { owner: "pod:u:net1" as never, domain: "network:" };
-    await stage().ledger().release({ ...long, address: five.address, cooldownMs: 600_000 });
-    await stage().ledger().release({ ...long, address: six.address, cooldownMs: 1 });
+    await stage()
+      .ledger()
+      .release({ ...long, address: five.address, cooldownMs: 600_000 });
+    await stage()
+      .ledger()
+      .release({ ...long, address: six.address, cooldownMs: 1 });
     const body = { metadata: { annotations: { "holdfast.io/cooling-until": "1000" } } };
     await stage().client.patch(kinds.reservations, { namespace: system, name: "10.0.0.6" }, { type: "merge", body });
     expect(codes(await find())).toEqual(["cooled", "pool-without-network"]);
@@ -170,7 +214,11 @@ export function checkStories(stage: () => Stage): void {
     await network();
     await network({ enable_overlapping_ranges: false }, { namespace: "shop", name: "red" });
     const found = (await find()).find(({ code }) => code === "mixed-protection");
-    expect(found?.objects).toEqual([`IPPool ${system}/${name}`, "NetworkAttachmentDefinition shop/blue", "NetworkAttachmentDefinition shop/red"]);
+    expect(found?.objects).toEqual([
+      `IPPool ${system}/${name}`,
+      "NetworkAttachmentDefinition shop/blue",
+      "NetworkAttachmentDefinition shop/red",
+    ]);
   });
 
   it("a definition that cannot be read is told, and others are not disturbed", async () => {
@@ -184,7 +232,16 @@ export function checkStories(stage: () => Stage): void {
       await network();
       await stage().hold("10.0.0.5", { uid: "u" });
       expect(poolRows(await look())).toEqual([
-        { namespace: system, name, network: "", range: "10.0.0.0/24", total: "254", used: "1", free: "253", definitions: ["shop/blue"] },
+        {
+          namespace: system,
+          name,
+          network: "",
+          range: "10.0.0.0/24",
+          total: "254",
+          used: "1",
+          free: "253",
+          definitions: ["shop/blue"],
+        },
       ]);
     });
 
