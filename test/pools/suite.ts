@@ -19,6 +19,8 @@ export function poolsSuite(name: string, start: () => Promise<PoolsServer>): voi
 
     describe("pools", () => {
       mirrorStories(() => stage);
+    });
+    describe("state", () => {
       stateStories(() => stage);
     });
     describe("check", () => {

@@ -98,3 +98,12 @@ export class Watching implements AsyncDisposable {
     await this.#running;
   }
 }
+
+/** Lets the clock run while the work waits for it: one second after the other, never two at once. */
+export async function whileTimePasses<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const end = () => over.abort();
+  work.then(end, end);
+  while (!over.signal.aborted) await clock.advance(1000);
+  return work;
+}
