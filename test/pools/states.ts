@@ -82,6 +82,37 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining(name) });
+      const adopted = ["holdfast.io/adopted"];
+      expect((await stage().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(adopted);
+      // Silent again: what it handed out meanwhile is held before anybody is told so.
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await stage().held()).toEqual([]);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(false);
+      expect(await stage().held()).toEqual(["10.0.0.9"]);
+      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(adopted);
+    });
+
+    it("a leader that finds coexistence on takes no adoption for granted", async () => {
+      await stage().client.create(kinds.ipPools, {
+        metadata: { namespace: system, name, annotations: { "holdfast.io/adopted": "2026-01-01T00:00:00Z" } },
+        spec: { range: "10.0.0.0/24", allocations: { "5": { ...entry("shop/a"), kind: "pod" } } },
+      });
+      const metadata = { namespace: system, name: stateName };
+      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(true);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(false);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
     });
 
     it("a writer that calls itself whereabouts keeps it on", async () => {
