@@ -86,6 +86,7 @@ export function mirrorStories(stage: () => Stage): void {
         freeIPs: 252,
       });
       expect(await freeMap()).toEqual(["10.0.0.5-10.0.0.6"]);
+      expect((await stage().readPool(name)).metadata["managedFields"] ?? []).toEqual([]);
       expect(await mirror.show()).toEqual([]);
 
       const { domain, address, version } = six;
