@@ -1,9 +1,14 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import type { ShimSource } from "../cni/shim/install/install.ts";
 import { type Check, checkCommand } from "./check.ts";
+import { cniCommand } from "./cni.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
+import { type Import, importCommand } from "./import.ts";
+import { type Migrate, migrateCommand } from "./migrate.ts";
+import { nodeCommand, type RunNode } from "./node.ts";
 import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
@@ -19,10 +24,15 @@ export interface Output {
 
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
-  readonly up: Up;
-  readonly controller: RunController;
   readonly check: Check;
+  readonly controller: RunController;
+  readonly import: Import;
+  readonly migrate: Migrate;
+  readonly node: RunNode;
   readonly pools: ListPools;
+  /** Builds the CNI plugin, or finds it built. */
+  readonly shims: ShimSource;
+  readonly up: Up;
   readonly who: Who;
 }
 
@@ -34,8 +44,12 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(checkCommand(output, wiring.check))
+    .addCommand(cniCommand(output, wiring.shims))
     .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
+    .addCommand(importCommand(output, wiring.import))
+    .addCommand(migrateCommand(output, wiring.migrate))
+    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
@@ -51,7 +65,7 @@ export async function run(
 ): Promise<number> {
   try {
     const top = program(output, wiring);
-    for (const command of [top, ...top.commands]) {
+    for (const command of withAllBelow(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),
         writeErr: (text) => complain(text.trimEnd()),
@@ -69,4 +83,8 @@ export async function run(
     complain(`holdfast: ${error.message}`);
     return error.exitCode;
   }
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap((child) => withAllBelow(child))];
 }
