@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fromBigInt, toBigInt } from "../net/address.ts";
-import { formatInterval, type Interval } from "../net/interval.ts";
 import { IntervalSet } from "../net/interval-set.ts";
+import { formatInterval, type Interval } from "../net/interval.ts";
 import { parsePrefix, type Prefix } from "../net/prefix.ts";
 import { decodeFreeMap, encodeFreeMap, freeMapName } from "./free-map.ts";
 
@@ -50,7 +50,16 @@ function* disorder(count: number, share: number): IterableIterator<number> {
 }
 
 describe("a free map", () => {
-  const prefixes = ["10.0.0.0/24", "10.1.0.0/16", "10.0.0.0/8", "fd00::/64", "fd00::/48", "::/0", "10.0.0.8/31", "0.0.0.0/0"];
+  const prefixes = [
+    "10.0.0.0/24",
+    "10.1.0.0/16",
+    "10.0.0.0/8",
+    "fd00::/64",
+    "fd00::/48",
+    "::/0",
+    "10.0.0.8/31",
+    "0.0.0.0/0",
+  ];
   const prefix = fc.constantFrom(...prefixes).map((text) => parsePrefix(text));
   const cases = prefix.chain((range) => {
     const offset = fc.bigInt({ min: 0n, max: range.size - 1n });
@@ -94,9 +103,17 @@ describe("a free map", () => {
 
   it("of what 16 KiB cannot say is true as far as it goes: runs", () => {
     const range = parsePrefix("fd00::/64");
-    const taken = Array.from(disorder(40_000, 0.9), (n) => one(range, BigInt(n) * 1_000_000_007n + BigInt(n % 977)));
+    const gaps = Array.from(
+      disorder(40_000, 0.5),
+      (n, index) => BigInt(n - index) * 1_000_003n + BigInt((n * n) % 65_537),
+    );
+    let offset = 0n;
+    const taken = gaps.map((gap) => one(range, (offset += gap + 2n)));
     expectTruth(range, taken);
-    expect(written(range, taken).map.taken.length).toBeGreaterThan(1000);
+    const { map } = written(range, taken);
+    expect(map.taken.length).toBeGreaterThan(1000);
+    expect(map.taken.length).toBeLessThan(taken.length);
+    expect(map.completeThrough?.toString()).not.toBe(range.last.toString());
   });
 
   it("leaves out what is not in the range, and joins what touches", () => {
@@ -131,7 +148,10 @@ describe("a free map", () => {
     const taken = [1, 5, 6, 90, 200].map((n) => one(range, n));
     const { object } = written(range, taken);
     for (let length = 0; length < object.data!["taken"]!.length; length++) {
-      const read = decodeFreeMap({ ...object, data: { ...object.data!, taken: object.data!["taken"]!.slice(0, length) } });
+      const read = decodeFreeMap({
+        ...object,
+        data: { ...object.data!, taken: object.data!["taken"]!.slice(0, length) },
+      });
       for (const each of read?.taken ?? []) expect(IntervalSet.of(taken).has(each.first)).toBe(true);
     }
   });
