@@ -25,7 +25,7 @@ import { Held } from "./held.ts";
 import { Intents } from "./intents.ts";
 import { Ledgers } from "./ledgers.ts";
 import { Legacy } from "./legacy.ts";
-import { NodeMetrics } from "./metrics.ts";
+import type { NodeMetrics } from "./metrics.ts";
 import { OwnHolds } from "./own-holds.ts";
 import type { Parts, Probe } from "./parts.ts";
 import { Pictures } from "./pictures.ts";

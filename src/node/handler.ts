@@ -59,13 +59,17 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
     case "ADD":
       return add(parts, invocation, text, signal);
     case "DEL":
-      return void (await del(parts, invocation, text, signal));
+      await del(parts, invocation, text, signal);
+      return undefined;
     case "CHECK":
-      return void (await check(parts, invocation, text, signal));
+      await check(parts, invocation, text, signal);
+      return undefined;
     case "GC":
-      return void (await collect(parts, text, signal));
+      await collect(parts, text, signal);
+      return undefined;
     case "STATUS":
-      return void (await status(parts, text, signal));
+      await status(parts, text, signal);
+      return undefined;
   }
 }
 

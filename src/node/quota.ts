@@ -70,7 +70,7 @@ export class Quota {
 }
 
 /** A limit that cannot be read is none, and said aloud: refusing every pod of the namespace would be worse. */
-export function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
+function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   log.warn(
