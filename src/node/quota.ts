@@ -45,8 +45,7 @@ export class Quota {
   }
 
   /** Code 101 where the namespace would hold more than its limit with `more` added. */
-  async assertRoom(namespace: string, limit: number | undefined, more: number, signal: AbortSignal): Promise<void> {
-    if (limit === undefined) return;
+  async assertRoom(namespace: string, limit: number, more: number, signal: AbortSignal): Promise<void> {
     let count = 0;
     for await (const _ of listHolds(this.#options.client, { podNamespace: namespace, signal })) count += 1;
     if (count + more <= limit) return;
