@@ -49,8 +49,8 @@ export class MemoryLedger implements Ledger {
 
   async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
-    const keys: readonly (OwnerKey | undefined)[] = [owner, formerly];
-    return this.#inOrder((hold) => hold.domain === domain && keys.includes(ownerKey(hold.owner)));
+    const keys = new Set([owner, formerly]);
+    return this.#inOrder((hold) => hold.domain === domain && keys.has(ownerKey(hold.owner)));
   }
 
   async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {

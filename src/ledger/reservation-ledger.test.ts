@@ -70,7 +70,12 @@ async function world(namespace = "default") {
 }
 
 const pod = (name: string, containerId = "c"): Owner => ({
-  ...{ kind: "pod", uid: `u-${name}`, namespace: "d", name, interface: "net1", containerId },
+  kind: "pod",
+  uid: `u-${name}`,
+  namespace: "d",
+  name,
+  interface: "net1",
+  containerId,
 });
 
 describe.each(["network:", "network:red", "pool:a/b"])("in %s", (domain) => {
