@@ -9,12 +9,12 @@ export { ownerLabelName };
 export const nodeLabelName = `${holdfastGroup}/node`;
 export const podNamespaceLabelName = `${holdfastGroup}/pod-namespace`;
 export const coolingLabelName = `${holdfastGroup}/cooling`;
-export const coolingUntilAnnotation = `${holdfastGroup}/cooling-until`;
-export const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
-export const partAnnotation = `${holdfastGroup}/part`;
+const coolingUntilAnnotation = `${holdfastGroup}/cooling-until`;
+const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
+const partAnnotation = `${holdfastGroup}/part`;
 export const poolAnnotation = `${holdfastGroup}/pool`;
-export const keeperAnnotation = `${holdfastGroup}/keeper`;
-export const whyAnnotation = `${holdfastGroup}/why`;
+const keeperAnnotation = `${holdfastGroup}/keeper`;
+const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
 export const networkAnnotation = `${holdfastGroup}/network-name`;
 /** On reservations: what whereabouts has no field for. */

@@ -187,6 +187,13 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
           expect(await ledger.find(domain, ownerKey(pod("b")), { formerly: formerKey(pod("b")) })).toEqual([]);
         });
 
+        it("may have it back at once after its release", async () => {
+          await taken(nameless);
+          await release(nameless, { cooldownMs: 30_000 });
+          expect(await take(pod("b"))).toMatchObject({ outcome: "cooling" });
+          expect(await take(pod("a"))).toMatchObject({ outcome: "taken", hold: { owner: pod("a") } });
+        });
+
         it("never goes the other way: a record with a UID is not for one without", async () => {
           await taken(pod("a"));
           expect(await take(nameless)).toMatchObject({ outcome: "held" });
