@@ -24,7 +24,7 @@ import {
   type TakeOutcome,
   type TakeRequest,
 } from "../ipam/ledger.ts";
-import { describeOwner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
+import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -151,6 +151,11 @@ export class ReservationLedger implements Ledger {
       if (met === undefined) return { outcome: "gone" };
       const answer = judgeRelease(met, request);
       if (answer !== undefined) return answer;
+      if (request.park === true) {
+        const hold = await this.#park(records, met, signal);
+        if (hold === undefined) continue;
+        return { outcome: "parked", hold };
+      }
       if (this.#options.coexistence?.() === true) {
         await this.#call(() => withdrawFromUpstream(this.#options.client, records, met.hold, signal), signal);
       }
@@ -160,6 +165,21 @@ export class ReservationLedger implements Ledger {
       }
     }
     throw contended(request);
+  }
+
+  /** One guarded write. Undefined: it has changed since, or is gone. */
+  async #park(records: Records, { hold, object }: Found, signal: Signal): Promise<Hold | undefined> {
+    const { client, node, coexistence } = this.#options;
+    const owner = unused(hold.owner);
+    const next = rewritten(object, records.make({ ...hold, owner }, node));
+    const written = await this.#update(records, next, signal);
+    if (written === undefined) return undefined;
+    const parked = this.#read(records, hold, written);
+    if (coexistence?.() === true && parked.note?.pool !== undefined) {
+      const beside = await this.#call(() => reading(besideUpstream(client, records, parked, signal)), signal);
+      await this.#call(() => beside.claim(parked), signal);
+    }
+    return parked;
   }
 
   /** One guarded write. False: it has changed since, or is gone. */
@@ -210,7 +230,7 @@ export class ReservationLedger implements Ledger {
     return met;
   }
 
-  #read(records: Records, { address }: TakeRequest, object: HeldObject): Hold {
+  #read(records: Records, { address }: Pick<TakeRequest, "address">, object: HeldObject): Hold {
     const hold = readRecord(records, address, object);
     this.#recent.keep(hold.version, object);
     return hold;
