@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -87,7 +88,7 @@ it("no address is given twice, and none is left", { timeout: 600_000 }, async ()
   const reports = await Promise.all(
     Array.from({ length: callers }, async (_, index) => {
       const node = nodes[index % nodes.length]!;
-      const program = join(import.meta.dirname, "caller.ts");
+      const program = fileURLToPath(new URL("caller.ts", import.meta.url));
       const child = spawn(process.execPath, [program, socketOf(node), `p${index}`, String(rounds), marks], {
         stdio: ["ignore", "pipe", "inherit"],
       });
