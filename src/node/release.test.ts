@@ -1,6 +1,7 @@
 // Giving back, while others take, replies are lost and nobody knows what was written.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { acquire } from "../ipam/acquire.ts";
 import type { Hold, Ledger } from "../ipam/ledger.ts";
 import { type LedgerFault, MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
 import { ownerKey, type PodOwner } from "../ipam/owner.ts";
@@ -124,5 +125,46 @@ describe("a hold with a keeper", () => {
     expect(users()).toEqual(["nobody"]);
     expect([...store.holds.values()][0]!.note).toEqual(note);
     expect([...held.all()].map(({ hold }) => hold.version)).toEqual([...store.holds.values()].map((h) => h.version));
+  });
+});
+
+describe("a take whose outcome was not known", () => {
+  const owner = pod("a", "one");
+  const target = { namespace, domain, owner };
+  const fail = async () => {
+    const pool = picture.poolFor(definition);
+    const request = { owner };
+    await expect(acquire({ ledger: memory(), domain, pool, request, random: () => 0 })).rejects.toThrow("10.0.0.1");
+    return pool;
+  };
+
+  it("and that never was written does not keep its address from others for ever", async () => {
+    faults = Array.from({ length: 5 }, () => "lost-before-commit");
+    const pool = await fail();
+    expect(pool.stateOf(address).state).toBe("allocated"); // it may be written, now or in a moment
+    await releasesOn(memory()).release(intentOf("one", { targets: [target] }), signal);
+    expect(pool.stateOf(address).state).toBe("free");
+  });
+
+  it("and that was, is given back", async () => {
+    faults = Array.from({ length: 5 }, () => "lost-after-commit");
+    const pool = await fail();
+    await releasesOn(memory()).release(intentOf("one", { targets: [target] }), signal);
+    expect([store.holds.size, pool.stateOf(address).state]).toEqual([0, "free"]);
+  });
+
+  it("and that a later sandbox of the pod has by now, stays that one's", async () => {
+    faults = Array.from({ length: 5 }, () => "lost-after-commit");
+    const pool = await fail();
+    const later = await acquire({
+      ledger: memory(),
+      domain,
+      pool,
+      request: { owner: pod("a", "two") },
+      random: () => 0,
+    });
+    if (later.kind === "acquired") held.put({ namespace, hold: later.hold });
+    await releasesOn(memory()).release(intentOf("one", { targets: [target] }), signal);
+    expect([store.holds.size, pool.stateOf(address).state]).toEqual([1, "allocated"]);
   });
 });

@@ -89,6 +89,8 @@ export class Releases {
   async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
     const { namespace, domain, owner } = target;
     const holds = await this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal });
+    // Never written: what the request had marked in the picture is free again.
+    if (holds.length === 0) this.#options.pictures.find(namespace, domain)?.unmark(owner);
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
   }
 
