@@ -4,6 +4,8 @@ import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from ".
 import type { OwnerKey } from "../ipam/owner.ts";
 
 export interface LedgerObserver {
+  /** Before each take; what it throws is the answer. */
+  asked(): void;
   taken(request: TakeRequest, outcome: TakeOutcome): void;
 }
 
@@ -25,6 +27,7 @@ export class ObservedLedger implements Ledger {
 
   async take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome> {
     const early = request.early === true || this.#options.early === true;
+    this.#observer.asked();
     const outcome = await this.#ledger.take({ ...request, early }, options);
     this.#observer.taken(request, outcome);
     return outcome;
