@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { LedgerError } from "../../src/ipam/ledger.ts";
-import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
+import { type Owner, ownerKey, type PodOwner } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { removeObject } from "../../src/ledger/removal.ts";
@@ -80,7 +80,7 @@ export function coexistenceTests(world: LedgerWorld): void {
     it("a release that is half done does not take the object from under a later container", async () => {
       await corner.pool("p", "10.0.0.0/24");
       const { hold } = (await take("10.0.0.5", "p")) as { hold: { version: string } };
-      const later = { ...web, containerId: "c-2" };
+      const later: Owner = { ...(web as PodOwner), containerId: "c-2" };
       let answered: unknown;
       // Between the delete, which the finalizer holds up, and the finalizer's end.
       const slow: Transport = async (call) => {
@@ -103,7 +103,7 @@ export function coexistenceTests(world: LedgerWorld): void {
       await take("10.0.0.5", "p");
       await free("10.0.0.5", 1000);
       const [rested] = await corner.objects();
-      const other: Owner = { ...web, uid: "u-2", name: "other", containerId: "c-9" };
+      const other: Owner = { ...(web as PodOwner), uid: "u-2", name: "other", containerId: "c-9" };
       let answered: unknown;
       const slow: Transport = async (call) => {
         if (call.method === "PATCH" && answered === undefined) {
