@@ -173,8 +173,9 @@ export class Pictures {
     const { namespace, identity, naming, l3, protectsOverlaps } = use;
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
-    // The leader writes a map for pools that it has adopted.
-    if (!coexistence && (await this.#readMap(namespace, wanted, identity, signal)) !== undefined) return wanted;
+    // The leader writes maps of pools that are not adopted, too; only its word that one is spares the look at it.
+    const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity, signal);
+    if (map?.adopted === true) return wanted;
     const pool = await ensurePool(client, { namespace, identity, naming, l3, signal });
     if (pool.adopted) return pool.name;
     const domain = domainOfPool({ network: identity.network, protectsOverlaps, pool: { namespace, name: pool.name } });
