@@ -36,7 +36,7 @@ import type { HeldObject } from "./held-objects.ts";
 import { judgeRelease, judgeTake, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
 import { RecentObjects } from "./recent.ts";
-import { isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
+import { isKept, isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { searchHolds } from "./search.ts";
 
@@ -117,12 +117,15 @@ export class ReservationLedger implements Ledger {
       const met = await this.#meet(records, request, records.nameOf(address), signal);
       if (met === undefined) continue;
       const step = judgeTake(met, request, this.#options.now());
-      if (step.step === "answer") return step.answer;
+      // A hold from before whereabouts came has no finalizer yet.
+      const isDone = step.step === "answer" && !(step.answer.outcome === "yours" && keep && !isKept(met.object));
+      if (isDone) return step.answer;
       if (step.step === "wait") throw beingDeleted(request, met.object);
-      const kept = note ?? (step.outcome === "yours" ? met.hold.note : undefined);
+      const outcome = step.step === "write" ? step.outcome : "yours";
+      const kept = note ?? (outcome === "yours" ? met.hold.note : undefined);
       const next = records.make({ address, owner, ...(kept && { note: kept }) }, this.#options.node);
       const object = await this.#update(records, rewritten(met.object, keep ? withFinalizer(next) : next), signal);
-      if (object !== undefined) return { outcome: step.outcome, hold: this.#read(records, request, object) };
+      if (object !== undefined) return { outcome, hold: this.#read(records, request, object) };
     }
     throw contended(request);
   }

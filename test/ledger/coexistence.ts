@@ -52,6 +52,16 @@ export function coexistenceTests(world: LedgerWorld): void {
       expect(await corner.objects()).toMatchObject([{ metadata: { name: "10.0.0.5", finalizers: kept } }]);
     });
 
+    it("a hold from before whereabouts came gets its finalizer and its entry when its owner asks again", async () => {
+      await corner.pool("p", "10.0.0.0/24");
+      isActive = false;
+      expect(await take("10.0.0.5", "p")).toMatchObject({ outcome: "taken" });
+      isActive = true;
+      expect(await take("10.0.0.5", "p")).toMatchObject({ outcome: "yours" });
+      expect(Object.keys(await corner.entries("p"))).toEqual(["5"]);
+      expect(await corner.objects()).toMatchObject([{ metadata: { name: "10.0.0.5", finalizers: kept } }]);
+    });
+
     it("gives way where the entry is another's, and leaves nothing behind", async () => {
       await corner.pool("p", "10.0.0.0/24", { "5": { id: "x", podref: "d/other", ifname: "net1" } });
       const result = await take("10.0.0.5", "p");
