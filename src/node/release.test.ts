@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { acquire } from "../ipam/acquire.ts";
 import type { Hold, Ledger } from "../ipam/ledger.ts";
 import { type LedgerFault, MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
-import { ownerKey, type PodOwner } from "../ipam/owner.ts";
+import { type OwnerKey, ownerKey, type PodOwner } from "../ipam/owner.ts";
 import { parseAddress } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { Crowd } from "./crowd.ts";
@@ -117,6 +117,15 @@ describe("a hold with a keeper", () => {
     faults.push("lost-after-commit");
     await releasesOn(memory()).release(intentOf("one"), signal);
     expect([users(), held.size]).toEqual([["nobody"], 1]);
+  });
+
+  it("that somebody else on the network uses is not kept for the owner", async () => {
+    const hold = await taken(memory(), web("one"));
+    held.put({ namespace, hold });
+    const attachment = { containerId: "one", interfaceName: "eth0" };
+    const lastOwner = "conflict" as OwnerKey;
+    await releasesOn(memory()).free(namespace, hold, { attachment, cooldownMs: 1000, signal, lastOwner });
+    expect([users(), store.resting.size]).toEqual([[], 1]);
   });
 
   it("is parked, and known as such", async () => {

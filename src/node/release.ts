@@ -59,8 +59,8 @@ export class Releases {
     { attachment, cooldownMs, signal, lastOwner }: FreeOptions,
   ): Promise<boolean> {
     const ledger = this.#options.ledgers.of(namespace);
-    // With a keeper the hold stays with its owner's name, used by no sandbox.
-    const park = hold.note?.keeper !== undefined;
+    // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
+    const park = hold.note?.keeper !== undefined && lastOwner === undefined;
     let { version } = hold;
     for (let tries = 1; ; tries++) {
       const { domain, address, owner } = hold;
