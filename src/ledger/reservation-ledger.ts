@@ -178,8 +178,9 @@ export class ReservationLedger implements Ledger {
     const written = await this.#update(records, next, signal);
     if (written === undefined) return undefined;
     const parked = this.#read(records, hold, written);
-    if (coexistence?.() === true && parked.note?.pool !== undefined) {
-      const beside = await this.#call(() => reading(besideUpstream(client, records, parked, signal)), signal);
+    if (coexistence?.() === true) {
+      const request = { ...parked, loose: parked.note?.pool === undefined };
+      const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
       await this.#call(() => beside.claim(parked), signal);
     }
     return parked;

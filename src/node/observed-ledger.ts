@@ -12,6 +12,8 @@ export interface LedgerObserver {
 export interface ObservedOptions {
   /** Take what still cools down: the address was asked for by its number. */
   readonly early?: boolean;
+  /** There is no pool behind it. */
+  readonly loose?: boolean;
 }
 
 export class ObservedLedger implements Ledger {
@@ -28,7 +30,8 @@ export class ObservedLedger implements Ledger {
   async take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome> {
     const early = request.early === true || this.#options.early === true;
     this.#observer.asked();
-    const outcome = await this.#ledger.take({ ...request, early }, options);
+    const { loose = false } = this.#options;
+    const outcome = await this.#ledger.take({ ...request, early, loose }, options);
     this.#observer.taken(request, outcome);
     return outcome;
   }

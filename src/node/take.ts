@@ -123,7 +123,10 @@ export class Taker {
       },
     };
     const result = await this.#acquire(order, picture.domain, {
-      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace), observer, { early }),
+      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace), observer, {
+        early,
+        loose: name === undefined,
+      }),
       domain: picture.domain,
       pool,
       request: { owner, want, strategy: picture.crowd.strategy },
