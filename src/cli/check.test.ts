@@ -28,7 +28,7 @@ describe("holdfast check", () => {
   it("exits with 1 and says what to do", async () => {
     const { code, out, err } = await holdfast({ check: async () => [leak] }, "check");
     expect(out).toEqual(["error leaked: 10.0.0.5 is held.", "  objects: Hold shop/x", "  remedy: Wait."]);
-    expect({ code, err }).toEqual({ code: 1, err: ["holdfast: 1 findings need attention."] });
+    expect({ code, err }).toEqual({ code: 1, err: ["holdfast: 1 finding needs attention."] });
   });
 
   it("exits with 0 where everything was repaired, with 1 where something is left", async () => {

@@ -59,7 +59,8 @@ export function checkCommand(output: Output, check: Check): Command {
       if (format === "json") output.line(JSON.stringify({ findings }));
       else for (const line of linesOf(findings)) output.line(line);
       const left = findings.filter(({ repaired }) => repaired?.isDone !== true).length;
-      if (left > 0) throw new UsageError(`${left} findings need attention.`, 1);
+      if (left > 0)
+        throw new UsageError(left === 1 ? "1 finding needs attention." : `${left} findings need attention.`, 1);
     });
 }
 
