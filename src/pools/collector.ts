@@ -30,6 +30,8 @@ export interface CollectorOptions {
   readonly limits?: JudgeLimits;
   readonly breaker?: BreakerLimits;
   readonly allowMassRelease?: boolean;
+  /** Handing out is paused: nothing is looked at and nothing freed. Asked before each look and each free. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   /** Told of every suspicion that is new. */
   readonly onSuspect?: (held: Held, reason: LeakReason) => void;
   readonly onFreed?: (held: Held, reason: LeakReason, why: string) => void;
@@ -73,14 +75,20 @@ export class LeakCollector {
 
   /** One look at every hold; frees what may be freed. */
   async look(signal: AbortSignal): Promise<void> {
+    if (await this.#isPaused(signal)) return;
     const due = this.#observe();
     if (due === undefined) return;
     for (const { held, doubles } of due) {
       if (signal.aborted) return;
       const waitMs = this.#bucket.reserve();
       if (waitMs > 0 && !(await sleep(this.#options.clock, waitMs, signal))) return;
+      if (await this.#isPaused(signal)) return;
       await this.#freeSurely(held, doubles, signal);
     }
+  }
+
+  async #isPaused(signal: AbortSignal): Promise<boolean> {
+    return (await this.#options.isPaused?.(signal)) === true;
   }
 
   /** What is due by the caches; undefined where nothing may be freed. */

@@ -21,6 +21,7 @@ import type { JudgeLimits } from "./judge.ts";
 import type { PoolMetrics } from "./metrics.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
+import { Pause } from "./pause.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import { World } from "./world.ts";
 
@@ -45,12 +46,14 @@ export class PoolsLeader {
   readonly world: World;
   readonly #options: LeaderOptions;
   readonly #definitions: Informer<{ metadata: object; spec?: { config?: string } }>;
+  readonly #pause: Pause;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
     const { client, clock } = options;
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
     this.world = new World({ client, clock, onError });
+    this.#pause = new Pause(options);
     this.#definitions = new Informer({ client, clock, onError, resource: networkAttachmentDefinitions });
   }
 
@@ -81,6 +84,7 @@ export class PoolsLeader {
   #build() {
     const { client, clock, log, metrics, kubeMetrics, entriesMax } = this.#options;
     const { world } = this;
+    const { isOn: isPaused } = this.#pause;
     const touchAll = () => {
       for (const key of world.pools.cache.keys()) mirror.enqueue(key);
     };
@@ -93,6 +97,7 @@ export class PoolsLeader {
       freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
       coexistence: () => state.coexistence,
       leaksHeldBack: () => collector.heldBack,
+      isPaused,
       ...(entriesMax !== undefined && { entriesMax }),
       ...(metrics && {
         onWrite: metrics.wrote,
@@ -111,7 +116,7 @@ export class PoolsLeader {
         }),
       ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
     });
-    return { mirror, work: [state, collector, new CooledDeleter({ world, client, clock, log })] };
+    return { mirror, work: [state, collector, new CooledDeleter({ world, client, clock, log, isPaused })] };
   }
 
   #makeState(onChange: () => void): StateKeeper {
@@ -123,6 +128,7 @@ export class PoolsLeader {
       log,
       systemNamespace,
       uses: () => this.uses(),
+      isPaused: this.#pause.isOn,
       onChange: (coexistence) => {
         metrics?.coexistence(coexistence);
         onChange();
@@ -149,6 +155,7 @@ export class PoolsLeader {
       ledgerOf,
       cooldownMs,
       allowMassRelease,
+      isPaused: this.#pause.isOn,
       ...(limits && { limits }),
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: (held, reason, why) => {

@@ -32,6 +32,8 @@ export interface MirrorWriterOptions {
   readonly coexistence: () => boolean;
   readonly leaksHeldBack: () => string | undefined;
   readonly entriesMax?: number;
+  /** Handing out is paused: nothing is written. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onWrite?: (what: "allocations" | "status" | "free-map") => void;
   readonly onTotals?: (pool: PoolRange, totals: PoolTotals | undefined) => void;
 }
@@ -56,7 +58,8 @@ export class MirrorWriter {
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
-    const { world, clock } = this.#options;
+    const { world, clock, isPaused } = this.#options;
+    if ((await isPaused?.(signal)) === true) return { requeueAfterMs: intervalMs };
     world.refreshPools();
     const pool = world.pool(key);
     const range = world.roster.pools.get(key);

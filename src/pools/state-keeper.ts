@@ -1,6 +1,6 @@
 // Keeps the shared state: looks for whereabouts, adopts pools when it is silent, and tells daemons by `holdfast-state`.
 //
-// Promised: `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
+// Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
 // a look that failed changes nothing. Until the first look, coexistence counts as on.
 import type { IPPool } from "../api/ip-pool.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -8,7 +8,7 @@ import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { disownPools } from "../ledger/disowning.ts";
 import { configMaps } from "../ledger/resources.ts";
-import { fetchState, readState, stateObject } from "../ledger/state.ts";
+import { fetchState, readState, type State, stateObject } from "../ledger/state.ts";
 import { detectUpstream } from "../ledger/upstream.ts";
 import type { Log } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
@@ -24,6 +24,8 @@ export interface StateKeeperOptions {
   readonly log: Log;
   readonly systemNamespace: string;
   readonly uses: () => readonly NetworkUse[];
+  /** Handing out was paused while pools are adopted. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onChange?: (coexistence: boolean) => void;
 }
 
@@ -63,6 +65,7 @@ export class StateKeeper {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = object === undefined ? undefined : readState(object);
+    if (current !== undefined && current.paused !== "") return this.#rest(current);
     const upstream = await this.#signs(current?.coexistence === false, signal);
     const input = { current: current?.coexistence, upstream, nowMs: clock.monotonicMs() };
     // What was disowned shows in the cache a moment later: the rest is for the next look.
@@ -82,6 +85,13 @@ export class StateKeeper {
       const data = { ...object.data, ...wanted.data };
       await client.update(configMaps, { ...object, data }, { signal });
     }
+  }
+
+  /** Pools are being moved: none is touched, and what was seen before proves nothing afterwards. */
+  #rest({ coexistence, why }: State): void {
+    this.#memory = { silentSinceMs: undefined };
+    this.#detected = undefined;
+    this.#tell(coexistence, why);
   }
 
   /**
@@ -132,9 +142,11 @@ export class StateKeeper {
 
   /** How many are left. */
   async #adoptAll(signal: AbortSignal): Promise<number> {
-    const { client, clock, log, uses } = this.#options;
+    const { client, clock, log, uses, isPaused } = this.#options;
     let left = 0;
     for (const pool of this.#unadopted()) {
+      // A pause that came meanwhile: the rest waits for its end.
+      if ((await isPaused?.(signal)) === true) return left + 1;
       const isAdopted = await adopt({ client, now: () => clock.wallMs(), log }, pool, uses(), signal);
       if (!isAdopted) left += 1;
     }

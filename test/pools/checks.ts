@@ -137,6 +137,16 @@ export function checkStories(stage: () => Stage): void {
     expect(await stage().held()).toEqual(["10.0.0.7"]);
   });
 
+  it("while handing out is paused nothing is repaired", async () => {
+    await network();
+    await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await stage().hold("10.0.0.9", { uid: "gone", name: "late" });
+    const results = await mend({ paused: "migrate by anna" });
+    expect(results).toHaveLength(3);
+    expect(results.every(({ isDone, words }) => !isDone && words.includes("migrate by anna"))).toBe(true);
+    expect(await stage().held()).toEqual(["10.0.0.9"]);
+  });
+
   it("one address with two owners, by an entry and by its hold", async () => {
     const value = { id: "c", podref: "shop/theirs", ifname: "net1" };
     const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
