@@ -27,6 +27,11 @@ export interface FreeMap {
 /** 16 KiB in all; pool, prefix, address and numbers are below 700 bytes together. */
 const takenMaxChars = 15_600;
 
+const managedBy = { "app.kubernetes.io/managed-by": "holdfast" };
+
+/** Selects free maps, among little else. */
+export const freeMapSelector = "app.kubernetes.io/managed-by=holdfast";
+
 /** `pool`: namespace/name. */
 export function freeMapName(pool: string): string {
   return `holdfast-free-${hashLabel(pool)}`;
@@ -39,7 +44,7 @@ export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThr
   const whole = packed(runs);
   const [taken, end] = whole.length <= takenMaxChars ? [whole, prefix.size] : shortened(runs, takenMaxChars);
   return {
-    metadata: { namespace, name: freeMapName(pool), labels: { "app.kubernetes.io/managed-by": "holdfast" } },
+    metadata: { namespace, name: freeMapName(pool), labels: managedBy },
     data: {
       pool,
       prefix: prefix.toString(),

@@ -15,6 +15,7 @@ import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { LeakCollector } from "./collector.ts";
 import { CooledDeleter } from "./cooled.ts";
+import { FreeMapSweeper } from "./free-map-sweeper.ts";
 import { FreeMapWriter } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import type { JudgeLimits } from "./judge.ts";
@@ -23,6 +24,7 @@ import { MirrorWriter } from "./mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
 import { Pause } from "./pause.ts";
 import { StateKeeper } from "./state-keeper.ts";
+import { StrayAliases } from "./stray-aliases.ts";
 import { World } from "./world.ts";
 
 export interface LeaderOptions {
@@ -116,7 +118,23 @@ export class PoolsLeader {
         }),
       ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
     });
-    return { mirror, work: [state, collector, new CooledDeleter({ world, client, clock, log, isPaused })] };
+    const common = { world, client, clock, log, isPaused };
+    return {
+      mirror,
+      work: [
+        state,
+        collector,
+        new CooledDeleter(common),
+        new StrayAliases({ ...common, coexistence: () => state.coexistence }),
+        new FreeMapSweeper({ ...common, namespaces: () => this.#poolNamespaces() }),
+      ],
+    };
+  }
+
+  *#poolNamespaces(): IterableIterator<string> {
+    yield this.#options.systemNamespace;
+    for (const { metadata } of this.world.pools.cache.list()) yield metadata.namespace ?? "";
+    for (const { namespace } of this.uses()) yield namespace;
   }
 
   #makeState(onChange: () => void): StateKeeper {

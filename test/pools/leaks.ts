@@ -1,9 +1,13 @@
 // Leak collection on a server: what is freed, what never is, and the complaints of whereabouts' users about its reconciler.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { removeObject } from "../../src/ledger/removal.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { podOwner, type Stage } from "./stage.ts";
+import { StrayAliases } from "../../src/pools/stray-aliases.ts";
+import { podOwner, type Stage, system } from "./stage.ts";
 import { Watching, whileTimePasses } from "./watching.ts";
 
 export function leakStories(stage: () => Stage): void {
@@ -236,6 +240,55 @@ export function leakStories(stage: () => Stage): void {
       await watching.lookTwice();
       expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "superseded" }]);
     });
+  });
+
+  it("second names of IPv6 addresses: gone with what they stood beside, and only after whereabouts", async () => {
+    const beside = new ReservationLedger({
+      client: stage().client,
+      namespace: system,
+      now: Date.now,
+      node: "n1",
+      coexistence: () => true,
+    });
+    await stage().whereaboutsPool("fd00---64", "fd00::/64");
+    const note = { pool: `${system}/fd00---64` };
+    const take = (address: string, name: string) =>
+      beside.take({
+        domain: "network:",
+        address: parseAddress(address),
+        owner: podOwner({ uid: `u-${name}`, name }),
+        note,
+      });
+    await take("fd00::1", "lives");
+    await take("fd00::2", "gone");
+    await take("fd00::3", "followed");
+    const full = (last: number) => `fd00-0000-0000-0000-0000-0000-0000-000${last}`;
+    const drop = async (name: string) => {
+      const at = { namespace: system, name };
+      await removeObject(stage().client, kinds.reservations, await stage().client.get(kinds.reservations, at));
+    };
+    await drop(full(2));
+    await drop(full(3));
+    await stage().hold("fd00::3", { uid: "another", name: "next" });
+    await using watching = new Watching(stage());
+    let coexistence = true;
+    const { world, clock } = watching;
+    const strays = new StrayAliases({
+      world,
+      client: stage().client,
+      clock,
+      log: silent,
+      coexistence: () => coexistence,
+    });
+    const look = async () => {
+      await watching.caughtUp();
+      await clock.advance(30_000);
+      return strays.look(watching.signal);
+    };
+    expect([await look(), await look()]).toEqual([0, 0]);
+    coexistence = false;
+    expect([await look(), await look()]).toEqual([0, 2]);
+    expect(await stage().held()).toEqual(["fd00--1", full(1), full(3)]);
   });
 
   it("more than 30 % at once: nothing is freed until an operator says so", async () => {
