@@ -1,4 +1,5 @@
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
+import { markedDomain } from "../api/pool-domain.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
@@ -52,7 +53,9 @@ function judgeAddress(
   const use = uses.find(({ range }) => contains(range.prefix, address));
   if (use === undefined) return undefined;
   const pool = snapshot.pools.find(({ range }) => range.namespace === use.namespace && use.names.includes(range.name));
-  const domain = domainOfUse(use, pool?.range.name);
+  const domain = domainOfUse(use, pool?.range.name, pool && markedDomain(pool.pool));
+  // Refused there: what the pod uses was given before, in the domain that the pool says.
+  if (domain === undefined) return undefined;
   const held = holds.get(placeOf(use.namespace, { domain, address }));
   const owner = ownerOf(pod, status);
   const words = `${describeOwner(owner)} uses ${address} of ${status.network}`;

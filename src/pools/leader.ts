@@ -49,6 +49,8 @@ export class PoolsLeader {
   readonly #options: LeaderOptions;
   readonly #definitions: Informer<{ metadata: object; spec?: { config?: string } }>;
   readonly #pause: Pause;
+  /** Whether the cluster has the kind; undefined: nobody has asked yet. */
+  #hasDefinitions: boolean | undefined;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -64,7 +66,11 @@ export class PoolsLeader {
     name: "network attachment definitions",
     run: async (signal) => {
       const { client, clock } = this.#options;
-      while (!signal.aborted && !(await isServed(client, signal))) await sleep(clock, servedRetryMs, signal);
+      while (!signal.aborted && !(await isServed(client, signal))) {
+        this.#hasDefinitions = false;
+        await sleep(clock, servedRetryMs, signal);
+      }
+      this.#hasDefinitions = true;
       if (!signal.aborted) await this.#definitions.run(signal);
     },
   };
@@ -79,7 +85,9 @@ export class PoolsLeader {
     },
   };
 
-  uses(): readonly NetworkUse[] {
+  /** Undefined: the definitions have not been listed yet. */
+  uses(): readonly NetworkUse[] | undefined {
+    if (this.#hasDefinitions === undefined || (this.#hasDefinitions && !this.#definitions.hasSynced)) return undefined;
     return networksOf(this.#definitions.cache.list(), this.#options.systemNamespace).uses;
   }
 
@@ -134,7 +142,7 @@ export class PoolsLeader {
   *#poolNamespaces(): IterableIterator<string> {
     yield this.#options.systemNamespace;
     for (const { metadata } of this.world.pools.cache.list()) yield metadata.namespace ?? "";
-    for (const { namespace } of this.uses()) yield namespace;
+    for (const { namespace } of this.uses() ?? []) yield namespace;
   }
 
   #makeState(onChange: () => void): StateKeeper {

@@ -223,12 +223,28 @@ export function checkStories(stage: () => Stage): void {
   it("one pool used with and without protection of overlaps", async () => {
     await network();
     await network({ enable_overlapping_ranges: false }, { namespace: "shop", name: "red" });
-    const found = (await find()).find(({ code }) => code === "mixed-protection");
-    expect(found?.objects).toEqual([
-      `IPPool ${system}/${name}`,
-      "NetworkAttachmentDefinition shop/blue",
-      "NetworkAttachmentDefinition shop/red",
-    ]);
+    const mixed = async () => (await find()).find(({ code }) => code === "mixed-protection");
+    const pool = `IPPool ${system}/${name}`;
+    const mark = (domain: string) => {
+      const body = { metadata: { annotations: { "holdfast.io/domain": domain } } };
+      return stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
+    };
+    await mark("network:");
+    const goesAlong = { severity: "warning", objects: [pool, "NetworkAttachmentDefinition shop/red"] };
+    expect(await mixed()).toMatchObject(goesAlong);
+    await mark(`pool:${system}/${name}`);
+    const refused = { severity: "error", objects: [pool, "NetworkAttachmentDefinition shop/blue"] };
+    expect(await mixed()).toMatchObject({ ...refused, message: expect.stringContaining("refused") });
+  });
+
+  it("a pod whose network goes along with the pool's domain holds its address there", async () => {
+    await network({ enable_overlapping_ranges: false });
+    const annotations = { "holdfast.io/domain": "network:", "holdfast.io/adopted": "2026-01-01T00:00:00Z" };
+    const body = { metadata: { annotations } };
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
+    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await stage().hold("10.0.0.5", { uid });
+    expect(codes(await find())).toEqual(["hold-without-entry"]);
   });
 
   it("a definition that cannot be read is told, and others are not disturbed", async () => {

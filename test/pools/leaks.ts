@@ -289,6 +289,7 @@ export function leakStories(stage: () => Stage): void {
     coexistence = false;
     expect([await look(), await look()]).toEqual([0, 2]);
     expect(await stage().held()).toEqual(["fd00--1", full(1), full(3)]);
+    for (const name of ["fd00--1", full(1)]) await drop(name); // with their finalizers
   });
 
   it("more than 30 % at once: nothing is freed until an operator says so", async () => {
