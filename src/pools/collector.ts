@@ -13,7 +13,7 @@ import type { Log } from "../log/log.ts";
 import { type BreakerLimits, heldBack } from "./breaker.ts";
 import type { Facts } from "./facts.ts";
 import { describeHeld, type Held, heldKey } from "./held.ts";
-import { defaultLimits, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
+import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
 import { cachedFacts, liveFacts, nodesOf } from "./look.ts";
 import { Observations } from "./observations.ts";
 import { doublesOf } from "./superseded.ts";
@@ -133,7 +133,7 @@ export class LeakCollector {
   /** Where the pod is: a hold that was adopted does not say it, and once the pod is gone nothing does. */
   #remember(held: Held, { pod }: Facts): void {
     const { owner } = held.hold;
-    if (pod !== undefined && (owner.uid === "" || owner.uid === pod.uid)) this.#observations.seenOn(held, pod.node);
+    if (pod !== undefined && owner.kind === "pod" && isOwners(pod, owner)) this.#observations.seenOn(held, pod.node);
   }
 
   /** The object's key -> the owner's holds in one pool, where there are several. */

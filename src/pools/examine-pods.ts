@@ -5,8 +5,10 @@ import { describeOwner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
+import { mirrorAnnotation } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
+import { isOwners } from "./judge.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -91,8 +93,10 @@ function judgeAddress(
   };
 }
 
+/** A kubelet's own pod goes by its name alone, as daemons record it: the API knows it under another UID. */
 function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
-  const { namespace = "", name = "", uid = "" } = metadata;
+  const { namespace = "", name = "", annotations } = metadata;
+  const uid = annotations?.[mirrorAnnotation] === undefined ? (metadata.uid ?? "") : "";
   return { kind: "pod", uid, namespace, name, interface: status.interface };
 }
 
@@ -101,5 +105,7 @@ function isSamePod({ hold }: Held, { metadata }: Pod): boolean {
   const { owner } = hold;
   if (owner.kind !== "pod") return true;
   const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
-  return isNamed && (owner.uid === "" || owner.uid === metadata.uid || hold.note?.keeper !== undefined);
+  const mirrorOf = metadata.annotations?.[mirrorAnnotation];
+  const known = { uid: metadata.uid ?? "", ...(mirrorOf !== undefined && { mirrorOf }) };
+  return isNamed && (isOwners(known, owner) || hold.note?.keeper !== undefined);
 }

@@ -7,7 +7,12 @@ export interface PodFacts {
   readonly phase: string;
   /** It has a deletionTimestamp: its containers may still run. */
   readonly isTerminating: boolean;
+  /** The kubelet's copy of a pod that it started from a file: the UID under which the kubelet, and so the CNI plugin, knows it. */
+  readonly mirrorOf?: string;
 }
+
+/** Under which the kubelet says so. */
+export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /** `unreachable`: NotReady or Unknown. `out-of-service`: an operator has said that nothing runs there any more. */
 export type NodeState = "ready" | "unreachable" | "out-of-service";

@@ -70,6 +70,8 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
   if (pod !== undefined && isOwners(pod, owner)) return suspectPresent(held, pod, owner, facts, limits);
   const why = pod === undefined ? `pod ${podOf(owner)} does not exist` : `pod ${podOf(owner)} is another one now`;
   const node = held.node === "" ? facts.lastNode : held.node;
+  if (mayLackMirror(pod, owner) && (node === "" || facts.nodeState(node) === "ready"))
+    return `pod ${podOf(owner)} is one of the kubelet's own, which may run without the API knowing it`;
   return (
     keptByNode(node, facts) ?? {
       reason: pod === undefined ? "pod-gone" : "pod-replaced",
@@ -80,8 +82,16 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
 }
 
 /** Where no UID was recorded, the name is all there is: a pod of that name is taken for the owner. */
-function isOwners(pod: PodFacts, owner: PodOwner): boolean {
-  return owner.uid === "" || pod.uid === owner.uid;
+export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwner): boolean {
+  return owner.uid === "" || pod.uid === owner.uid || pod.mirrorOf === owner.uid;
+}
+
+/**
+ * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod may run
+ * long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves nothing.
+ */
+function mayLackMirror(pod: PodFacts | undefined, { uid }: PodOwner): boolean {
+  return /^[0-9a-f]{32}$/.test(uid) && pod?.mirrorOf === undefined;
 }
 
 /** The owner's pod exists. */

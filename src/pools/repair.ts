@@ -144,7 +144,7 @@ async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOp
 async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, signal: AbortSignal): Promise<boolean> {
   try {
     const { metadata } = await client.get(pods, { namespace, name }, { signal });
-    return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+    return (uid === "" || metadata.uid === uid) && metadata.deletionTimestamp === undefined;
   } catch (error) {
     if (isApiError(error, "not-found")) return false;
     throw error;

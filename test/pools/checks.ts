@@ -79,6 +79,18 @@ export function checkStories(stage: () => Stage): void {
     });
   });
 
+  it("a kubelet's own pod holds its address under the kubelet's UID, and is held again by its name", async () => {
+    await network();
+    const mirrorOf = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+    await stage().pod("shop", "one", { networks: status(["10.0.0.5"]), mirrorOf });
+    await stage().hold("10.0.0.5", { uid: mirrorOf, name: "one" });
+    await stage().pod("shop", "two", { networks: status(["10.0.0.6"]), mirrorOf: `${mirrorOf.slice(1)}0` });
+    expect(codes(await find())).toEqual(["hold-without-entry", "not-held"]);
+    await mend();
+    expect(codes(await find())).toEqual(["hold-without-entry"]);
+    expect(whoHolds(await look(), parseAsked("10.0.0.6"))).toMatchObject([{ owner: "pod shop/two (net1)", uid: "" }]);
+  });
+
   it("a hold that the snapshot missed is not written again", async () => {
     await network();
     const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });

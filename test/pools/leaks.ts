@@ -209,6 +209,19 @@ export function leakStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual(["10.0.0.5"]);
     });
 
+    it("a kubelet's own pod's, which the API knows under another UID, or not yet", async () => {
+      const uid = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+      await stage().hold("10.0.0.5", { uid, name: "static-n1" });
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await stage().pod("shop", "static-n1", { mirrorOf: uid });
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      await stage().phase("shop", "static-n1", "Failed");
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-completed" }]);
+    });
+
     it("a StatefulSet's, while it wants that many; after a grace it is", async () => {
       await stage().client.create(kinds.statefulSets, statefulSet(2));
       await stage().hold("10.0.0.5", { uid: "old", name: "db-1" }, { keeper: "statefulset/db" });

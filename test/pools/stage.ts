@@ -77,11 +77,18 @@ export class Stage {
     }
   }
 
-  async pod(namespace: string, name: string, parts: { node?: string; phase?: string; networks?: object[] } = {}) {
-    const { node = "n1", phase = "Running", networks } = parts;
-    const annotations = networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) };
+  async pod(
+    namespace: string,
+    name: string,
+    parts: { node?: string; phase?: string; networks?: object[]; mirrorOf?: string } = {},
+  ) {
+    const { node = "n1", phase = "Running", networks, mirrorOf } = parts;
+    const annotations = {
+      ...(networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) }),
+      ...(mirrorOf !== undefined && { "kubernetes.io/config.mirror": mirrorOf }),
+    };
     const made = await this.client.create(kinds.pods, {
-      metadata: { namespace, name, ...(annotations && { annotations }) },
+      metadata: { namespace, name, annotations },
       spec: { nodeName: node, containers: [{ name: "c", image: "i" }], terminationGracePeriodSeconds: 0 },
     } as kinds.Pod);
     await this.phase(namespace, name, phase);
