@@ -84,6 +84,20 @@ export function leakStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual([]);
     });
 
+    it("75: a node that came back with the taint still on it keeps what its running pods hold", async () => {
+      const uid = await stage().pod("shop", "tolerates-all");
+      await stage().hold("10.0.0.5", { uid, name: "tolerates-all" });
+      await stage().taint("n1");
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(600_000);
+      expect(watching.freed).toEqual([]);
+      await stage().node("n1", "Unknown");
+      await watching.look();
+      await watching.look(300_000);
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "node-gone" }]);
+    });
+
     it.each(["Succeeded", "Failed"])(
       "550: after a graceful node shutdown, a pod that is %s holds nothing",
       async (phase) => {
