@@ -42,9 +42,16 @@ export interface JudgeLimits {
   readonly keeperGraceMs: number;
   /** A pod object that stays behind on a node that is gone. The pod garbage collector of Kubernetes removes it sooner. */
   readonly strandedGraceMs: number;
+  /** How long a network-status may show what the sandbox before had: kubelets give a new one four minutes. */
+  readonly supersededMs: number;
 }
 
-export const defaultLimits: JudgeLimits = { observeMs: 30_000, keeperGraceMs: 300_000, strandedGraceMs: 300_000 };
+export const defaultLimits: JudgeLimits = {
+  observeMs: 30_000,
+  keeperGraceMs: 300_000,
+  strandedGraceMs: 300_000,
+  supersededMs: 300_000,
+};
 
 export function judge(
   held: Held,
@@ -118,7 +125,8 @@ function suspectPresent(
   return {
     reason: "superseded",
     why: `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`,
-    afterMs: limits.observeMs,
+    // The status is written when all interfaces of a new sandbox are there; until then it shows what the one before had.
+    afterMs: Math.max(limits.supersededMs, limits.observeMs),
   };
 }
 

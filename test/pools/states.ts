@@ -76,7 +76,7 @@ export function stateStories(stage: () => Stage): void {
         log: silent,
         systemNamespace: system,
         cooldownMs: 0,
-        limits: { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1 },
+        limits: { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 },
       });
       const manager = new Manager({ informers: leader.world.informers, runnables: [leader.lead] });
       const running = manager.run(stop.signal);
