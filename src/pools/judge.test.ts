@@ -79,6 +79,8 @@ const stories: readonly Story[] = [
     "pod-replaced",
   ],
   ["the same, and its Node was deleted", { owner: { uid: hash } }, { nodes: {} }, "pod-gone"],
+  ["adopted, and names no pod", { node: "", owner: { uid: "", namespace: "", name: "" } }, {}, "keep"],
+  ["adopted, and names no namespace", { node: "", owner: { uid: "", namespace: "" } }, {}, "keep"],
   ["podman: a node's daemon wrote it without a UID", { owner: { uid: "" } }, {}, "keep"],
   ["podman, and some pod of that name has ended", { owner: { uid: "" } }, { pod: podOf({ phase: "Failed" }) }, "keep"],
   ["a second hold, and network-status shows the other", {}, { pod: podOf(), isSuperseded: true }, "superseded"],

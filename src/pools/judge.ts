@@ -6,7 +6,7 @@
 // read just before, and guards the release by the hold's version (collector.ts).
 import type { PodOwner } from "../ipam/owner.ts";
 import type { Facts, PodFacts } from "./facts.ts";
-import type { Held } from "./held.ts";
+import { type Held, isNameless } from "./held.ts";
 
 export type LeakReason =
   | "pod-gone"
@@ -71,6 +71,7 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
   const { owner, note } = held.hold;
   if (owner.kind !== "pod") return `a ${owner.kind} has a reconciler of its own`;
   if (held.cooling !== undefined) return "it is nobody's already, and cools down";
+  if (isNameless(held)) return "it names no pod, so that nobody can be asked whether it is in use";
   if (note?.keeper !== undefined) return suspectKept(note.keeper, held, owner, facts, limits);
   if (owner.uid === "" && held.node !== "") return "its runtime gave no pod UID: the API need not know such a pod";
   const { pod } = facts;

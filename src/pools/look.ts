@@ -14,7 +14,7 @@ import {
   type PodFacts,
   type StatefulSetFacts,
 } from "./facts.ts";
-import type { Held } from "./held.ts";
+import { type Held, isNameless } from "./held.ts";
 import { readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
@@ -102,11 +102,6 @@ function factsOf(
     isSuperseded:
       doubles.length > 0 && isSuperseded(held, doubles, readNetworkStatus(statusAnnotation(pod?.metadata.annotations))),
   };
-}
-
-/** A record of others may name no namespace, or no pod: no server can be asked for it. */
-function isNameless({ hold }: Held): boolean {
-  return hold.owner.namespace === "" || hold.owner.name === "";
 }
 
 function keeperName({ hold }: Held): string | undefined {

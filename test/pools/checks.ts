@@ -149,6 +149,19 @@ export function checkStories(stage: () => Stage): void {
     expect(await stage().held()).toEqual(["10.0.0.7"]);
   });
 
+  it("an entry that names no pod is held, kept and told", async () => {
+    await network();
+    const operations = [{ op: "add", path: "/spec/allocations/7", value: { id: "c", podref: "" } }] as const;
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    await mend();
+    await mend();
+    const found = (await find()).filter(({ code }) => code === "unreadable" || code === "leaked");
+    expect(found).toMatchObject([
+      { code: "unreadable", objects: [`OverlappingRangeIPReservation ${system}/10.0.0.7`] },
+    ]);
+    expect(await stage().held()).toEqual(["10.0.0.7"]);
+  });
+
   it("while handing out is paused nothing is repaired", async () => {
     await network();
     await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
