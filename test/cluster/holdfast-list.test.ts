@@ -203,7 +203,7 @@ test("an address by number in the network selection: that one and no other, held
 });
 
 test(
-  "a sticky StatefulSet's pods keep their addresses, and a passer-by does not get them",
+  "621: a sticky StatefulSet's pods keep their addresses, and a passer-by does not get them",
   { timeout: patientMs },
   async () => {
     await defineNetwork(lab, {

@@ -26,6 +26,7 @@ export interface LabApi {
   readonly kubeconfig: string;
   /** The daemons'. */
   readonly nodeKubeconfig: string;
+  readonly controllerKubeconfig: string;
   readonly server: Component;
   stop(): Promise<void>;
 }
@@ -36,10 +37,18 @@ async function real(): Promise<LabApi> {
   const lab = await cluster({ log: console.error });
   await applyDefinitions(lab.rest, [networkAttachmentDefinitionCrd]);
   await applyManifests(lab);
-  const file = join(lab.folder, "holdfast-node.kubeconfig");
-  const plan = { namespace: "kube-system", name: "holdfast-node", server: lab.access, file };
-  const nodeKubeconfig = await kubeconfigOf(lab.rest, plan);
-  return { rest: lab.rest, kubeconfig: lab.kubeconfig, nodeKubeconfig, server: lab.apiserver, stop: () => lab.stop() };
+  const account = (name: string) => {
+    const file = join(lab.folder, `${name}.kubeconfig`);
+    return kubeconfigOf(lab.rest, { namespace: "kube-system", name, server: lab.access, file });
+  };
+  return {
+    rest: lab.rest,
+    kubeconfig: lab.kubeconfig,
+    nodeKubeconfig: await account("holdfast-node"),
+    controllerKubeconfig: await account("holdfast-controller"),
+    server: lab.apiserver,
+    stop: () => lab.stop(),
+  };
 }
 
 interface Kubeconfig {
@@ -69,7 +78,7 @@ async function embedded(): Promise<LabApi> {
     rest.close();
     await removeCluster(state.state);
   };
-  return { rest, kubeconfig, nodeKubeconfig: kubeconfig, server, stop };
+  return { rest, kubeconfig, nodeKubeconfig: kubeconfig, controllerKubeconfig: kubeconfig, server, stop };
 }
 
 async function applyDefinitions(rest: Rest, definitions: readonly { metadata: { name: string } }[]): Promise<void> {

@@ -1,0 +1,102 @@
+// Complaints about whereabouts under load (docs/complaints.md): duplicates, attachments that take minutes, the global lease.
+// Nothing here asserts a time: bench/ measures. What is shown is that the causes are gone.
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
+
+import { type PodIdentity, World } from "../lab/holdfast/world.ts";
+import { coldStartTimeoutMs } from "../lab/start.ts";
+import { until } from "../lab/wait.ts";
+
+const group = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system";
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ api: "real", daemons: 4, controller: true });
+}, coldStartTimeoutMs);
+afterAll(() => world?.stop());
+beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+
+const networkOf = (name: string, ipam: object) => ({
+  cniVersion: "1.0.0",
+  name,
+  type: "bridge",
+  ipam: { type: "holdfast", ...ipam },
+});
+
+interface Bound {
+  readonly pod: PodIdentity;
+  readonly node: string;
+}
+
+/** Pods that are spread over all daemons. */
+function makePods(prefix: string, count: number): Promise<Bound[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const node = world.daemons[index % world.daemons.length]!.name;
+      return { node, pod: await world.createPod(`${prefix}-${index}`, node) };
+    }),
+  );
+}
+
+async function addressesOf(bound: readonly Bound[], config: object): Promise<string[]> {
+  const answers = await Promise.all(bound.map(({ pod, node }) => world.request("ADD", node, pod, config)));
+  expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
+  return answers.flatMap(({ body }) => body!.ips!.map(({ address }) => address));
+}
+
+const leaseNames = async () => {
+  const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+  const { items } = await world.api.rest.get<{ items: { metadata: { name: string } }[] }>(path);
+  return items.map(({ metadata }) => metadata.name);
+};
+
+test("110, 393: 250 pods on four nodes at once fill a /24 without a duplicate, and the IPPool lists them all", async () => {
+  const config = networkOf("crowd", { range: "10.110.0.0/24" });
+  const bound = await makePods("crowd", 250);
+  expect(new Set(await addressesOf(bound, config)).size).toBe(250);
+  await until(
+    async () => {
+      const pool = await world.api.rest.get<{ spec: { allocations: Record<string, { podref: string }> } }>(
+        `${group}/ippools/10.110.0.0-24`,
+      );
+      return new Set(Object.values(pool.spec.allocations).map(({ podref }) => podref)).size === 250;
+    },
+    { what: "the pool to list 250 pods", everyMs: 200 },
+  );
+});
+
+test("508, 313: 40 pods with 16 networks each, all at once: every attachment is answered with an address", async () => {
+  const configs = Array.from({ length: 16 }, (_, index) => networkOf(`n${index}`, { range: `10.113.${index}.0/24` }));
+  const bound = await makePods("many", 40);
+  const answers = await Promise.all(
+    bound.flatMap(({ pod, node }) =>
+      configs.map((config, index) => world.request("ADD", node, pod, config, { interface: `net${index}` })),
+    ),
+  );
+  expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
+  expect(new Set(answers.flatMap(({ body }) => body!.ips!.map(({ address }) => address))).size).toBe(40 * 16);
+});
+
+test("508, 510: no lease is taken, and an address costs one write, whoever else is asking", async () => {
+  const before = await leaseNames();
+  const config = networkOf("lean", { range: "10.150.0.0/22" });
+  const [first, ...bound] = await makePods("lean", 101);
+  await addressesOf([first!], config); // the pool is made once
+  const { resourceVersion: from } = await world.api.rest
+    .get<{ metadata: { resourceVersion: string } }>(`${group}/overlappingrangeipreservations`)
+    .then(({ metadata }) => metadata);
+  expect(new Set(await addressesOf(bound, config)).size).toBe(100);
+  expect((await leaseNames()).filter((name) => name !== "whereabouts")).toEqual(
+    before.filter((name) => name !== "whereabouts"),
+  );
+  expect(before).not.toContain("whereabouts");
+  // Created once and never touched again: no write came after the one that took the address.
+  const { items } = await world.api.rest.get<{
+    items: { metadata: { name: string; generation: number; resourceVersion: string; managedFields?: unknown[] } }[];
+  }>(`${group}/overlappingrangeipreservations`);
+  const taken = items.filter(({ metadata }) => metadata.name.startsWith("10.150."));
+  expect(taken).toHaveLength(101);
+  expect(taken.filter(({ metadata }) => BigInt(metadata.resourceVersion) > BigInt(from))).toHaveLength(100);
+  expect(taken.every(({ metadata }) => metadata.generation === 1 && (metadata.managedFields?.length ?? 0) <= 1)).toBe(
+    true,
+  );
+});
