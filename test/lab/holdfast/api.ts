@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import { definitionOf } from "../../../src/api/definition.ts";
 import { kinds } from "../../../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../../../src/api/network-attachment-definition.ts";
+import { type AuditedRequest, AuditLog } from "../audit.ts";
 import { Component } from "../component.ts";
 import { onTheMachine } from "../place.ts";
 import { removeCluster } from "../reaper.ts";
@@ -28,13 +29,16 @@ export interface LabApi {
   readonly nodeKubeconfig: string;
   readonly controllerKubeconfig: string;
   readonly server: Component;
+  /** Everything it was asked so far; only the real one tells. */
+  readonly requests?: () => AuditedRequest[];
   stop(): Promise<void>;
 }
 
 export const apis: Readonly<Record<"real" | "embedded", () => Promise<LabApi>>> = { real, embedded };
 
 async function real(): Promise<LabApi> {
-  const lab = await cluster({ log: console.error });
+  const audit = new AuditLog();
+  const lab = await cluster({ log: console.error, apiserverArgs: audit.apiserverArgs });
   await applyDefinitions(lab.rest, [networkAttachmentDefinitionCrd]);
   await applyManifests(lab);
   const account = (name: string) => {
@@ -47,7 +51,11 @@ async function real(): Promise<LabApi> {
     nodeKubeconfig: await account("holdfast-node"),
     controllerKubeconfig: await account("holdfast-controller"),
     server: lab.apiserver,
-    stop: () => lab.stop(),
+    requests: () => audit.requests(),
+    stop: async () => {
+      await lab.stop();
+      audit.remove();
+    },
   };
 }
 
