@@ -42,6 +42,14 @@ export const suites: readonly Suite[] = [
     required: true,
   },
   {
+    name: "shim",
+    files: ["test/shim/"],
+    about: "the executable that runtimes start, compiled and on Node, against daemons that answer, hang and die",
+    debian: ["binutils", "clang", "libc6-dev", "lld", "util-linux"],
+    serial: true,
+    required: true,
+  },
+  {
     name: "repository",
     files: ["test/repository/"],
     about: "`npm run check`, the launcher, the bootstrap, the import directions",
