@@ -1,9 +1,11 @@
-// deploy/crds: what an administrator applies before anything else. One file per kind, and one for fair queuing.
+// deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and everything that runs, to apply at once.
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
 import { flowControlObjects } from "../../src/api/flow-control.ts";
 import { kinds } from "../../src/api/kinds.ts";
+import { imageName, installation } from "./deploy/installation.ts";
+import { version } from "./deploy/version.ts";
 
 export interface Manifest {
   /** Path below the checkout. */
@@ -19,6 +21,10 @@ export function manifests(): Manifest[] {
   return [
     ...definitions,
     { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },
+    {
+      file: "deploy/holdfast.yaml",
+      text: documents(installation({ image: imageName(version()) }), "tools/generate/deploy"),
+    },
   ];
 }
 
