@@ -22,7 +22,7 @@ export interface Suite {
 }
 
 /** What compiles the native shim. */
-const shimDebianPackages: readonly string[] = ["clang", "lld"];
+const shimDebianPackages: readonly string[] = ["binutils", "clang", "libc6-dev", "lld", "util-linux"];
 
 const controlPlane: readonly ProgramName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
 const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "kubelet", "cnitool"];
@@ -45,7 +45,7 @@ export const suites: readonly Suite[] = [
     name: "shim",
     files: ["test/shim/"],
     about: "the executable that runtimes start, compiled and on Node, against daemons that answer, hang and die",
-    debian: ["binutils", "clang", "libc6-dev", "lld", "util-linux"],
+    debian: shimDebianPackages,
     serial: true,
     required: true,
   },
