@@ -105,8 +105,8 @@ export const suites: readonly Suite[] = [
   {
     name: "cluster",
     files: ["test/cluster/", "test/deploy/image"],
-    about: "real kubelets and pods on several nodes, and the image",
-    debian: labDebianPackages,
+    about: "real kubelets and pods on several nodes, Holdfast on them, and its image",
+    debian: [...labDebianPackages, ...shimDebianPackages],
     root: true,
     kube: everything,
     serial: true,
