@@ -6,5 +6,8 @@ process.exitCode = await run(
   { line: (text) => process.stdout.write(`${text}\n`) },
   (text) => process.stderr.write(`${text}\n`),
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
-  { up: async (options, output) => (await import("./up.ts")).up(options, output) },
+  {
+    up: async (options, output) => (await import("./up.ts")).up(options, output),
+    node: async (options) => (await import("./node.ts")).node(options),
+  },
 );

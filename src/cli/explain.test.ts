@@ -6,7 +6,10 @@ import { run } from "./program.ts";
 async function holdfast(...argv: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
   const out: string[] = [];
   const err: string[] = [];
-  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), { up: async () => {} });
+  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), {
+    up: async () => {},
+    node: async () => {},
+  });
   return { code, out, err };
 }
 

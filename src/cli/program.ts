@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 
 import { explainCommand } from "./explain.ts";
+import { nodeCommand, type RunNode } from "./node.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -16,6 +17,7 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
+  readonly node: RunNode;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -26,6 +28,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(explainCommand(output))
+    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up));
 }

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { program } from "../../src/cli/program.ts";
 
 export function commandReference(): string {
-  const top = program({ line() {} }, { up: async () => {} });
+  const top = program({ line() {} }, { up: async () => {}, node: async () => {} });
   const pages = [top, ...allCommands(top)].map((command) => {
     command.configureHelp({ helpWidth: 110 });
     return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;
