@@ -9,5 +9,9 @@ process.exitCode = await run(
   {
     up: async (options, output) => (await import("./up.ts")).up(options, output),
     node: async (options) => (await import("./node.ts")).node(options),
+    controller: async (options) => (await import("./controller.ts")).controller(options),
+    check: async (options) => (await import("./check.ts")).check(options),
+    pools: async (options) => (await import("./check.ts")).pools(options),
+    who: async (options, asked) => (await import("./check.ts")).who(options, asked),
   },
 );

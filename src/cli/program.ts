@@ -1,11 +1,15 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import { type Check, checkCommand } from "./check.ts";
+import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
 import { nodeCommand, type RunNode } from "./node.ts";
+import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
+import { type Who, whoCommand } from "./who.ts";
 
 const version = "0.1.0";
 
@@ -18,6 +22,10 @@ export interface Output {
 export interface Wiring {
   readonly up: Up;
   readonly node: RunNode;
+  readonly controller: RunController;
+  readonly check: Check;
+  readonly pools: ListPools;
+  readonly who: Who;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -27,10 +35,14 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
+    .addCommand(checkCommand(output, wiring.check))
+    .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
     .addCommand(nodeCommand(output, wiring.node))
+    .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
-    .addCommand(upCommand(output, wiring.up));
+    .addCommand(upCommand(output, wiring.up))
+    .addCommand(whoCommand(output, wiring.who));
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
