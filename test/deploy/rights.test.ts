@@ -94,8 +94,8 @@ const tables: Readonly<Record<string, Table>> = {
     everywhere: {
       "/pods": read,
       "/events": ["create", "patch"],
-      "k8s.cni.cncf.io/network-attachment-definitions": ["get"],
-      "whereabouts.cni.cncf.io/ippools": ["get", "list", "create", "patch"],
+      "/namespaces": ["get"],
+      "whereabouts.cni.cncf.io/ippools": ["get", "create", "patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],
     },
@@ -107,21 +107,21 @@ const tables: Readonly<Record<string, Table>> = {
       "/nodes": read,
       "/events": ["create", "patch"],
       "apps/statefulsets": read,
+      "apps/daemonsets": ["list"],
+      "apps/deployments": ["list"],
       "k8s.cni.cncf.io/network-attachment-definitions": read,
-      "whereabouts.cni.cncf.io/ippools": [...read, "create", "update", "patch"],
-      "whereabouts.cni.cncf.io/ippools/status": ["update", "patch"],
+      "whereabouts.cni.cncf.io/ippools": [...read, "patch"],
+      "whereabouts.cni.cncf.io/ippools/status": ["patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": [...read, ...write],
       "holdfast.io/holds": [...read, ...write],
     },
     inSystemNamespace: {
-      "/configmaps": [...read, ...write],
-      "coordination.k8s.io/leases": ["get", "list", "create"],
-      "apps/daemonsets": ["get", "list"],
-      "apps/deployments": ["get", "list"],
+      "/configmaps": ["get", "create", "update"],
+      "coordination.k8s.io/leases": ["create"],
     },
   },
 };
-const clusterWide = new Set(["/nodes", ...Object.keys(everybody)]);
+const clusterWide = new Set(["/nodes", "/namespaces", ...Object.keys(everybody)]);
 
 function lines({ everywhere, inSystemNamespace }: Table): string[] {
   const every = Object.entries({ ...everywhere, ...everybody }).flatMap(([resource, verbs]) =>
@@ -151,6 +151,10 @@ describe("single objects of the system namespace", () => {
     ["holdfast-node", "list", "", "configmaps", "holdfast-state", true],
     ["holdfast-node", "watch", "", "configmaps", "kubeadm-config", false],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "holdfast-controller", true],
+    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "holdfast-controller", true],
+    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "whereabouts", true],
+    ["holdfast-controller", "update", "coordination.k8s.io", "leases", "whereabouts", false],
+    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "kube-scheduler", false],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "kube-scheduler", false],
     ["holdfast-controller", "delete", "coordination.k8s.io", "leases", "holdfast-controller", false],
   ])("%s may %s %s/%s %s: %s", async (who, verb, group, resource, name, isAllowed) => {

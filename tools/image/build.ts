@@ -37,7 +37,7 @@ export async function buildImage({ name, shim }: BuildOptions = {}): Promise<{ n
       { about: "Holdfast", entries: appLayer({ root, packages, shim }) },
     ],
     config: {
-      Entrypoint: [nodePath, "--disable-warning=ExperimentalWarning", `${appPath}/bin/holdfast.ts`],
+      Entrypoint: [nodePath, `${appPath}/bin/holdfast.ts`],
       Env: ["PATH=/usr/local/bin", "NODE_ENV=production", ...(shim === undefined ? [] : [`HOLDFAST_SHIM=${shimPath}`])],
       WorkingDir: "/",
       Labels: { "org.opencontainers.image.title": "holdfast", "org.opencontainers.image.version": version() },

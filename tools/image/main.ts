@@ -4,12 +4,15 @@ import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { cacheRoot } from "../kube/cache.ts";
+import { ensureShim } from "../shim/ensure.ts";
 import { buildImage } from "./build.ts";
 
 const text = { type: "string" } as const;
 const { values } = parseArgs({ options: { out: text, name: text, shim: text } });
 const file = resolve(values.out ?? `${cacheRoot()}/image/holdfast.tar`);
-const { name, archive } = await buildImage(values);
+const log = (line: string) => console.error(`holdfast: ${line}`);
+const shim = values.shim ?? (await ensureShim({ native: true, log })).path;
+const { name, archive } = await buildImage({ name: values.name, shim });
 mkdirSync(dirname(file), { recursive: true });
 // Beside it and then renamed: whoever loads it meanwhile gets the old one or the new one.
 writeFileSync(`${file}.new`, archive);
