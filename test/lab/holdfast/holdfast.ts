@@ -69,6 +69,7 @@ export class LabHoldfast {
       "controller",
       `--kubeconfig=${kubeconfigs.controller}`,
       `--system-namespace=${systemNamespace}`,
+      "--metrics-port=0",
       ...(options.controllerArgs ?? []),
     );
     const logFile = join(folder, "controller.log");

@@ -73,6 +73,7 @@ export class LabHost {
           `--socket=${socket}`,
           `--state=${join(this.folder, "state")}`,
           "--coexistence=off",
+          "--metrics-port=0",
           ...(plan.nodeArgs ?? []),
         ),
         place: onTheMachine,

@@ -131,6 +131,7 @@ function makeDaemon(api: LabApi, state: StateFile, name: string, metricsPort: nu
     `--state=${join(folder, "state")}`,
     "--coexistence=off",
     `--metrics-port=${metricsPort}`,
+    "--metrics-host=127.0.0.1",
     ...args,
   );
   const logFile = join(state.folder, `${name}.log`);
@@ -139,7 +140,12 @@ function makeDaemon(api: LabApi, state: StateFile, name: string, metricsPort: nu
 }
 
 function makeController(api: LabApi, state: StateFile, args: readonly string[]): Component {
-  const command = holdfastCommand("controller", `--kubeconfig=${api.controllerKubeconfig}`, ...args);
+  const command = holdfastCommand(
+    "controller",
+    `--kubeconfig=${api.controllerKubeconfig}`,
+    "--metrics-port=0",
+    ...args,
+  );
   const logFile = join(state.folder, "controller.log");
   const isReady = async () => true;
   return new Component({ name: "holdfast controller", command, place: onTheMachine, logFile, isReady }, state);
