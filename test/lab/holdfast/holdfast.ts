@@ -11,10 +11,10 @@ import { attempt, type CommandResult } from "../command.ts";
 import type { Component } from "../component.ts";
 import type { LabNode } from "../node.ts";
 import { insideOf, onTheMachine } from "../place.ts";
-import { answers } from "../socket.ts";
 import { together } from "../wait.ts";
 import { kubeconfigOf } from "./accounts.ts";
 import { holdfastCommand } from "./launch.ts";
+import { givesAddresses } from "./request.ts";
 import { applyManifests } from "./manifests.ts";
 
 export interface HoldfastOptions {
@@ -98,7 +98,7 @@ export class LabHoldfast {
       command: this.#nodeCommand(node),
       place: insideOf(node.pid),
       logFile: join(node.folder, "holdfast.log"),
-      isReady: () => answers(join(`/proc/${node.pid}/root`, socket)),
+      isReady: () => givesAddresses(join(`/proc/${node.pid}/root`, socket)),
     });
     this.#daemons.set(node.name, daemon);
     await daemon.start();

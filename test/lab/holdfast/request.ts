@@ -47,6 +47,14 @@ export async function ask(socketPath: string, request: CniRequest): Promise<CniA
   return { status: exitStatus, body: text === "" ? undefined : (JSON.parse(text) as CniBody) };
 }
 
+/** STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. */
+export async function givesAddresses(socketPath: string): Promise<boolean> {
+  const ipam = { type: "holdfast", range: "192.0.2.0/24" };
+  const config = { cniVersion: "1.1.0", name: "status", type: "bridge", ipam };
+  const answer = await ask(socketPath, { command: "STATUS", config }).catch(() => undefined);
+  return answer?.status === 0;
+}
+
 function exchange(socketPath: string, frame: Uint8Array): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const reader = new ReplyReader();

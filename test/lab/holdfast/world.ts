@@ -7,12 +7,11 @@ import { Component } from "../component.ts";
 import { onTheMachine } from "../place.ts";
 import { freePort } from "../port.ts";
 import { removeCluster } from "../reaper.ts";
-import { answers } from "../socket.ts";
 import { StateFile } from "../state.ts";
 import { together } from "../wait.ts";
 import { apis, type LabApi } from "./api.ts";
 import { holdfastCommand } from "./launch.ts";
-import { ask, type CniAnswer, type CniRequest } from "./request.ts";
+import { ask, givesAddresses, type CniAnswer, type CniRequest } from "./request.ts";
 
 export interface WorldOptions {
   readonly api: "real" | "embedded";
@@ -135,7 +134,8 @@ function makeDaemon(api: LabApi, state: StateFile, name: string, metricsPort: nu
     ...args,
   );
   const logFile = join(state.folder, `${name}.log`);
-  const plan = { name: `holdfast node ${name}`, command, place: onTheMachine, logFile, isReady: () => answers(socket) };
+  const isReady = () => givesAddresses(socket);
+  const plan = { name: `holdfast node ${name}`, command, place: onTheMachine, logFile, isReady };
   return { name, socket, metricsPort, process: new Component(plan, state) };
 }
 
