@@ -13,5 +13,10 @@ process.exitCode = await run(
     check: async (options) => (await import("./check.ts")).check(options),
     pools: async (options) => (await import("./check.ts")).pools(options),
     who: async (options, asked) => (await import("./check.ts")).who(options, asked),
+    shims: async (options) =>
+      (await import("../tools/shim/ensure.ts")).ensureShim({
+        ...options,
+        log: (line) => process.stderr.write(`holdfast: ${line}\n`),
+      }),
   },
 );

@@ -1,7 +1,9 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import type { ShimSource } from "../cni/shim/install/install.ts";
 import { type Check, checkCommand } from "./check.ts";
+import { cniCommand } from "./cni.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
 import { nodeCommand, type RunNode } from "./node.ts";
@@ -26,6 +28,8 @@ export interface Wiring {
   readonly check: Check;
   readonly pools: ListPools;
   readonly who: Who;
+  /** Builds the CNI plugin, or finds it built. */
+  readonly shims: ShimSource;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -37,6 +41,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(checkCommand(output, wiring.check))
     .addCommand(controllerCommand(output, wiring.controller))
+    .addCommand(cniCommand(output, wiring.shims))
     .addCommand(explainCommand(output))
     .addCommand(nodeCommand(output, wiring.node))
     .addCommand(poolsCommand(output, wiring.pools))
@@ -54,7 +59,7 @@ export async function run(
 ): Promise<number> {
   try {
     const top = program(output, wiring);
-    for (const command of [top, ...top.commands]) {
+    for (const command of withAllBelow(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),
         writeErr: (text) => complain(text.trimEnd()),
@@ -72,4 +77,8 @@ export async function run(
     complain(`holdfast: ${error.message}`);
     return error.exitCode;
   }
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap((child) => withAllBelow(child))];
 }

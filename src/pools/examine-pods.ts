@@ -6,8 +6,8 @@ import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
-import { domainOfUse, type NetworkUse } from "./networks.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
+import { domainOfUse, type NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export function examinePods(snapshot: Snapshot): Finding[] {

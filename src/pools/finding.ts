@@ -1,7 +1,7 @@
 // What `holdfast check` says: one inconsistency, the objects it is about, and what to do.
 import type { TakeRequest } from "../ipam/ledger.ts";
-import type { EntryChange } from "./mirror.ts";
 import type { Held } from "./held.ts";
+import type { EntryChange } from "./mirror.ts";
 
 export type FindingCode =
   /** A pool's entry whose address nobody holds. */

@@ -152,7 +152,9 @@ export class MirrorWriter {
     const own = holdName(formatDomain({ scope: "pool", namespace, name }), address);
     const { client } = this.#options;
     const reads = [
-      ...reservationNamesToRead(networkOf(pool), address).map((each) => client.get(reservations, { namespace, name: each }, { signal })),
+      ...reservationNamesToRead(networkOf(pool), address).map((each) =>
+        client.get(reservations, { namespace, name: each }, { signal }),
+      ),
       client.get(holds, { namespace, name: own }, { signal }),
     ];
     const answers = await Promise.allSettled(reads);

@@ -1,3 +1,4 @@
+import { preconditionsOf } from "../api/version.ts";
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
 //
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
@@ -5,7 +6,6 @@
 // What is left is told with the reason, and needs a person or more time.
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
-import { preconditionsOf } from "../api/version.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -43,7 +43,11 @@ export interface Repaired {
 /** Repairs that take, before those that free. */
 const order: readonly Repair["repair"][] = ["take", "adopt", "entries", "free", "delete-cooled"];
 
-export async function repair(snapshot: Snapshot, findings: readonly Finding[], options: RepairOptions): Promise<Repaired[]> {
+export async function repair(
+  snapshot: Snapshot,
+  findings: readonly Finding[],
+  options: RepairOptions,
+): Promise<Repaired[]> {
   const results: Repaired[] = [];
   const observedMs = options.clock.monotonicMs();
   for (const kind of order) {
@@ -86,7 +90,12 @@ interface Performed {
   readonly words: string;
 }
 
-async function perform(snapshot: Snapshot, what: Repair, observedMs: number, options: RepairOptions): Promise<Performed> {
+async function perform(
+  snapshot: Snapshot,
+  what: Repair,
+  observedMs: number,
+  options: RepairOptions,
+): Promise<Performed> {
   switch (what.repair) {
     case "take":
       return take(what, options);
@@ -101,7 +110,10 @@ async function perform(snapshot: Snapshot, what: Repair, observedMs: number, opt
   }
 }
 
-async function take({ namespace, request }: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
+async function take(
+  { namespace, request }: Extract<Repair, { repair: "take" }>,
+  options: RepairOptions,
+): Promise<Performed> {
   const result = await options.ledgerOf(namespace).take({ ...request, early: true }, { signal: options.signal });
   if (result.outcome === "taken" || result.outcome === "yours") {
     return { isDone: true, words: `${request.address} is held for ${describeOwner(request.owner)} now.` };
@@ -119,7 +131,10 @@ async function adoptNow(snapshot: Snapshot, key: string, { client, clock, signal
   return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };
 }
 
-async function writeEntries({ pool, changes }: Extract<Repair, { repair: "entries" }>, options: RepairOptions): Promise<Performed> {
+async function writeEntries(
+  { pool, changes }: Extract<Repair, { repair: "entries" }>,
+  options: RepairOptions,
+): Promise<Performed> {
   const patch = { type: "json", operations: mirrorPatch(changes) } as const;
   await options.client.patch(ipPools, parseKey(pool), patch, { signal: options.signal });
   return { isDone: true, words: `IPPool ${pool} shows its holds now.` };
@@ -140,7 +155,8 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
   const { domain, address, owner, version } = held.hold;
   const request = { domain, address, owner: ownerKey(owner), version, cooldownMs };
   const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
-  if (outcome === "superseded") return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
+  if (outcome === "superseded")
+    return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
   return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
 }
 

@@ -46,7 +46,8 @@ export class StateKeeper {
       try {
         await this.look(signal);
       } catch (error) {
-        if (!signal.aborted) this.#options.log.warn("the shared state could not be looked at; it is tried again", { error });
+        if (!signal.aborted)
+          this.#options.log.warn("the shared state could not be looked at; it is tried again", { error });
       }
       await sleep(this.#options.clock, intervalMs, signal);
     }
@@ -94,7 +95,8 @@ export class StateKeeper {
       const pool = world.pool(key);
       if (pool === undefined) return [];
       const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
-      const isDone = isMarkedAdopted(pool as never) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
+      const isDone =
+        isMarkedAdopted(pool as never) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
       return isDone ? [] : [pool];
     });
   }

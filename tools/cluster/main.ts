@@ -27,7 +27,11 @@ try {
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
-    options: { nodes: { type: "string", default: "3" }, holdfast: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+    options: {
+      nodes: { type: "string", default: "3" },
+      holdfast: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
     allowPositionals: true,
   });
   if (values.help) {

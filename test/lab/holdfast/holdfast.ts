@@ -14,8 +14,8 @@ import { insideOf, onTheMachine } from "../place.ts";
 import { together } from "../wait.ts";
 import { kubeconfigOf } from "./accounts.ts";
 import { holdfastCommand } from "./launch.ts";
-import { givesAddresses } from "./request.ts";
 import { applyManifests } from "./manifests.ts";
+import { givesAddresses } from "./request.ts";
 
 export interface HoldfastOptions {
   /** Whether upstream is there too; the lab has none, so `off` by default: nothing waits for the detection. */
