@@ -30,6 +30,7 @@ export type TellPod = (
 ) => void;
 
 export interface Parts {
+  readonly nodeName: string;
   readonly systemNamespace: string;
   readonly cooldownMs: number;
   readonly isolation: IsolationRule;
