@@ -165,15 +165,7 @@ test(
   async () => {
     await scale(lab, "deployments", "triple", 0);
     await until(async () => (await settled(lab)).length === 0, { what: "everything to be free" });
-    const check = await until(
-      async () => {
-        const result = await holdfast.check();
-        if (result.status === 0) return result;
-        throw new Error(result.stdout + result.stderr);
-      },
-      { what: "`holdfast check` to be clean", everyMs: 1000 },
-    );
-    expect(check.status).toBe(0);
+    await holdfast.waitClean();
     await sampler.stop();
     expect(sampler.found).toEqual([]);
     expect(sampler.mostAtOnce).toBeGreaterThanOrEqual(60 * 4);
