@@ -6,6 +6,8 @@ import { type Check, checkCommand } from "./check.ts";
 import { cniCommand } from "./cni.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
+import { type Import, importCommand } from "./import.ts";
+import { type Migrate, migrateCommand } from "./migrate.ts";
 import { nodeCommand, type RunNode } from "./node.ts";
 import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
@@ -22,14 +24,16 @@ export interface Output {
 
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
-  readonly up: Up;
-  readonly node: RunNode;
-  readonly controller: RunController;
   readonly check: Check;
+  readonly controller: RunController;
+  readonly import: Import;
+  readonly migrate: Migrate;
+  readonly node: RunNode;
   readonly pools: ListPools;
-  readonly who: Who;
   /** Builds the CNI plugin, or finds it built. */
   readonly shims: ShimSource;
+  readonly up: Up;
+  readonly who: Who;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -40,9 +44,11 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(checkCommand(output, wiring.check))
-    .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(cniCommand(output, wiring.shims))
+    .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
+    .addCommand(importCommand(output, wiring.import))
+    .addCommand(migrateCommand(output, wiring.migrate))
     .addCommand(nodeCommand(output, wiring.node))
     .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))

@@ -59,9 +59,10 @@ async function renewedMs(client: KubeClient, namespace: string, signal: AbortSig
   }
 }
 
-/** A set that was made a moment ago has no count yet: it counts as running. */
-function isRunning({ status }: DaemonSet): boolean {
-  return status?.desiredNumberScheduled !== 0;
+/** A set that was made or changed a moment ago has no counts yet, or old ones: it counts as running. */
+function isRunning({ status, metadata }: DaemonSet): boolean {
+  const isCounted = status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation;
+  return !isCounted || (status.desiredNumberScheduled ?? 0) + (status.currentNumberScheduled ?? 0) > 0;
 }
 
 function isDeployed({ spec }: Deployment): boolean {

@@ -63,7 +63,10 @@ function judgeAddress(
       ...{ code: "not-held", severity: "error", objects: [object] },
       message: `${words}, and nobody holds it: it may be given to another.`,
       remedy: "holdfast check --repair holds it for the pod.",
-      repair: { repair: "take", namespace: use.namespace, request: { domain, address, owner, note } },
+      repair: {
+        ...{ repair: "take", namespace: use.namespace, node: pod.spec?.nodeName ?? "" },
+        request: { domain, address, owner, note },
+      },
     };
   }
   if (isSamePod(held, pod)) return undefined;

@@ -7,7 +7,7 @@ export const controllerName = "holdfast-controller";
 export const imageRepository = "localhost/holdfast";
 
 /** On every node; also what scrapes and probes connect to. Neither is in use by a stock cluster. */
-export const nodeMetricsPort = 9476;
+export const nodeMetricsPort = 9465;
 export const controllerMetricsPort = 9477;
 
 /** Between shim and daemon, and what outlives the daemon's container. */
@@ -15,7 +15,7 @@ export const runFolder = "/run/holdfast";
 export const stateFolder = "/var/lib/holdfast";
 
 /** Key and value that every object of the installation carries. */
-export const partOf = { "app.kubernetes.io/part-of": "holdfast" } as const;
+const partOf = { "app.kubernetes.io/part-of": "holdfast" } as const;
 
 export const labelsOf = (name: string) => ({ "app.kubernetes.io/name": name, ...partOf });
 export const selectorOf = (name: string) => ({ "app.kubernetes.io/name": name });
