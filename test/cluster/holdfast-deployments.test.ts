@@ -118,6 +118,7 @@ test("the API server away while pods end: what was freed then is freed", { timeo
   await lab.apiserver.kill();
   await new Promise((resolve) => setTimeout(resolve, outageMs));
   await lab.apiserver.start();
+  await holdfast.controller.start(); // it ends when it loses its lease, and a Deployment starts it again
   await runningPods(lab, "app=triple", 30);
   expect(await settled(lab)).toHaveLength(30 * 4);
 });

@@ -30,6 +30,7 @@ beforeAll(async () => {
   holdfast = await runHoldfast(lab, {
     nodeArgs: (node) => (node.name === "node3" ? [] : isolated),
     alsoAs: "whereabouts",
+    controllerArgs: ["--observe-seconds=5"], // what is leaked is seen twice, 30 s apart by default
   });
   await makeNamespace("tenant");
 }, coldStartTimeoutMs);
@@ -65,6 +66,31 @@ const unrecorded = (address: string) =>
   until(async () => (await recordOf(address)) === undefined, { what: `${address} to be free`, everyMs: 100 });
 
 // Each has networks of its own, and most of the time is kubelet's: they run side by side.
+/** Objects as whereabouts writes them: a pool with entries by offset, and a reservation for each. */
+async function writeAsWhereabouts(
+  range: string,
+  entries: Readonly<Record<number, string>>,
+  prefix: string,
+): Promise<void> {
+  const meta = (kind: string, name: string) => ({
+    apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
+    kind,
+    metadata: { name, namespace: "kube-system" },
+  });
+  const allocations = Object.fromEntries(
+    Object.entries(entries).map(([offset, podref]) => [offset, { id: `old${offset}`, podref, ifname: "net1" }]),
+  );
+  const pools = `${group}/kube-system/ippools`;
+  await lab.rest.create(pools, { ...meta("IPPool", range.replace("/", "-")), spec: { range, allocations } });
+  for (const [offset, podref] of Object.entries(entries)) {
+    const object = meta("OverlappingRangeIPReservation", `${prefix}${offset}`);
+    await lab.rest.create(`${group}/kube-system/overlappingrangeipreservations`, {
+      ...object,
+      spec: { podref, ifname: "net1" },
+    });
+  }
+}
+
 describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
   describe("one pod", () => {
     test("with one interface: in range, pool and reservation there, gone with the pod", async () => {
@@ -201,6 +227,28 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
     expect(await refusalOf(lab, "static2", "10.30.0.77")).toContain("static1");
     await removePod(lab, "static2");
     expect(await recordOf("10.30.0.77")).toMatchObject({ who: "default/static1 net1" });
+  });
+
+  test("records of a former life under the same name: the pod gets an address, and they are freed", async () => {
+    // A full /30, as whereabouts leaves it behind: entries and reservations of a pod that was force-deleted.
+    await writeAsWhereabouts("10.34.0.0/30", { 1: "default/reborn", 2: "default/reborn" }, "10.34.0.");
+    await defineNetwork(lab, { name: "reborn", wire: "bridge", ipam: { range: "10.34.0.0/30" } });
+    await createPod(lab, "reborn", "reborn");
+    const [address = ""] = ipsOf(await runningPod(lab, "reborn"), "reborn");
+    expect(address).toMatch(/^10\.34\.0\.[12]$/);
+    await entriesOf("10.34.0.0-30", ["default/reborn"]);
+    expect(await recordOf(address)).toMatchObject({ who: "default/reborn net1" });
+  });
+
+  test("two entries for one pod: the one it uses stays while it lives, and both go with it", async () => {
+    await defineNetwork(lab, { name: "twice", wire: "bridge", ipam: { range: "10.35.0.0/24" } });
+    await writeAsWhereabouts("10.35.0.0/24", { 77: "default/twice" }, "10.35.0.");
+    await createPod(lab, "twice", "twice");
+    const [address = ""] = ipsOf(await runningPod(lab, "twice"), "twice");
+    await removePod(lab, "twice");
+    await unrecorded(address);
+    await unrecorded("10.35.0.77");
+    await entriesOf("10.35.0.0-24", []);
   });
 
   test(

@@ -165,17 +165,22 @@ describe("reuse, measures, versions", () => {
     expect(addressesOf((await add("no-rest-2", config)).answer)).toEqual(["10.189.0.1/24"]);
   });
 
-  test("52: a daemon tells what it did, by command and outcome", async () => {
+  test("52: a daemon tells what it did, by command and code", async () => {
     const config = networkOf("measured", { range: "10.152.0.0/30" });
     for (const name of ["measured-1", "measured-2", "measured-3"]) await add(name, config);
     const text = await world.metrics(node);
-    const value = (...labels: string[]) =>
-      text
-        .split("\n")
-        .filter((line) => line.startsWith("holdfast_") && labels.every((label) => line.includes(label)))
-        .map((line) => Number(line.split(" ").at(-1)));
-    expect(value('command="ADD"').some((count) => count > 0)).toBe(true);
-    expect(text).toMatch(/# HELP holdfast_\w+ /);
+    const counted = (command: string, code: number) => {
+      const line = `holdfast_cni_requests_total{command="${command}",code="${code}"} `;
+      return Number(
+        text
+          .split("\n")
+          .find((each) => each.startsWith(line))
+          ?.slice(line.length) ?? 0,
+      );
+    };
+    expect(counted("ADD", 0)).toBeGreaterThanOrEqual(2);
+    expect(counted("ADD", 101)).toBeGreaterThanOrEqual(1);
+    expect(text).toContain("# HELP holdfast_cni_requests_total ");
   });
 
   test.each(["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"])(

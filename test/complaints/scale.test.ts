@@ -90,3 +90,10 @@ test("508, 510: no lease is taken, and an address costs one write, whoever else 
   expect(asked.filter(({ uri }) => uri.includes("/leases/whereabouts"))).toEqual([]);
   expect(asked.filter(({ user, resource }) => user === daemonUser && resource === "leases")).toEqual([]);
 });
+
+test("260, 386: a daemon reads the pods of its own node, one by one or by a selector, and never all of them", () => {
+  const asked = world.api.requests!().filter(({ user, resource }) => user === daemonUser && resource === "pods");
+  const lists = asked.filter(({ verb }) => verb === "list" || verb === "watch");
+  expect(lists.length).toBeGreaterThanOrEqual(2 * world.daemons.length);
+  expect(lists.filter(({ uri }) => !/[?&]fieldSelector=spec\.nodeName=node\d(&|$)/.test(uri))).toEqual([]);
+});
