@@ -5,7 +5,7 @@ import { doublesOf, isSuperseded } from "./superseded.ts";
 import { heldOf } from "./testing/values.ts";
 
 const status = (...addresses: string[]) => [
-  { network: "shop/blue", interface: "net1", addresses: addresses.map(parseAddress), isDefault: false },
+  { network: "shop/blue", interface: "net1", addresses: addresses.map((text) => parseAddress(text)), isDefault: false },
 ];
 
 describe("two holds of one pod in one pool", () => {
