@@ -64,18 +64,18 @@ export async function recordedAddresses(lab: Cluster): Promise<Holder[]> {
   });
 }
 
-/** Waits until what is on record is exactly what pods were told: nothing leaked, nothing given without a record. */
-export async function settled(lab: Cluster, timeoutMs = 90_000): Promise<Holder[]> {
+/** Waits until `count` are on record and are exactly what pods were told: nothing leaked, nothing given without a record. */
+export async function settled(lab: Cluster, count: number, timeoutMs = 90_000): Promise<Holder[]> {
   const lines = (holders: readonly Holder[]) => holders.map(({ who, address }) => `${who} ${address}`).sort();
   return until(
     async () => {
       const [told, recorded] = await Promise.all([toldAddresses(lab), recordedAddresses(lab)]);
       const [a, b] = [new Set(lines(told)), new Set(lines(recorded))];
       const difference = JSON.stringify({ onlyTold: [...a.difference(b)], onlyRecorded: [...b.difference(a)] });
-      if (a.symmetricDifference(b).size === 0) return told;
-      throw new Error(difference);
+      if (a.symmetricDifference(b).size === 0 && told.length === count) return told;
+      throw new Error(`${told.length} are told: ${difference}`);
     },
-    { what: "records and pods to agree", everyMs: 500, timeoutMs },
+    { what: `records and pods to agree on ${count} addresses`, everyMs: 500, timeoutMs },
   );
 }
 
