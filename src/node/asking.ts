@@ -11,8 +11,8 @@ import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
 import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "./selection.ts";
 
-export const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
-export const stickyAnnotation = `${holdfastGroup}/sticky`;
+const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
+const stickyAnnotation = `${holdfastGroup}/sticky`;
 const statusAnnotation = "k8s.v1.cni.cncf.io/network-status";
 
 export interface Asking {
@@ -74,7 +74,7 @@ export function askingOf(input: AskingInput): Asking {
 }
 
 /** With `pool_namespace: nad` the pools are where the network is defined, and only the pod's selection says where that is. */
-export function poolNamespaceOf(
+function poolNamespaceOf(
   config: IpamConfig,
   systemNamespace: string,
   { interfaceName, args }: AttachmentInvocation,
@@ -90,7 +90,7 @@ export function poolNamespaceOf(
 }
 
 /** By UID; by name alone where no UID stays the same: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
-export function ownerFor(
+function ownerFor(
   invocation: AttachmentInvocation,
   pod: PodFacts | undefined,
   keeper: string | undefined,

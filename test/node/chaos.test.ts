@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
@@ -13,6 +14,7 @@ import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { ask } from "./shim.ts";
 import { World } from "./world.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -55,16 +57,25 @@ function startDaemon(node: string): ChildProcess {
   });
 }
 
-/** Kills one daemon after the other, and starts it again at once, until it is told to end. */
+/** Kills one daemon after the other while it serves, and starts it again at once, until it is told to end. */
 async function killDaemons(running: Map<string, ChildProcess>, signal: AbortSignal): Promise<number> {
   for (let kills = 0; ; kills++) {
-    await pause(1500 + Math.random() * 1000);
-    if (signal.aborted) return kills;
     const node = nodes[kills % nodes.length]!;
+    while (!signal.aborted && !(await answers(node))) await pause(100);
+    if (signal.aborted) return kills;
+    await pause(Math.random() * 1000);
     const daemon = running.get(node)!;
     daemon.kill("SIGKILL");
     await once(daemon, "exit");
     running.set(node, startDaemon(node));
+  }
+}
+
+async function answers(node: string): Promise<boolean> {
+  try {
+    return (await ask(socketOf(node), { command: "VERSION", config: { cniVersion: "1.0.0" } })).status === 0;
+  } catch {
+    return false;
   }
 }
 
@@ -77,7 +88,7 @@ it("no address is given twice, and none is left", { timeout: 600_000 }, async ()
   const reports = await Promise.all(
     Array.from({ length: callers }, async (_, index) => {
       const node = nodes[index % nodes.length]!;
-      const program = join(import.meta.dirname, "caller.ts");
+      const program = fileURLToPath(new URL("caller.ts", import.meta.url));
       const child = spawn(process.execPath, [program, socketOf(node), `p${index}`, String(rounds), marks], {
         stdio: ["ignore", "pipe", "inherit"],
       });
@@ -89,6 +100,7 @@ it("no address is given twice, and none is left", { timeout: 600_000 }, async ()
   expect(reports.flatMap(({ duplicates }) => duplicates)).toEqual([]);
   expect(kills).toBeGreaterThan(1);
   await expect.poll(() => world.held("network:chaos "), { timeout: 60_000, interval: 500 }).toEqual([]);
+  for (const node of nodes) await expect.poll(() => answers(node), { timeout: 60_000 }).toBe(true);
   for (const daemon of running.values()) daemon.kill("SIGTERM");
   const codes = await Promise.all([...running.values()].map(async (daemon) => (await once(daemon, "exit"))[0]));
   expect(codes).toEqual([0, 0]);

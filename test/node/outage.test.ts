@@ -39,8 +39,6 @@ afterEach(async () => {
   await world.close();
 });
 
-const released = () => expect.poll(held, { timeout: 40_000 });
-
 describe("away", () => {
   it("an ADD is told to try again, and nothing is left of it", async () => {
     weather = "away";
@@ -58,7 +56,7 @@ describe("away", () => {
     expect(readFileSync(join(rig.folder, "state", "releases.log"), "utf8")).toContain("c-warm");
     expect(await rig.registry.metrics()).toContain("holdfast_releases_pending 1");
     weather = "fine";
-    await released().toEqual([]);
+    await expect.poll(held, { timeout: 40_000 }).toEqual([]);
     await expect.poll(() => rig.registry.metrics()).toContain("holdfast_releases_pending 0");
   });
 
@@ -72,7 +70,7 @@ describe("away", () => {
     await rig.start();
     expect(await rig.ask({ command: "DEL", ...pod("late"), config })).toMatchObject({ status: 0 });
     weather = "fine";
-    await released().toEqual([]);
+    await expect.poll(held, { timeout: 40_000 }).toEqual([]);
   });
 
   it("a promise to release one sandbox frees nothing of the next one of the same pod", async () => {
@@ -106,7 +104,7 @@ describe("silent after it has acted", () => {
     weather = "silent-once";
     expect(await rig.ask({ command: "DEL", ...pod("warm"), config })).toMatchObject({ status: 0 });
     weather = "fine";
-    await released().toEqual([]);
+    await expect.poll(held, { timeout: 40_000 }).toEqual([]);
   });
 });
 
