@@ -2,6 +2,7 @@
 // Nothing here asserts a time: bench/ measures. What is shown is that the causes are gone.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
+import { freeMapName } from "../../src/ledger/free-map.ts";
 import { type PodIdentity, World } from "../lab/holdfast/world.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -68,6 +69,27 @@ test("508, 313: 24 pods with 16 networks each, all at once: every attachment is 
   );
   expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
   expect(new Set(answers.flatMap(({ body }) => body!.ips!.map(({ address }) => address))).size).toBe(24 * 16);
+});
+
+test("288: a pod gets its own address back from a daemon that has just started, as after a node's return", async () => {
+  const config = networkOf("return", { range: "10.187.0.0/24" });
+  const node = "node1";
+  const pods = await Promise.all(["a", "b", "c"].map((name) => world.createPod(`return-${name}`, node)));
+  const addressOf = async (pod: PodIdentity, containerId: string) => {
+    const answer = await world.request("ADD", node, pod, config, { containerId });
+    return answer.body?.ips?.[0]?.address;
+  };
+  const before: (string | undefined)[] = [];
+  for (const pod of pods) before.push(await addressOf(pod, `old-${pod.uid}`));
+  expect(new Set(before).size).toBe(3);
+  // The free map says what is taken and not by whom: who frees must remember it.
+  const map = `/api/v1/namespaces/kube-system/configmaps/${freeMapName("kube-system/10.187.0.0-24")}`;
+  await until(() => world.api.rest.get(map), { what: "the free map" });
+  await world.daemon(node).process.restart();
+  for (const pod of pods) await world.request("DEL", node, pod, config, { containerId: `old-${pod.uid}` });
+  const after: (string | undefined)[] = [];
+  for (const pod of pods.toReversed()) after.unshift(await addressOf(pod, `new-${pod.uid}`));
+  expect(after).toEqual(before);
 });
 
 const daemonUser = "system:serviceaccount:kube-system:holdfast-node";
