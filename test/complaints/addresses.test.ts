@@ -136,7 +136,7 @@ describe("IPv6", () => {
   test("83, 165: ranges whose names would begin or end with `::` get legal names", async () => {
     const answers = [
       (await add("colons-1", networkOf("colons-1", { range: "::/112", range_start: "::5" }))).answer,
-      (await add("colons-2", networkOf("colons-2", { range: "fd65::/16", range_start: "fd65::" + "1:0:0:0" }))).answer,
+      (await add("colons-2", networkOf("colons-2", { range: "fd65::/16", range_start: "fd65::1:0:0:0" }))).answer,
       (await add("colons-3", networkOf("colons-3", { range: "fd66:0:0:1::/64", enable_l3: true }))).answer,
     ];
     expect(answers.map(addressesOf)).toEqual([["::5/112"], ["fd65::1:0:0:0/16"], ["fd66:0:0:1::/64"]]);

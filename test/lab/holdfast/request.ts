@@ -22,7 +22,7 @@ export interface CniAnswer {
 }
 
 /** A result, or an error. */
-export interface CniBody {
+interface CniBody {
   readonly cniVersion?: string;
   readonly supportedVersions?: readonly string[];
   readonly ips?: readonly { readonly address: string; readonly gateway?: string; readonly version?: string }[];
