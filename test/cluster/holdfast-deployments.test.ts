@@ -87,7 +87,11 @@ test("rolled while every daemon is killed with -9: unique, nothing leaked", { ti
   const begun = async () => (await toldAddresses(lab)).filter(({ who }) => !before.has(who)).length;
   for (const [index, node] of lab.nodes.entries()) {
     // After a sixth, a third and half of the 240 new addresses.
-    await until(async () => (await begun()) >= 40 * (index + 1), { what: "the roll to go on", timeoutMs: storyMs });
+    await until(async () => (await begun()) >= 40 * (index + 1), {
+      what: "the roll to go on",
+      everyMs: 500,
+      timeoutMs: storyMs,
+    });
     await holdfast.daemon(node).restart();
   }
   await until(

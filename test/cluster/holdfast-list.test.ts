@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { Cluster } from "../lab/cluster.ts";
-import { type Holder, recordedAddresses, statusesOf } from "../lab/holdfast/addresses.ts";
+import { statusesOf } from "../lab/holdfast/addresses.ts";
+import { Books } from "../lab/holdfast/books.ts";
 import { type LabHoldfast, runHoldfast } from "../lab/holdfast/holdfast.ts";
 import {
   createPod,
@@ -19,12 +20,13 @@ import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 
 const patientMs = 180_000;
-const group = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
 
 let lab: Cluster;
+let books: Books;
 let holdfast: LabHoldfast;
 beforeAll(async () => {
   lab = await cluster({ nodes: 3, log: console.error });
+  books = new Books(lab);
   // The third node's daemon leaves the question of namespaces to whoever attaches the networks.
   const isolated = ["--namespace-isolation", "--global-namespaces=default"];
   holdfast = await runHoldfast(lab, {
@@ -44,53 +46,10 @@ async function makeNamespace(name: string): Promise<void> {
   });
 }
 
-interface PoolObject {
-  readonly spec: { readonly range: string; readonly allocations: Readonly<Record<string, { podref: string }>> };
-}
-const pool = (name: string, namespace = "kube-system") =>
-  lab.rest.get<PoolObject>(`${group}/${namespace}/ippools/${name}`);
-/** Waits for the pool's entries, which the leader writes behind the records. */
-const entriesOf = (name: string, wanted: readonly string[]) =>
-  until(
-    async () => {
-      const podrefs = Object.values((await pool(name)).spec.allocations).map(({ podref }) => podref);
-      return podrefs.sort().join() === [...wanted].sort().join();
-    },
-    { what: `the pool ${name} to list ${wanted.join(", ") || "nobody"}`, everyMs: 200 },
-  );
 const ipsOf = (pod: ObservedPod, network: string, namespace = "default") =>
   statusesOf(pod).find(({ name }) => name === `${namespace}/${network}`)?.ips ?? [];
-const recordOf = async (address: string, network = ""): Promise<Holder | undefined> =>
-  (await recordedAddresses(lab)).find((each) => each.address === address && each.network === network);
-const unrecorded = (address: string) =>
-  until(async () => (await recordOf(address)) === undefined, { what: `${address} to be free`, everyMs: 100 });
 
 // Each has networks of its own, and most of the time is kubelet's: they run side by side.
-/** Objects as whereabouts writes them: a pool with entries by offset, and a reservation for each. */
-async function writeAsWhereabouts(
-  range: string,
-  entries: Readonly<Record<number, string>>,
-  prefix: string,
-): Promise<void> {
-  const meta = (kind: string, name: string) => ({
-    apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
-    kind,
-    metadata: { name, namespace: "kube-system" },
-  });
-  const allocations = Object.fromEntries(
-    Object.entries(entries).map(([offset, podref]) => [offset, { id: `old${offset}`, podref, ifname: "net1" }]),
-  );
-  const pools = `${group}/kube-system/ippools`;
-  await lab.rest.create(pools, { ...meta("IPPool", range.replace("/", "-")), spec: { range, allocations } });
-  for (const [offset, podref] of Object.entries(entries)) {
-    const object = meta("OverlappingRangeIPReservation", `${prefix}${offset}`);
-    await lab.rest.create(`${group}/kube-system/overlappingrangeipreservations`, {
-      ...object,
-      spec: { podref, ifname: "net1" },
-    });
-  }
-}
-
 describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
   describe("one pod", () => {
     test("with one interface: in range, pool and reservation there, gone with the pod", async () => {
@@ -99,11 +58,11 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
       const pod = await runningPod(lab, "solo");
       const [address = ""] = ipsOf(pod, "solo");
       expect(address).toMatch(/^10\.20\.0\.\d+$/);
-      expect(await recordOf(address)).toMatchObject({ who: "default/solo net1" });
-      await entriesOf("10.20.0.0-24", ["default/solo"]);
+      expect(await books.recordOf(address)).toMatchObject({ who: "default/solo net1" });
+      await books.entriesOf("10.20.0.0-24", ["default/solo"]);
       await removePod(lab, "solo");
-      await unrecorded(address);
-      await entriesOf("10.20.0.0-24", []);
+      await books.unrecorded(address);
+      await books.entriesOf("10.20.0.0-24", []);
     });
 
     test("with three interfaces, under the old plugin's name in the configuration too", async () => {
@@ -120,7 +79,7 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
       const addresses = [0, 1, 2].flatMap((index) => ipsOf(pod, `three${index}`));
       expect(addresses).toEqual([0, 1, 2].map((index) => expect.stringMatching(new RegExp(`^10\\.21\\.${index}\\.`))));
       await removePod(lab, "three");
-      for (const address of addresses) await unrecorded(address);
+      for (const address of addresses) await books.unrecorded(address);
     });
 
     test("dual stack by ipRanges, in order; range beside them comes first", async () => {
@@ -154,7 +113,7 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
         const pods = await runningPods(lab, "app=state", replicas);
         expect(new Set(pods.flatMap((pod) => ipsOf(pod, "state"))).size).toBe(replicas);
       }
-      await entriesOf("10.25.0.0-26", []);
+      await books.entriesOf("10.25.0.0-26", []);
     },
   );
 
@@ -191,10 +150,10 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
       const pod = await runningPod(lab, "loose");
       expect(ipsOf(pod, "wide2")).toEqual(["10.28.0.1"]);
       expect(ipsOf(pod, "narrow2")).toEqual(["10.28.0.1"]);
-      await entriesOf("10.28.0.0-24", ["default/loose"]);
+      await books.entriesOf("10.28.0.0-24", ["default/loose"]);
       await removePod(lab, "loose");
-      await entriesOf("10.28.0.0-24", []);
-      await entriesOf("10.28.0.0-28", []);
+      await books.entriesOf("10.28.0.0-24", []);
+      await books.entriesOf("10.28.0.0-28", []);
     });
   });
 
@@ -212,9 +171,9 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
     const second = await runningPod(lab, "named2");
     expect([ipsOf(first, "named-red"), ipsOf(first, "named-blue")]).toEqual([["10.29.0.1"], ["10.29.0.1"]]);
     expect([ipsOf(second, "named-red"), ipsOf(second, "named-blue")]).toEqual([["10.29.0.2"], ["10.29.0.2"]]);
-    expect(await recordOf("10.29.0.1", "red")).toMatchObject({ who: "default/named1 net1" });
-    expect(await recordOf("10.29.0.1", "blue")).toMatchObject({ who: "default/named1 net2" });
-    await entriesOf("red-10.29.0.0-24", ["default/named1", "default/named2"]);
+    expect(await books.recordOf("10.29.0.1", "red")).toMatchObject({ who: "default/named1 net1" });
+    expect(await books.recordOf("10.29.0.1", "blue")).toMatchObject({ who: "default/named1 net2" });
+    await books.entriesOf("red-10.29.0.0-24", ["default/named1", "default/named2"]);
   });
 
   test("an address by number in the network selection: that one and no other, held while the pod lives", async () => {
@@ -222,33 +181,33 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
     const wanted = JSON.stringify([{ name: "static", ips: ["10.30.0.77"] }]);
     await createPod(lab, "static1", wanted);
     expect(ipsOf(await runningPod(lab, "static1"), "static")).toEqual(["10.30.0.77"]);
-    expect(await recordOf("10.30.0.77")).toMatchObject({ who: "default/static1 net1" });
+    expect(await books.recordOf("10.30.0.77")).toMatchObject({ who: "default/static1 net1" });
     await createPod(lab, "static2", wanted);
     expect(await refusalOf(lab, "static2", "10.30.0.77")).toContain("static1");
     await removePod(lab, "static2");
-    expect(await recordOf("10.30.0.77")).toMatchObject({ who: "default/static1 net1" });
+    expect(await books.recordOf("10.30.0.77")).toMatchObject({ who: "default/static1 net1" });
   });
 
   test("records of a former life under the same name: the pod gets an address, and they are freed", async () => {
     // A full /30, as whereabouts leaves it behind: entries and reservations of a pod that was force-deleted.
-    await writeAsWhereabouts("10.34.0.0/30", { 1: "default/reborn", 2: "default/reborn" }, "10.34.0.");
+    await books.writeAsWhereabouts("10.34.0.0/30", { 1: "default/reborn", 2: "default/reborn" }, "10.34.0.");
     await defineNetwork(lab, { name: "reborn", wire: "bridge", ipam: { range: "10.34.0.0/30" } });
     await createPod(lab, "reborn", "reborn");
     const [address = ""] = ipsOf(await runningPod(lab, "reborn"), "reborn");
     expect(address).toMatch(/^10\.34\.0\.[12]$/);
-    await entriesOf("10.34.0.0-30", ["default/reborn"]);
-    expect(await recordOf(address)).toMatchObject({ who: "default/reborn net1" });
+    await books.entriesOf("10.34.0.0-30", ["default/reborn"]);
+    expect(await books.recordOf(address)).toMatchObject({ who: "default/reborn net1" });
   });
 
   test("two entries for one pod: the one it uses stays while it lives, and both go with it", async () => {
     await defineNetwork(lab, { name: "twice", wire: "bridge", ipam: { range: "10.35.0.0/24" } });
-    await writeAsWhereabouts("10.35.0.0/24", { 77: "default/twice" }, "10.35.0.");
+    await books.writeAsWhereabouts("10.35.0.0/24", { 77: "default/twice" }, "10.35.0.");
     await createPod(lab, "twice", "twice");
     const [address = ""] = ipsOf(await runningPod(lab, "twice"), "twice");
     await removePod(lab, "twice");
-    await unrecorded(address);
-    await unrecorded("10.35.0.77");
-    await entriesOf("10.35.0.0-24", []);
+    await books.unrecorded(address);
+    await books.unrecorded("10.35.0.77");
+    await books.entriesOf("10.35.0.0-24", []);
   });
 
   test(
@@ -306,8 +265,8 @@ describe("a network of another namespace", () => {
   test("used by its own pods: pool and record are in that namespace", async () => {
     await createPod(lab, "renter", "rent", { namespace: "tenant", node: "node1" });
     expect(ipsOf(await runningPod(lab, "renter", "tenant"), "rent", "tenant")).toEqual(["10.32.0.1"]);
-    expect((await pool("rent-10.32.0.0-24", "tenant")).spec.range).toBe("10.32.0.0/24");
-    await lab.rest.get(`${group}/tenant/overlappingrangeipreservations/rent-10.32.0.1`);
+    expect((await books.pool("rent-10.32.0.0-24", "tenant")).spec.range).toBe("10.32.0.0/24");
+    expect(await books.recordOf("10.32.0.1", "rent")).toMatchObject({ who: "tenant/renter net1", namespace: "tenant" });
   });
 
   test("refused to another namespace's pod where the daemon isolates namespaces", async () => {
