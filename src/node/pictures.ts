@@ -9,7 +9,8 @@ import { domainAnnotation } from "../api/hold-marks.ts";
 import { settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import { type Domain, LedgerError } from "../ipam/ledger.ts";
+import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
+import type { OwnerKey } from "../ipam/owner.ts";
 import type { Pool } from "../ipam/pool.ts";
 import { orAborted } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -90,6 +91,11 @@ export class Pictures {
 
   find(namespace: string, domain: Domain): DomainPicture | undefined {
     return this.#pictures.get(`${namespace} ${domain}`);
+  }
+
+  /** What is freed is remembered where nothing has been handed out yet, too: its owner may ask for it next. */
+  released(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    this.#pictureOf(namespace, domain).released(address, owner, cooldownMs, lastOwner);
   }
 
   /** The pool that a share is taken from, found, adopted and with a picture. */
