@@ -27,7 +27,7 @@ const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "
 export const suites: readonly Suite[] = [
   {
     name: "unit",
-    files: ["src/", "tools/", "test/lab/"],
+    files: ["src/", "tools/", "test/lab/", "bench/"],
     about: "the code, beside its source",
     debian: ["openssl"],
     required: true,
