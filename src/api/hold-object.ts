@@ -1,5 +1,4 @@
 import type { Domain, Hold } from "../ipam/ledger.ts";
-import { ownerKey } from "../ipam/owner.ts";
 // An object of the kind Hold as a hold of src/ipam, and back. Its name is SCOPE.NAMESPACE.NAME-ADDRESS: different for any two
 // domains or addresses, since a namespace has no dot and the address at the end has a form of its own.
 import { parseAddress } from "../net/address.ts";
@@ -8,12 +7,13 @@ import { NetError } from "../net/error.ts";
 import { addressName } from "./address-name.ts";
 import { parseDomain } from "./domain.ts";
 import { ApiError } from "./error.ts";
+import { marksOf, noteOf, partOf } from "./hold-marks.ts";
 import type { HoldObject } from "./hold.ts";
 import { holdKind } from "./hold.ts";
 import { apiVersionOf } from "./kind.ts";
 import { describeObject } from "./metadata.ts";
 import { legalName } from "./name.ts";
-import { ownerLabel, ownerLabelName, ownerOfRecord, ownerRecord } from "./owner-record.ts";
+import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
 import { versionOf } from "./version.ts";
 
 export function holdName(domain: Domain, address: Address): string {
@@ -28,8 +28,8 @@ export function holdName(domain: Domain, address: Address): string {
   return legalName("Hold", name, `domain ${domain} and address ${address}`);
 }
 
-/** The object to create. */
-export function holdObjectOf(hold: Omit<Hold, "version">, namespace: string): HoldObject {
+/** The object to create. `node`: whose daemon writes it. */
+export function holdObjectOf(hold: Omit<Hold, "version">, namespace: string, node?: string): HoldObject {
   const { port, containerId } = ownerRecord(hold.owner);
   const { kind, uid, namespace: ownerNamespace, name } = hold.owner;
   return {
@@ -38,7 +38,7 @@ export function holdObjectOf(hold: Omit<Hold, "version">, namespace: string): Ho
     metadata: {
       name: holdName(hold.domain, hold.address),
       namespace,
-      labels: { [ownerLabelName]: ownerLabel(ownerKey(hold.owner)) },
+      ...marksOf(hold.owner, hold.note, node),
     },
     spec: {
       domain: hold.domain,
@@ -61,8 +61,10 @@ export function holdOfObject({ metadata, spec }: HoldObject): Hold {
     );
   }
   const { kind, uid, namespace, name, port } = spec.owner;
-  const owner = ownerOfRecord({ kind, uid, podref: `${namespace}/${name}`, port, containerId: spec.containerId ?? "" });
-  return { domain: spec.domain, address, owner, version: versionOf("Hold", metadata) };
+  const record = { kind, uid, podref: `${namespace}/${name}`, port, containerId: spec.containerId ?? "" };
+  const owner = ownerOfRecord({ ...record, part: partOf(metadata) });
+  const note = noteOf(metadata);
+  return { domain: spec.domain, address, owner, version: versionOf("Hold", metadata), ...(note && { note }) };
 }
 
 function addressOf(object: string, text: string): Address {

@@ -13,6 +13,8 @@ export interface OwnerRecord {
   readonly port: string;
   /** Empty: not recorded. */
   readonly containerId: string;
+  /** Which of several addresses of one interface; absent: the first. */
+  readonly part?: number;
 }
 
 export function ownerRecord(owner: Owner): OwnerRecord {
@@ -29,12 +31,18 @@ export function ownerRecord(owner: Owner): OwnerRecord {
 }
 
 /** A podref without a slash is a name without a namespace: whoever it was, the address is not free. */
-export function ownerOfRecord({ kind, uid, podref, port, containerId }: OwnerRecord): Owner {
+export function ownerOfRecord({ kind, uid, podref, port, containerId, part = 0 }: OwnerRecord): Owner {
   const slash = podref.indexOf("/");
   const named = { uid, namespace: podref.slice(0, Math.max(slash, 0)), name: podref.slice(slash + 1) };
   switch (kind) {
     case "pod":
-      return { kind, ...named, interface: port, ...(containerId !== "" && { containerId }) };
+      return {
+        kind,
+        ...named,
+        interface: port,
+        ...(part > 0 && { part }),
+        ...(containerId !== "" && { containerId }),
+      };
     case "nic":
       return { kind, ...named, nic: port };
     case "claim":
@@ -52,5 +60,10 @@ const seeds = [0x811c9dc5, 0x2f0b4c47];
  * search; whether a record is the owner's, its key decides.
  */
 export function ownerLabel(key: OwnerKey): string {
-  return seeds.map((seed) => (hashText(key, seed) >>> 0).toString(16).padStart(8, "0")).join("");
+  return hashLabel(key);
+}
+
+/** 16 hexadecimal digits, the same in every release. */
+export function hashLabel(text: string): string {
+  return seeds.map((seed) => (hashText(text, seed) >>> 0).toString(16).padStart(8, "0")).join("");
 }

@@ -4,23 +4,23 @@
 // where an old IPv6 name has several meanings. What whereabouts has no field for (the kind of owner, the UID of one that is
 // no pod) stands in annotations; whereabouts ignores them.
 import type { Hold } from "../ipam/ledger.ts";
-import { ownerKey } from "../ipam/owner.ts";
 import type { Owner } from "../ipam/owner.ts";
 import { formatDomain, parseDomain } from "./domain.ts";
 import { ApiError } from "./error.ts";
+import { marksOf, noteOf, partOf } from "./hold-marks.ts";
 import { apiVersionOf, holdfastGroup } from "./kind.ts";
 import { describeObject } from "./metadata.ts";
-import { ownerLabel, ownerLabelName, ownerOfRecord, ownerRecord } from "./owner-record.ts";
+import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
 import { readReservationName, reservationName, type ReservationNameReading } from "./reservation-name.ts";
 import { type Reservation, reservationKind } from "./reservation.ts";
 import { versionOf } from "./version.ts";
 
-const networkAnnotation = `${holdfastGroup}/network-name`;
+export const networkAnnotation = `${holdfastGroup}/network-name`;
 const ownerKindAnnotation = `${holdfastGroup}/owner-kind`;
 const ownerUidAnnotation = `${holdfastGroup}/owner-uid`;
 
-/** The object to create. Its domain must be a network: other domains have the kind Hold. */
-export function reservationOf(hold: Omit<Hold, "version">, namespace: string): Reservation {
+/** The object to create. Its domain must be a network: other domains have the kind Hold. `node`: whose daemon writes it. */
+export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {
   const domain = parseDomain(hold.domain);
   if (domain.scope !== "network") {
     throw new ApiError(
@@ -29,14 +29,16 @@ export function reservationOf(hold: Omit<Hold, "version">, namespace: string): R
     );
   }
   const { kind, uid, podref, port, containerId } = ownerRecord(hold.owner);
+  const marks = marksOf(hold.owner, hold.note, node);
   return {
     apiVersion: apiVersionOf(reservationKind) as Reservation["apiVersion"],
     kind: "OverlappingRangeIPReservation",
     metadata: {
       name: reservationName(domain.network, hold.address),
       namespace,
-      labels: { [ownerLabelName]: ownerLabel(ownerKey(hold.owner)) },
+      labels: marks.labels,
       annotations: {
+        ...marks.annotations,
         [networkAnnotation]: domain.network,
         ...(kind !== "pod" && { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid }),
       },
@@ -56,12 +58,25 @@ export interface HoldReadingOptions {
 }
 
 export function holdOfReservation(reservation: Reservation, options: HoldReadingOptions = {}): Hold {
-  const { network, address } = meaningOf(reservation, options);
+  return holdAs(reservation, meaningOf(reservation, options));
+}
+
+/** A hold for everything that the name may mean: one as a rule, none where it is named by no address. */
+export function holdsOfReservation(reservation: Reservation): Hold[] {
+  const readings = readReservationName(reservation.metadata.name ?? "");
+  const noted = reservation.metadata.annotations?.[networkAnnotation];
+  const meant = readings.filter(({ network }) => network === noted);
+  return (meant.length === 1 ? meant : readings).map((reading) => holdAs(reservation, reading));
+}
+
+function holdAs(reservation: Reservation, { network, address }: ReservationNameReading): Hold {
+  const note = noteOf(reservation.metadata);
   return {
     domain: formatDomain({ scope: "network", network }),
     address,
     owner: ownerOf(reservation),
     version: versionOf("OverlappingRangeIPReservation", reservation.metadata),
+    ...(note && { note }),
   };
 }
 
@@ -93,5 +108,5 @@ function ownerOf({ metadata, spec }: Reservation): Owner {
   const { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid = "" } = metadata.annotations ?? {};
   const { podref, ifname: port = "", containerid: containerId = "", poduid } = spec;
   const record = { podref, port, containerId, uid: poduid ?? uid };
-  return ownerOfRecord({ ...record, kind: kind === "claim" || kind === "nic" ? kind : "pod" });
+  return ownerOfRecord({ ...record, part: partOf(metadata), kind: kind === "claim" || kind === "nic" ? kind : "pod" });
 }

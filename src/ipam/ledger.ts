@@ -41,7 +41,10 @@ export interface TakeRequest {
 export type TakeOutcome =
   /** It was free, and is this owner's now. */
   | { readonly outcome: "taken"; readonly hold: Hold }
-  /** It was this owner's already. The hold now carries this request's container id, and a new version if that differed. */
+  /**
+   * It was this owner's already, or recorded without a UID for its namesake. The hold now carries this request's container id
+   * and UID, and a new version if either differed.
+   */
   | { readonly outcome: "yours"; readonly hold: Hold }
   | { readonly outcome: "held"; readonly hold: Hold }
   | { readonly outcome: "cooling"; readonly untilMs: number; readonly lastOwner: OwnerKey };
@@ -69,11 +72,16 @@ export interface LedgerOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface FindOptions extends LedgerOptions {
+  /** The key under which an older system, which knew no UIDs, may have recorded the same owner: its holds are found too. */
+  readonly formerly?: OwnerKey | undefined;
+}
+
 export interface Ledger {
   take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome>;
   release(request: ReleaseRequest, options?: LedgerOptions): Promise<ReleaseOutcome>;
   /** What the owner holds in the domain; several where it has an address in each of several ranges. */
-  find(domain: Domain, owner: OwnerKey, options?: LedgerOptions): Promise<readonly Hold[]>;
+  find(domain: Domain, owner: OwnerKey, options?: FindOptions): Promise<readonly Hold[]>;
   list(domain: Domain, options?: LedgerOptions): AsyncIterable<Hold>;
 }
 

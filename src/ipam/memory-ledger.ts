@@ -1,9 +1,9 @@
 // The ledger of tests and simulations: holds in memory, with faults on request. Several ledgers may share one store, as
 // several processes share one API server.
 import { compare } from "../net/address.ts";
-import { type Domain, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
+import { type Domain, type FindOptions, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
-import { type OwnerKey, ownerKey, sameContainer } from "./owner.ts";
+import { type OwnerKey, ownerKey, sameContainer, succeeds } from "./owner.ts";
 
 interface Rest {
   readonly untilMs: number;
@@ -47,9 +47,10 @@ export class MemoryLedger implements Ledger {
     return this.#withFault(`releasing ${request.address}`, options, () => this.#release(request));
   }
 
-  async find(domain: Domain, owner: OwnerKey, { signal }: LedgerOptions = {}): Promise<readonly Hold[]> {
+  async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
-    return this.#inOrder((hold) => hold.domain === domain && ownerKey(hold.owner) === owner);
+    const keys: readonly (OwnerKey | undefined)[] = [owner, formerly];
+    return this.#inOrder((hold) => hold.domain === domain && keys.includes(ownerKey(hold.owner)));
   }
 
   async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
@@ -78,6 +79,7 @@ export class MemoryLedger implements Ledger {
     const mine = ownerKey(owner);
     const written = { domain, address, owner, ...(note && { note }) };
     if (hold !== undefined) {
+      if (succeeds(owner, hold.owner)) return { outcome: "yours", hold: this.#write(key, written) };
       if (ownerKey(hold.owner) !== mine) return { outcome: "held", hold };
       return {
         outcome: "yours",

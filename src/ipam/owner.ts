@@ -54,6 +54,19 @@ export function sameOwner(a: Owner, b: Owner): boolean {
   return a.uid !== "" || (a.namespace === b.namespace && a.name === b.name);
 }
 
+/** The key of this pod's interface in the records of systems that know no UIDs; undefined where there is no other key. */
+export function formerKey(owner: Owner): OwnerKey | undefined {
+  return owner.kind === "pod" && owner.uid !== "" ? ownerKey({ ...owner, uid: "" }) : undefined;
+}
+
+/**
+ * The record lacks the UID and is otherwise this owner's: two pods of one name do not exist at once, so the record is the
+ * asker's, or that of a namesake that is gone. The opposite does not hold: who asks without a UID is nobody's successor.
+ */
+export function succeeds(asking: Owner, recorded: Owner): boolean {
+  return recorded.kind === "pod" && recorded.uid === "" && formerKey(asking) === ownerKey(recorded);
+}
+
 /** Used by the same sandbox, or both by none. */
 export function sameContainer(a: Owner, b: Owner): boolean {
   return containerOf(a) === containerOf(b);

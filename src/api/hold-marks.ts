@@ -1,0 +1,125 @@
+// What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011): labels that
+// narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling` aside.
+import type { HoldNote } from "../ipam/ledger.ts";
+import { type Owner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
+import { holdfastGroup } from "./kind.ts";
+import { hashLabel, ownerLabel, ownerLabelName } from "./owner-record.ts";
+
+export { ownerLabelName };
+export const nodeLabelName = `${holdfastGroup}/node`;
+export const podNamespaceLabelName = `${holdfastGroup}/pod-namespace`;
+export const coolingLabelName = `${holdfastGroup}/cooling`;
+export const coolingUntilAnnotation = `${holdfastGroup}/cooling-until`;
+export const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
+export const partAnnotation = `${holdfastGroup}/part`;
+export const poolAnnotation = `${holdfastGroup}/pool`;
+export const keeperAnnotation = `${holdfastGroup}/keeper`;
+export const whyAnnotation = `${holdfastGroup}/why`;
+/** On a reservation under whereabouts' IPv6 name: the name of the reservation that it stands beside. */
+export const aliasAnnotation = `${holdfastGroup}/alias-of`;
+/** On an IPPool: every entry has its hold. */
+export const adoptedAnnotation = `${holdfastGroup}/adopted`;
+export const keptFinalizer = `${holdfastGroup}/kept`;
+
+/** Selects what is held: all but what rests. */
+export const heldSelector = `!${coolingLabelName}`;
+
+/** etcd has room for more; a page of 1,000 holds should not be a page of explanations. */
+const longestWhy = 1024;
+const longestLabel = 63;
+const labelValue = /^[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?$/;
+
+/** The node's name as a label's value; one that is longer than a label may be is cut, with a hash of the whole. */
+export function nodeLabel(node: string): string {
+  if (node.length <= longestLabel) return node;
+  return `${node.slice(0, longestLabel - 17).replace(/[-_.]+$/, "")}-${hashLabel(node)}`;
+}
+
+/** The part of an object's metadata that is read here. */
+interface Marked {
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Marks {
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+}
+
+/** The marks of a hold that is being written. `node`: whose daemon writes it. */
+export function marksOf(owner: Owner, note: HoldNote = {}, node?: string): Marks {
+  const part = owner.kind === "pod" ? (owner.part ?? 0) : 0;
+  return {
+    labels: {
+      [ownerLabelName]: ownerLabel(ownerKey(owner)),
+      ...(node !== undefined && node !== "" && { [nodeLabelName]: nodeLabel(node) }),
+      // What others recorded may be no namespace at all, and the server would refuse the label.
+      ...(isLabelValue(owner.namespace) && { [podNamespaceLabelName]: owner.namespace }),
+    },
+    annotations: {
+      ...(part > 0 && { [partAnnotation]: String(part) }),
+      ...(note.pool !== undefined && { [poolAnnotation]: note.pool }),
+      ...(note.keeper !== undefined && { [keeperAnnotation]: note.keeper }),
+      ...(note.why !== undefined && { [whyAnnotation]: shortened(note.why) }),
+    },
+  };
+}
+
+/** Every mark that `marksOf` may make: what a rewritten hold must not inherit from the one before it. */
+const heldMarks: ReadonlySet<string> = new Set([
+  ...[ownerLabelName, nodeLabelName, podNamespaceLabelName, coolingLabelName],
+  ...[coolingUntilAnnotation, lastOwnerAnnotation, partAnnotation, poolAnnotation, keeperAnnotation, whyAnnotation],
+]);
+
+/** Labels or annotations that others put there. */
+export function foreignMarks(marks: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(marks ?? {}).filter(([key]) => !heldMarks.has(key)));
+}
+
+export function noteOf({ annotations = {} }: Marked): HoldNote | undefined {
+  const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
+  if (pool === undefined && keeper === undefined && why === undefined) return undefined;
+  return {
+    ...(pool !== undefined && { pool }),
+    ...(keeper !== undefined && { keeper }),
+    ...(why !== undefined && { why }),
+  };
+}
+
+/** Which of several addresses of one interface; 0 where nothing is noted. */
+export function partOf({ annotations }: Marked): number {
+  const text = annotations?.[partAnnotation] ?? "";
+  return /^\d{1,4}$/.test(text) ? Number(text) : 0;
+}
+
+export interface Cooling {
+  readonly untilMs: number;
+  /** May have it back at once. */
+  readonly lastOwner: OwnerKey;
+}
+
+/** Undefined: it is held. A label without a time that can be read has cooled long ago. */
+export function coolingOf({ labels, annotations }: Marked): Cooling | undefined {
+  if (labels?.[coolingLabelName] !== "true") return undefined;
+  const until = annotations?.[coolingUntilAnnotation] ?? "";
+  return {
+    untilMs: /^\d{1,15}$/.test(until) ? Number(until) : 0,
+    lastOwner: (annotations?.[lastOwnerAnnotation] ?? "") as OwnerKey,
+  };
+}
+
+/** The marks of what rests: nobody's, so that no search for an owner, a node or a namespace finds it. */
+export function coolingMarks({ untilMs, lastOwner }: Cooling): Marks {
+  return {
+    labels: { [coolingLabelName]: "true" },
+    annotations: { [coolingUntilAnnotation]: String(Math.ceil(untilMs)), [lastOwnerAnnotation]: lastOwner },
+  };
+}
+
+function isLabelValue(text: string): boolean {
+  return text.length <= longestLabel && labelValue.test(text);
+}
+
+function shortened(why: string): string {
+  return why.length <= longestWhy ? why : `${why.slice(0, longestWhy - 3)}...`;
+}

@@ -1,0 +1,88 @@
+// Every object behind a hold, of both kinds: what leak collection, mirror, quotas, `check` and a daemon at its start read.
+//
+// Promised: an object that cannot be read is handed over as such, never passed over. Not promised: a snapshot; the two kinds
+// are listed one after the other. A reservation under an old IPv6 name of two meanings comes once for each of them.
+import { type Cooling, coolingOf, heldSelector, nodeLabel } from "../api/hold-marks.ts";
+import { aliasAnnotation, nodeLabelName, podNamespaceLabelName } from "../api/hold-marks.ts";
+import { holdOfObject } from "../api/hold-object.ts";
+import { holdKind } from "../api/hold.ts";
+import { parseObject } from "../api/kind.ts";
+import { holdsOfReservation } from "../api/reservation-hold.ts";
+import { reservationKind } from "../api/reservation.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { holds, reservations, type StoredHold, type StoredReservation } from "./resources.ts";
+
+export type HeldObject = StoredReservation | StoredHold;
+
+export interface ReadHold {
+  readonly hold: Hold;
+  readonly namespace: string;
+  /** It is nobody's: `hold.owner` is who had it last. */
+  readonly cooling?: Cooling;
+  readonly object: HeldObject;
+  readonly unreadable?: undefined;
+}
+
+export interface UnreadableHold {
+  /** A sentence: which object, what is wrong, what to do. */
+  readonly unreadable: string;
+  readonly object: HeldObject;
+}
+
+export interface HeldObjectsOptions {
+  /** Absent: of all namespaces. */
+  readonly namespace?: string;
+  /** Written by this node's daemon. */
+  readonly node?: string;
+  /** Of owners in this namespace. */
+  readonly podNamespace?: string;
+  /** Those that rest, too. Default: no. */
+  readonly includeCooling?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export async function* listHolds(
+  client: KubeClient,
+  options: HeldObjectsOptions = {},
+): AsyncIterable<ReadHold | UnreadableHold> {
+  const { namespace, signal } = options;
+  const scope = { namespace, signal, labelSelector: selectorOf(options) };
+  for (const object of (await client.list(reservations, scope)).items) yield* readHeld(object);
+  for (const object of (await client.list(holds, scope)).items) yield* readHeld(object);
+}
+
+/** What one object says. Nothing for the alias of another (docs/objects.md): the other says it. */
+export function readHeld(object: HeldObject): readonly (ReadHold | UnreadableHold)[] {
+  const { metadata } = object;
+  if (metadata.annotations?.[aliasAnnotation] !== undefined) return [];
+  const cooling = coolingOf(metadata);
+  try {
+    const found = meaningsOf(object);
+    if (found.length === 0) return [{ unreadable: namelessReservation(object), object }];
+    return found.map((hold) => ({ hold, namespace: metadata.namespace ?? "", object, ...(cooling && { cooling }) }));
+  } catch (error) {
+    return [{ unreadable: error instanceof Error ? error.message : String(error), object }];
+  }
+}
+
+function meaningsOf(object: HeldObject): Hold[] {
+  if (object.kind === holdKind.kind) return [holdOfObject(parseObject(holdKind, object))];
+  return holdsOfReservation(parseObject(reservationKind, object));
+}
+
+function namelessReservation({ metadata }: HeldObject): string {
+  return (
+    `OverlappingRangeIPReservation ${metadata.namespace ?? ""}/${metadata.name ?? ""}: the name does not end with an ` +
+    "address, so it holds none. Delete it if nobody knows it."
+  );
+}
+
+function selectorOf({ node, podNamespace, includeCooling = false }: HeldObjectsOptions): string | undefined {
+  const terms = [
+    ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`]),
+    ...(podNamespace === undefined ? [] : [`${podNamespaceLabelName}=${podNamespace}`]),
+    ...(includeCooling ? [] : [heldSelector]),
+  ];
+  return terms.length === 0 ? undefined : terms.join(",");
+}

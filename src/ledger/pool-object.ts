@@ -1,0 +1,107 @@
+// The IPPool object of a range: found under any of its names, or created.
+//
+// Promised: it is the pool that was meant (src/api/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
+// others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
+import { ApiError as BadObject } from "../api/error.ts";
+import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
+import { assertPoolIs, identityAnnotations } from "../api/pool-identity.ts";
+import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Cidr } from "../net/prefix.ts";
+import { ipPools } from "./resources.ts";
+
+export interface PoolObject {
+  readonly namespace: string;
+  readonly name: string;
+  /** Every entry has its hold: addresses may be handed out of it. */
+  readonly adopted: boolean;
+  readonly object: IPPool;
+  /** The same pool under its other names, where earlier versions left it: their entries count as held too. */
+  readonly others: readonly IPPool[];
+}
+
+export interface EnsurePoolOptions {
+  readonly namespace: string;
+  readonly identity: PoolIdentity;
+  readonly naming?: PoolNaming;
+  /** The range as the configuration has it: early versions named the pool by it, host bits and all. */
+  readonly written?: Cidr;
+  /** `enable_l3`, for a pool that is created. */
+  readonly l3?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Created and deleted again between our calls three times in a row: somebody works against us, and should be seen. */
+const triesMax = 3;
+
+export async function ensurePool(client: KubeClient, options: EnsurePoolOptions): Promise<PoolObject> {
+  const { namespace, identity, naming = "whereabouts", signal } = options;
+  const wanted = poolName(identity, naming);
+  for (let tries = 1; ; tries++) {
+    const [first, ...others] = await findPools(client, options);
+    if (first !== undefined) return poolObject(first, others);
+    try {
+      const made = await client.create(ipPools, newPool(wanted, options), { signal });
+      return poolObject(parseObject(ipPoolKind, made), []);
+    } catch (error) {
+      if (!isApiError(error, "already-exists") || tries === triesMax) throw error;
+    }
+    // Another was faster: it is read, and asked whether it is the one that was meant.
+    const object = await readPool(client, { namespace, name: wanted, signal });
+    if (object !== undefined) assertPoolIs(object, identity);
+  }
+}
+
+/** Every object that is this pool, the one under the name to write first. */
+async function findPools(client: KubeClient, options: EnsurePoolOptions): Promise<IPPool[]> {
+  const { namespace, identity, naming = "whereabouts", written, signal } = options;
+  const names = poolNamesToRead(identity, naming, written);
+  const read = await Promise.all(names.map((name) => readPool(client, { namespace, name, signal })));
+  return read.filter((pool, index) => pool !== undefined && isMeant(pool, identity, index === 0)) as IPPool[];
+}
+
+function isMeant(pool: IPPool, identity: PoolIdentity, isWanted: boolean): boolean {
+  try {
+    assertPoolIs(pool, identity);
+    return true;
+  } catch (error) {
+    if (isWanted || !(error instanceof BadObject)) throw error;
+    return false;
+  }
+}
+
+export async function readPool(
+  client: KubeClient,
+  {
+    namespace,
+    name,
+    signal,
+  }: { readonly namespace: string; readonly name: string; readonly signal?: AbortSignal | undefined },
+): Promise<IPPool | undefined> {
+  try {
+    return parseObject(ipPoolKind, await client.get(ipPools, { namespace, name }, { signal }));
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+export function poolObject(object: IPPool, others: readonly IPPool[] = []): PoolObject {
+  const { namespace = "", name = "", annotations = {} } = object.metadata;
+  const adopted = [object, ...others].every(({ metadata }) => isAdopted(metadata.annotations ?? annotations));
+  return { namespace, name, adopted, object, others };
+}
+
+function isAdopted(annotations: Readonly<Record<string, string>>): boolean {
+  return (annotations[adoptedAnnotation] ?? "") !== "";
+}
+
+function newPool(name: string, { namespace, identity, l3 }: EnsurePoolOptions) {
+  return {
+    metadata: { namespace, name, annotations: identityAnnotations(identity) },
+    spec: { range: identity.range.toString(), allocations: {}, ...(l3 === true && { enable_l3: true }) },
+  };
+}

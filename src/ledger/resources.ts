@@ -1,0 +1,119 @@
+// The kinds that ledgers, reconcilers and tools speak of to the API server, typed as far as we read them. Objects of our own
+// kinds come unchecked from the server: `parseObject` (src/api) checks one where its content decides something.
+import type { HoldObject } from "../api/hold.ts";
+import { holdKind } from "../api/hold.ts";
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import type { Kind, KindObject } from "../api/kind.ts";
+import { type Reservation, reservationKind } from "../api/reservation.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import { defineResource, type Resource } from "../kube/resource.ts";
+
+export interface StoredPool extends KubeObject {
+  spec: IPPool["spec"];
+  status?: NonNullable<IPPool["status"]>;
+}
+
+export interface StoredReservation extends KubeObject {
+  spec: Reservation["spec"];
+}
+
+export interface StoredHold extends KubeObject {
+  spec: HoldObject["spec"];
+}
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+export interface Pod extends KubeObject {
+  spec?: { nodeName?: string; hostNetwork?: boolean };
+  status?: {
+    /** Pending, Running, Succeeded, Failed, Unknown. */
+    phase?: string;
+    reason?: string;
+    conditions?: { type: string; status: string; reason?: string }[];
+  };
+}
+
+export interface Node extends KubeObject {
+  spec?: { taints?: { key: string; value?: string; effect: string }[] };
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+export interface NetworkAttachmentDefinition extends KubeObject {
+  spec?: { config?: string };
+}
+
+interface PodTemplate {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec?: {
+    containers?: { name: string; image?: string; command?: string[]; args?: string[] }[];
+    initContainers?: { name: string; image?: string; command?: string[]; args?: string[] }[];
+    nodeSelector?: Record<string, string>;
+  };
+}
+
+export interface DaemonSet extends KubeObject {
+  spec?: { template?: PodTemplate };
+  status?: { desiredNumberScheduled?: number; currentNumberScheduled?: number; numberReady?: number };
+}
+
+export interface Deployment extends KubeObject {
+  spec?: { replicas?: number; template?: PodTemplate };
+  status?: { replicas?: number };
+}
+
+export interface StatefulSet extends KubeObject {
+  spec?: { replicas?: number; ordinals?: { start?: number } };
+}
+
+export const ipPools = resourceOf<StoredPool>(ipPoolKind);
+export const reservations = resourceOf<StoredReservation>(reservationKind);
+export const holds = resourceOf<StoredHold>(holdKind);
+
+export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
+export const pods = core<Pod>("pods", "Pod");
+export const nodes = core<Node>("nodes", "Node", false);
+export const namespaces = core("namespaces", "Namespace", false);
+
+export const networkAttachmentDefinitions = defineResource<NetworkAttachmentDefinition>({
+  group: "k8s.cni.cncf.io",
+  version: "v1",
+  plural: "network-attachment-definitions",
+  kind: "NetworkAttachmentDefinition",
+  namespaced: true,
+});
+
+export const leases = defineResource<Lease>({
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+});
+
+export const daemonSets = apps<DaemonSet>("daemonsets", "DaemonSet");
+export const deployments = apps<Deployment>("deployments", "Deployment");
+export const statefulSets = apps<StatefulSet>("statefulsets", "StatefulSet");
+
+/** An object of one of our kinds, as src/api made or checked it, as the client wants it. The same object. */
+export function stored(object: IPPool): StoredPool;
+export function stored(object: Reservation): StoredReservation;
+export function stored(object: HoldObject): StoredHold;
+export function stored(object: KindObject): KubeObject {
+  // The two types differ in that one says `undefined` where the other says nothing; JSON says nothing for both.
+  return object as KubeObject;
+}
+
+function resourceOf<T extends KubeObject>({ group, version, plural, kind }: Kind): Resource<T> {
+  return defineResource<T>({ group, version, plural, kind, namespaced: true });
+}
+
+function core<T extends KubeObject>(plural: string, kind: string, namespaced = true): Resource<T> {
+  return defineResource<T>({ group: "", version: "v1", plural, kind, namespaced });
+}
+
+function apps<T extends KubeObject>(plural: string, kind: string): Resource<T> {
+  return defineResource<T>({ group: "apps", version: "v1", plural, kind, namespaced: true });
+}

@@ -1,0 +1,56 @@
+// The one ConfigMap that the leader tells every daemon by: `holdfast-state` in the system namespace.
+//
+// Promised: what cannot be read, or is not there yet, reads as the safe side: coexistence on (slower, never a duplicate), and
+// not paused.
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { type ConfigMap, configMaps } from "./resources.ts";
+
+export const stateName = "holdfast-state";
+
+export interface State {
+  /** Another writer of the same objects is active: every take also writes the pool's entry. */
+  readonly coexistence: boolean;
+  /** How that was found. */
+  readonly why: string;
+  /** Empty, or who paused handing out, and why. */
+  readonly paused: string;
+}
+
+export function readState(object: ConfigMap | undefined): State {
+  if (object === undefined) {
+    return {
+      coexistence: true,
+      why: `there is no ConfigMap ${stateName} yet, so whereabouts may be active: start \`holdfast controller\`, which writes it`,
+      paused: "",
+    };
+  }
+  const { coexistence = "", why = "", paused = "" } = object.data ?? {};
+  if (coexistence === "on" || coexistence === "off") return { coexistence: coexistence === "on", why, paused };
+  return {
+    coexistence: true,
+    why: `ConfigMap ${stateName}: coexistence is ${JSON.stringify(coexistence)}, neither "on" nor "off": delete the ConfigMap, the controller writes it anew`,
+    paused,
+  };
+}
+
+/** The object to write. */
+export function stateObject(namespace: string, { coexistence, why, paused }: State): ConfigMap {
+  return {
+    metadata: { namespace, name: stateName },
+    data: { coexistence: coexistence ? "on" : "off", why, paused },
+  };
+}
+
+/** Undefined where there is none. */
+export async function fetchState(
+  client: KubeClient,
+  { namespace, signal }: { readonly namespace: string; readonly signal?: AbortSignal },
+): Promise<ConfigMap | undefined> {
+  try {
+    return await client.get(configMaps, { namespace, name: stateName }, { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
