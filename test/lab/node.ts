@@ -2,7 +2,6 @@
 //
 // What is on the node's disk survives kill() and restart(); what was in its memory, its network and its /run does not.
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 
 import type { KubeBinaries } from "../../tools/kube/build.ts";
@@ -16,6 +15,7 @@ import { mountCommands } from "./node-mounts.ts";
 import { asNewNode, insideOf, type Place } from "./place.ts";
 import { type ProcessIdentity, sendSignal, withDescendants } from "./process.ts";
 import type { Rest } from "./rest.ts";
+import { answers } from "./socket.ts";
 import type { StateFile } from "./state.ts";
 import { until } from "./wait.ts";
 
@@ -207,14 +207,3 @@ export class LabNode {
 const containerdSocket = "run/containerd/containerd.sock";
 /** The last thing that kubelet opens when it starts, below what the node sees as /var/lib/kubelet. */
 const kubeletSocket = "kubelet/pod-resources/kubelet.sock";
-
-function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath);
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });
-}

@@ -21,6 +21,9 @@ export interface Suite {
   readonly required: boolean;
 }
 
+/** What compiles the native shim. */
+const shimDebianPackages: readonly string[] = ["clang", "lld"];
+
 const controlPlane: readonly ProgramName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
 const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "kubelet", "cnitool"];
 
@@ -88,6 +91,25 @@ export const suites: readonly Suite[] = [
     debian: labDebianPackages,
     root: true,
     kube: everything,
+    serial: true,
+    required: true,
+  },
+  {
+    name: "podman",
+    files: ["test/podman/"],
+    about: "containers of podman's CNI backend, without a cluster",
+    debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
+    root: true,
+    kube: [...controlPlane, "cnitool"],
+    serial: true,
+    required: true,
+  },
+  {
+    name: "complaints",
+    files: ["test/complaints/"],
+    about: "what users of whereabouts complained of, each shown not to happen here (docs/complaints.md)",
+    debian: ["openssl"],
+    kube: controlPlane,
     serial: true,
     required: true,
   },

@@ -14,7 +14,7 @@ import { environmentLimitBytes, stdinLimitBytes, stdoutLimitBytes } from "./limi
 import { decodeVariables, encodeVariables } from "./variables.ts";
 
 export interface Request {
-  /** Key: the variable's name, as CNI_COMMAND. A variable that the runtime did not set is missing. */
+  /** Key: the variable's name, as CNI_COMMAND. One that the runtime did not set, or set to nothing, is missing. */
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: Uint8Array;
 }
