@@ -15,8 +15,8 @@ export interface Absent {
   readonly reason: string;
 }
 
-export function isPresent(entry: Contestant | Absent): entry is Contestant {
-  return "call" in entry;
+export function isPresent<Entry extends object>(entry: Entry | Absent): entry is Entry {
+  return !("reason" in entry);
 }
 
 /** Why the file cannot be run; undefined where it can. */

@@ -66,24 +66,35 @@ export class HoldfastProcess implements AsyncDisposable {
   }
 }
 
-export interface DaemonPlan {
-  readonly node: string;
+export interface ServicePlan {
   readonly access: Access;
   readonly folder: string;
   readonly metricsPort: number;
 }
 
-export function startDaemon({ node, access, folder, metricsPort }: DaemonPlan): HoldfastProcess & { socket: string } {
-  mkdirSync(folder, { recursive: true });
-  const socket = socketOf(folder);
-  const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), access, systemNamespace);
-  const args = [
-    ...["node", "--node-name", node, "--kubeconfig", kubeconfig, "--socket", socket],
-    ...["--state", join(folder, "state"), "--system-namespace", systemNamespace, "--coexistence", "off"],
-    ...["--metrics-port", String(metricsPort), "--log-level", "warn", "--log-format", "text"],
-  ];
-  return Object.assign(new HoldfastProcess({ name: "node", args, folder }), { socket });
+export interface DaemonPlan extends ServicePlan {
+  readonly node: string;
+  readonly socket: string;
 }
 
-/** The daemon wants a folder of its own around it. */
-export const socketOf = (folder: string): string => join(folder, "run", "cni.sock");
+export function startDaemon(plan: DaemonPlan): HoldfastProcess {
+  const { node, socket, folder } = plan;
+  const args = [
+    ...["node", "--node-name", node, "--socket", socket, "--state", join(folder, "state")],
+    ...["--coexistence", "off", ...serviceArgs(plan)],
+  ];
+  return new HoldfastProcess({ name: "node", args, folder });
+}
+
+export function startController(plan: ServicePlan): HoldfastProcess {
+  return new HoldfastProcess({ name: "controller", args: ["controller", ...serviceArgs(plan)], folder: plan.folder });
+}
+
+function serviceArgs({ access, folder, metricsPort }: ServicePlan): string[] {
+  mkdirSync(folder, { recursive: true });
+  const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), access, systemNamespace);
+  return [
+    ...["--kubeconfig", kubeconfig, "--system-namespace", systemNamespace],
+    ...["--metrics-port", String(metricsPort), "--log-level", "warn", "--log-format", "text"],
+  ];
+}

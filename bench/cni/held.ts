@@ -22,15 +22,14 @@ export function lowestOf(range: string, count: number): Address[] {
 
 export interface HeldPlan {
   readonly network: string;
-  readonly addresses: readonly Address[];
-  /** One for each address. */
+  readonly range: string;
+  /** Each holds one address, from the lowest on. */
   readonly pods: readonly BenchPod[];
-  /** namespace/name of the IPPool. */
-  readonly pool: string;
 }
 
-export async function hold(client: KubeClient, { network, addresses, pods, pool }: HeldPlan): Promise<void> {
-  await eachAtOnce(addresses, (address, index) =>
+export async function hold(client: KubeClient, { network, range, pods }: HeldPlan): Promise<void> {
+  const pool = `${systemNamespace}/${network}-${range.replace("/", "-")}`;
+  await eachAtOnce(lowestOf(range, pods.length), (address, index) =>
     client.create(reservations, objectOf(network, address, pods[index]!, pool)),
   );
 }

@@ -6,12 +6,15 @@ import { connect, type Connection } from "../../src/kube/connect.ts";
 import { bearer, fixedCredentials } from "../../src/kube/credentials.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import type { Cluster } from "../../test/lab/cluster.ts";
+import { applyManifests } from "../../test/lab/holdfast/manifests.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import { cluster } from "../../test/lab/start.ts";
 import { type RequestCount, readRequestCounts } from "./request-counts.ts";
 
 export const root = join(import.meta.dirname, "..", "..");
 export const systemNamespace = "kube-system";
+/** Where the pods that ask are. */
+export const podNamespace = "bench";
 
 export interface LabOptions {
   /** etcd waits for the disk at every write, as in production. */
@@ -34,7 +37,8 @@ export class BenchLab implements AsyncDisposable {
     const started = await cluster({ fsync, log });
     const lab = new BenchLab(started, log);
     try {
-      await lab.#apply();
+      await applyManifests(started);
+      await started.kubectl(["create", "namespace", podNamespace]);
       return lab;
     } catch (error) {
       await lab[Symbol.asyncDispose]();
@@ -49,13 +53,6 @@ export class BenchLab implements AsyncDisposable {
 
   async requestCounts(): Promise<RequestCount[]> {
     return readRequestCounts(await this.cluster.kubectl(["get", "--raw", "/metrics"]));
-  }
-
-  async #apply(): Promise<void> {
-    const { cluster: started } = this;
-    await started.kubectl(["apply", "-f", join(root, "deploy", "crds")]);
-    await started.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
-    await started.kubectl(["apply", "-f", join(root, "deploy", "rbac.yaml")]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

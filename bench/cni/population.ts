@@ -5,12 +5,12 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import type { BenchPod } from "./attachment.ts";
-import { type BenchLab, systemNamespace } from "./lab.ts";
+import { type BenchLab, podNamespace, systemNamespace } from "./lab.ts";
 
 const nodes = defineResource<AnyObject>({ group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false });
 const pods = defineResource<AnyObject>({ group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true });
-export const podNamespace = "bench";
-export const nodeAccount = "holdfast-node";
+const nodeAccount = "holdfast-node";
+const controllerAccount = "holdfast-controller";
 /** The API server takes some hundred creates a second from this many at once; more only wait in line. */
 const makersAtOnce = 32;
 
@@ -47,17 +47,24 @@ export function makeIdentities(lab: BenchLab, names: readonly string[]): Promise
     const name = `${nodeAccount}-${nodeName}`;
     const pod = podObject(systemNamespace, name, { nodeName, serviceAccountName: nodeAccount });
     const { uid = "" } = (await lab.admin.create(pods, pod)).metadata;
-    const boundObjectRef = { apiVersion: "v1", kind: "Pod", name, uid };
-    const { status } = await lab.cluster.rest.create<{ status: { token: string } }>(
-      `/api/v1/namespaces/${systemNamespace}/serviceaccounts/${nodeAccount}/token`,
-      {
-        apiVersion: "authentication.k8s.io/v1",
-        kind: "TokenRequest",
-        spec: { expirationSeconds: tokenSeconds, boundObjectRef },
-      },
-    );
-    return { ...lab.cluster.access, token: status.token };
+    return tokenOf(lab, nodeAccount, { boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid } });
   });
+}
+
+export function controllerIdentity(lab: BenchLab): Promise<Access> {
+  return tokenOf(lab, controllerAccount, {});
+}
+
+async function tokenOf(lab: BenchLab, account: string, more: Readonly<Record<string, unknown>>): Promise<Access> {
+  const { status } = await lab.cluster.rest.create<{ status: { token: string } }>(
+    `/api/v1/namespaces/${systemNamespace}/serviceaccounts/${account}/token`,
+    {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: tokenSeconds, ...more },
+    },
+  );
+  return { ...lab.cluster.access, token: status.token };
 }
 
 function podObject(namespace: string, name: string, spec: Readonly<Record<string, unknown>>): AnyObject {

@@ -1,12 +1,18 @@
 // The peer of the closing line.
-import { type Absent, type Contestant, isPresent } from "./contestant.ts";
 import { rounded } from "./figures.ts";
 
-/** `peer`, `ratio` and, where there is no peer, `reason`, as the closing line wants them; lower is better. */
-export function against(ours: number, entry: Contestant | Absent, theirs: number | undefined) {
-  if (!isPresent(entry)) return { ours, peer: null, ratio: null, reason: entry.reason };
+/** `ours`, `peer` and `ratio` as the closing line wants them, and a `reason` where there is no peer. */
+export function against(
+  ours: number,
+  theirs: number | undefined,
+  { better, reason }: { better: "lower" | "higher"; reason: string | undefined },
+) {
   if (theirs === undefined || theirs === 0) {
-    return { ours, peer: null, ratio: null, reason: `${entry.name} answered none of its calls` };
+    return { ours, peer: null, ratio: null, reason: reason ?? "the peer answered none of its calls" };
   }
-  return { ours, peer: theirs, ratio: rounded(theirs / ours) };
+  return { ours, peer: theirs, ratio: rounded(better === "lower" ? theirs / ours : ours / theirs) };
+}
+
+export function reasonOf(entry: object): string | undefined {
+  return "reason" in entry && typeof entry.reason === "string" ? entry.reason : undefined;
 }

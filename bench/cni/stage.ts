@@ -1,21 +1,73 @@
 // Ours, ready to be measured: the daemon of one node and, unless left out, the leader, each a process with its own account.
+import { mkdirSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 
-import { until } from "../../test/lab/wait.ts";
 import { freePort } from "../../test/lab/port.ts";
-import { ensureShim } from "../../tools/shim/build.ts";
+import type { Access } from "../../test/lab/rest.ts";
+import { ensureShim } from "../../tools/shim/ensure.ts";
 import { type HoldfastProcess, startController, startDaemon } from "./daemon.ts";
 import type { BenchLab } from "./lab.ts";
-import { makeIdentities, makeNodes, nodeNames } from "./population.ts";
-
-export interface StageOptions {
-  readonly controller: boolean;
-}
+import { controllerIdentity, makeIdentities, makeNodes } from "./population.ts";
 
 export class Stage implements AsyncDisposable {
   readonly node: string;
   readonly socket: string;
   /** The native shim. */
   readonly shim: string;
-  readonly processes: readonly HoldfastProcess[];
+  /** The daemon's identity. */
+  readonly access: Access;
+  readonly #processes: HoldfastProcess[];
+
+  private constructor(parts: { node: string; socket: string; shim: string; access: Access }, all: HoldfastProcess[]) {
+    this.node = parts.node;
+    this.socket = parts.socket;
+    this.shim = parts.shim;
+    this.access = parts.access;
+    this.#processes = all;
+  }
+
+  static async set(lab: BenchLab, { controller }: { controller: boolean }): Promise<Stage> {
+    const node = "bench-stage";
+    const folder = join(lab.cluster.folder, "stage");
+    mkdirSync(folder);
+    const { path: shim } = await ensureShim({ native: true, log: lab.log });
+    await makeNodes(lab, [node]);
+    const [access] = (await makeIdentities(lab, [node])) as [Access];
+    const socket = join(folder, "run", "cni.sock");
+    const daemon = startDaemon({ node, socket, access, folder: join(folder, "node"), metricsPort: await freePort() });
+    const stage = new Stage({ node, socket, shim, access }, [daemon]);
+    try {
+      await daemon.ready(() => answers(socket));
+      return controller ? await stage.#withController(lab, folder) : stage;
+    } catch (error) {
+      await stage[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #withController(lab: BenchLab, folder: string): Promise<Stage> {
+    this.#processes.push(await runController(lab, join(folder, "controller")));
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#processes.map((each) => each[Symbol.asyncDispose]()));
+  }
+}
+
+/** The leader, ready. */
+export async function runController(lab: BenchLab, folder: string): Promise<HoldfastProcess> {
+  const metricsPort = await freePort();
+  const controller = startController({ access: await controllerIdentity(lab), folder, metricsPort });
+  await controller.ready(async () => (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).ok);
+  return controller;
+}
+
+function answers(socket: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const probe = connect(socket);
+  probe.once("connect", () => resolve(true));
+  probe.once("error", () => resolve(false));
+  return promise.finally(() => probe.destroy());
 }

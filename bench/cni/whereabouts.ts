@@ -15,7 +15,6 @@ export interface WhereaboutsPlan {
   /** The environment variable that has the binary's path. */
   readonly variable: "PEER_WHEREABOUTS" | "PEER_WHEREABOUTS_FORK";
   readonly folder: string;
-  readonly range: string;
   /** Only the rewrite knows it: works without a lease. Faster one at a time, and collapses under many. */
   readonly optimistic?: boolean;
 }
@@ -31,9 +30,11 @@ const rules = [
   },
 ];
 
-export interface Whereabouts extends Contestant {
+export interface Whereabouts {
+  readonly name: string;
   /** Where its objects are. */
   readonly namespace: string;
+  on(range: string): Contestant;
 }
 
 export async function whereabouts(lab: BenchLab, plan: WhereaboutsPlan): Promise<Whereabouts | Absent> {
@@ -46,19 +47,28 @@ export async function whereabouts(lab: BenchLab, plan: WhereaboutsPlan): Promise
   if (reason !== undefined) return { name, reason: `${variable}: ${reason}` };
   const namespace = `peer-${name}`;
   const client = await lab.cluster.clientFor({ name, namespace, rules });
-  const config = writeConfig(plan, client);
+  const flatFile = writeFlatFile(plan.folder, client);
   const program = { file, environment: { NODENAME: "bench-node-0" } };
-  return { name, namespace, call: (command, attachment) => execCall(program, command, attachment, config) };
+  const on = (range: string): Contestant => {
+    const config = configOf(plan, client, flatFile, range);
+    return { name, call: (command, attachment) => execCall(program, command, attachment, config) };
+  };
+  return { name, namespace, on };
 }
 
-/** It does not work without its flat file, even where the network's own configuration is complete. */
-function writeConfig({ folder, range, optimistic = false }: WhereaboutsPlan, { kubeconfig }: LabClient): string {
+const commonOf = ({ kubeconfig }: LabClient) => ({ type: "whereabouts", kubernetes: { kubeconfig }, log_level: "error" });
+
+/** It does not work without one, even where the network's own configuration is complete. */
+function writeFlatFile(folder: string, client: LabClient): string {
   mkdirSync(folder, { recursive: true });
-  const flatFile = join(folder, "whereabouts.conf");
-  const common = { type: "whereabouts", kubernetes: { kubeconfig }, log_level: "error" };
-  writeFileSync(flatFile, JSON.stringify({ datastore: "kubernetes", ...common }));
+  const file = join(folder, "whereabouts.conf");
+  writeFileSync(file, JSON.stringify({ datastore: "kubernetes", ...commonOf(client) }));
+  return file;
+}
+
+function configOf({ optimistic = false }: WhereaboutsPlan, client: LabClient, flatFile: string, range: string): string {
   const ipam = {
-    ...common,
+    ...commonOf(client),
     range,
     configuration_path: flatFile,
     ...(optimistic && { optimistic_ipam: true }),

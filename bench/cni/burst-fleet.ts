@@ -1,0 +1,101 @@
+// Many daemons at once: one ADD on each of 100 and 1,000, and the pods of a deployment over 20.
+import { join } from "node:path";
+
+import { freeMapName } from "../../src/ledger/free-map.ts";
+import { configMaps } from "../../src/ledger/resources.ts";
+import { until } from "../../test/lab/wait.ts";
+import { attachmentOf } from "./attachment.ts";
+import { Fleet } from "./fleet.ts";
+import { type BenchLab, systemNamespace } from "./lab.ts";
+import { configOf, type NetworkPlan } from "./ours.ts";
+import { makeNodes, makePods } from "./population.ts";
+import { roll, type Rollout, rolloutFigures, type RolloutPlan } from "./rollout.ts";
+import { runController } from "./stage.ts";
+import { showLoad } from "./table.ts";
+
+type RolloutFigures = ReturnType<typeof rolloutFigures>;
+
+interface FleetBurst {
+  readonly daemons: number;
+  readonly range: string;
+  /** The first ADD of each daemon on this range: what the leader knows of it must be read first. */
+  readonly cold: RolloutFigures;
+  /** The second, right after: what each knows of the range is from before the first. */
+  readonly warm: RolloutFigures;
+}
+
+/** A range with room for all, and one that the two rounds fill to the last few addresses. */
+const rangesFor = (daemons: number) => ["10.72.0.0/16", daemons > 100 ? "10.73.0.0/21" : "10.73.0.0/24"];
+
+export async function burstOnFleets(lab: BenchLab, sizes: readonly number[]): Promise<FleetBurst[]> {
+  await using _controller = await runController(lab, join(lab.cluster.folder, "fleet-controller"));
+  const bursts: FleetBurst[] = [];
+  for (const size of sizes) {
+    const names = await nodesOf(lab, `fleet${size}`, size);
+    const pods = await makePods(lab, { prefix: `fleet${size}`, count: size, on: names });
+    await using fleet = await Fleet.start(lab, names);
+    for (const [index, range] of rangesFor(size).entries()) {
+      const network = `fleet${size}-${index}`;
+      await settle(lab, fleet, { range, network });
+      const plan = { what: `${size} daemons at once, ${range}`, pods, range, networks: [network] };
+      const cold = await shown(lab, fleet, plan);
+      const warm = await shown(lab, fleet, { ...plan, what: `${plan.what}, again`, firstInterface: 2, earlier: [cold] });
+      bursts.push({ daemons: size, range, cold: rolloutFigures(cold), warm: rolloutFigures(warm) });
+    }
+  }
+  return bursts;
+}
+
+const rolloutDaemons = 20;
+const rolloutPods = 1000;
+
+/** 1,000 pods over 20 daemons: with one network, and with ten. */
+export async function rollOut(lab: BenchLab) {
+  await using _controller = await runController(lab, join(lab.cluster.folder, "rollout-controller"));
+  const names = await nodesOf(lab, "rollout", rolloutDaemons);
+  const pods = await makePods(lab, { prefix: "rollout", count: rolloutPods, on: names });
+  await using fleet = await Fleet.start(lab, names);
+  const rollouts = [];
+  for (const count of [1, 10]) {
+    const networks = Array.from({ length: count }, (_, index) => `rollout${count}-${index}`);
+    const range = "10.74.0.0/16";
+    for (const network of networks) await settle(lab, fleet, { range, network });
+    const what = `${rolloutPods} pods, ${count} networks, ${rolloutDaemons} daemons`;
+    rollouts.push({ what, ...rolloutFigures(await shown(lab, fleet, { what, pods, range, networks })) });
+  }
+  return rollouts;
+}
+
+async function nodesOf(lab: BenchLab, prefix: string, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+  await makeNodes(lab, names);
+  return names;
+}
+
+/** The pool exists and the leader has told of it, as in a cluster that has used this network before. Nothing is held. */
+async function settle(lab: BenchLab, fleet: Fleet, plan: NetworkPlan): Promise<void> {
+  const [node] = (await nodesOf(lab, `settler-${plan.network}`, 1)) as [string];
+  const [pod] = await makePods(lab, { prefix: `settler-${plan.network}`, count: 1, on: [node] });
+  await using settler = await Fleet.start(lab, [node], { cooldownSeconds: 0 });
+  const attachment = attachmentOf(pod!);
+  for (const command of ["ADD", "DEL"] as const) {
+    const { problem } = await settler.call(node, command, attachment, configOf(plan));
+    if (problem !== undefined) throw new Error(`${command} on ${plan.network}: ${problem}`);
+  }
+  const pool = `${systemNamespace}/${plan.network}-${plan.range.replace("/", "-")}`;
+  await until(
+    async () => lab.admin.get(configMaps, { namespace: systemNamespace, name: freeMapName(pool) }),
+    { what: `the leader's free map of ${pool}`, timeoutMs: 30_000 },
+  );
+}
+
+async function shown(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Promise<Rollout> {
+  lab.log(plan.what);
+  const rollout = await roll(lab, fleet, plan);
+  showLoad(plan.what, rollout.load);
+  const { conflicts, throttled, requestsPerAdd, load } = rollout;
+  console.log(
+    `${"".padEnd(44)} all after ${(load.wallMs / 1000).toFixed(2)} s, ${conflicts} conflicts, ${throttled} answers 429, ${requestsPerAdd} requests per ADD`,
+  );
+  return rollout;
+}
