@@ -4,11 +4,14 @@ import { join } from "node:path";
 
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { bearer, fixedCredentials } from "../../src/kube/credentials.ts";
+import type { KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
+import { holds, ipPools, reservations } from "../../src/ledger/resources.ts";
 import type { Cluster } from "../../test/lab/cluster.ts";
 import { applyManifests } from "../../test/lab/holdfast/manifests.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import { cluster } from "../../test/lab/start.ts";
+import { until } from "../../test/lab/wait.ts";
 import { type RequestCount, readRequestCounts } from "./request-counts.ts";
 
 export const root = join(import.meta.dirname, "..", "..");
@@ -39,6 +42,7 @@ export class BenchLab implements AsyncDisposable {
     try {
       await applyManifests(started);
       await started.kubectl(["create", "namespace", podNamespace]);
+      await lab.#served();
       return lab;
     } catch (error) {
       await lab[Symbol.asyncDispose]();
@@ -53,6 +57,15 @@ export class BenchLab implements AsyncDisposable {
 
   async requestCounts(): Promise<RequestCount[]> {
     return readRequestCounts(await this.cluster.kubectl(["get", "--raw", "/metrics"]));
+  }
+
+  /** For a moment after they are established, new kinds are answered "storage is (re)initializing". */
+  async #served(): Promise<void> {
+    for (const kind of [ipPools, reservations, holds]) {
+      await until(async () => (await this.admin.list<KubeObject>(kind, { pageSize: 1 })).items.length === 0, {
+        what: `the API server to serve ${kind.plural}`,
+      });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
