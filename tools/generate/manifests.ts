@@ -1,9 +1,13 @@
-// deploy/crds: what an administrator applies before anything else. One file per kind, and one for fair queuing.
+// deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and everything that runs, to apply at once.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
 import { flowControlObjects } from "../../src/api/flow-control.ts";
 import { kinds } from "../../src/api/kinds.ts";
+import { imageName, installation } from "./deploy/installation.ts";
 
 export interface Manifest {
   /** Path below the checkout. */
@@ -19,7 +23,16 @@ export function manifests(): Manifest[] {
   return [
     ...definitions,
     { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },
+    {
+      file: "deploy/holdfast.yaml",
+      text: documents(installation({ image: imageName(version()) }), "tools/generate/deploy"),
+    },
   ];
+}
+
+function version(): string {
+  const path = join(import.meta.dirname, "..", "..", "package.json");
+  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
 
 function documents(objects: readonly object[], source: string): string {

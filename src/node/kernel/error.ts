@@ -1,0 +1,30 @@
+// What src/node/kernel fails with: the kernel refused a call, or what was asked for is not there.
+
+export type KernelErrorCode =
+  /** Node gives no file descriptor for this socket: it is closed, or not what it should be. */
+  | "no-descriptor"
+  /** The network namespace is gone, or the path never was one. */
+  | "no-netns"
+  /** The namespace has no such interface. */
+  | "no-interface"
+  /** The interface is not Ethernet: nothing on it speaks ARP or neighbour discovery. */
+  | "not-ethernet"
+  /** An argument outside what is promised. */
+  | "bad-argument"
+  /** More probes wait already than could be answered in time. */
+  | "busy"
+  /** The prober was closed, or its thread ended. */
+  | "closed"
+  /** Any other refusal of the kernel; the sentence carries errno. */
+  | "system-call";
+
+/** `message` is whole sentences: which call, on what, and what to do. */
+export class KernelError extends Error {
+  override readonly name = "KernelError";
+  readonly code: KernelErrorCode;
+
+  constructor(code: KernelErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,187 @@
+// deploy/holdfast.yaml on the real server: it applies, and its accounts may do what stands in the tables here and nothing else.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+
+import type { Cluster } from "../lab/cluster.ts";
+import { type Access, Rest } from "../lab/rest.ts";
+import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { allowedOf, everyQuestion, mayI } from "./reviews.ts";
+
+const file = join(import.meta.dirname, "..", "..", "deploy", "holdfast.yaml");
+/** Not ours, but read by both: without it the server would not know what is asked about. */
+const networkAttachments = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "network-attachment-definitions.k8s.cni.cncf.io" },
+  spec: {
+    group: "k8s.cni.cncf.io",
+    scope: "Namespaced",
+    names: {
+      plural: "network-attachment-definitions",
+      singular: "network-attachment-definition",
+      kind: "NetworkAttachmentDefinition",
+    },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+      },
+    ],
+  },
+};
+
+let lab: Cluster;
+let first: string;
+beforeAll(async () => {
+  lab = await cluster({ log: console.error });
+  first = await lab.kubectl(["apply", "-f", file]);
+  await lab.rest.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", networkAttachments);
+  await lab.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+  await lab.rest.create("/api/v1/namespaces", { metadata: { name: "tenant" } });
+}, coldStartTimeoutMs);
+afterAll(() => lab?.stop());
+
+async function account(name: string): Promise<Access> {
+  const path = `/api/v1/namespaces/kube-system/serviceaccounts/${name}/token`;
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600 } };
+  const { status } = await lab.rest.create<{ status: { token: string } }>(path, request);
+  return { ...lab.access, token: status.token };
+}
+
+/** A generation rises with every change of what its object asks for. Accounts and rights have none; their tables are below. */
+async function generations(): Promise<string> {
+  const format = "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.generation}{'\\n'}{end}";
+  return lab.kubectl(["get", "-f", file, "-o", format]);
+}
+
+test("one file makes all of it, and a second time changes nothing", async () => {
+  const objects = parseAllDocuments(readFileSync(file, "utf8"));
+  expect(first.trim().split("\n")).toHaveLength(objects.length);
+  expect(first).not.toMatch(/unchanged|configured/);
+  const before = await generations();
+  expect(before).toContain("DaemonSet/holdfast-node 1\n");
+  await lab.kubectl(["apply", "-f", file]);
+  expect(await generations()).toEqual(before);
+});
+
+test("what the server holds is what was sent: no field that it does not know", async () => {
+  const printed = await lab.kubectl(["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", file]);
+  expect(printed).toContain("daemonset.apps/holdfast-node serverside-applied");
+  expect(printed).toContain("deployment.apps/holdfast-controller serverside-applied");
+});
+
+const read = ["get", "list", "watch"];
+const write = ["create", "update", "patch", "delete"];
+/** Everybody who has logged in may: the server's own role system:basic-user. */
+const everybody: Grants = {
+  "authorization.k8s.io/selfsubjectaccessreviews": ["create"],
+  "authorization.k8s.io/selfsubjectrulesreviews": ["create"],
+  "authentication.k8s.io/selfsubjectreviews": ["create"],
+};
+/** Group and resource -> verbs. */
+type Grants = Readonly<Record<string, readonly string[]>>;
+interface Table {
+  readonly everywhere: Grants;
+  readonly inSystemNamespace: Grants;
+}
+const tables: Readonly<Record<string, Table>> = {
+  "holdfast-node": {
+    everywhere: {
+      "/pods": read,
+      "/events": ["create", "patch"],
+      "k8s.cni.cncf.io/network-attachment-definitions": ["get"],
+      "whereabouts.cni.cncf.io/ippools": ["get", "list", "create", "patch"],
+      "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
+      "holdfast.io/holds": ["get", "list", ...write],
+    },
+    inSystemNamespace: { "/configmaps": ["get"] },
+  },
+  "holdfast-controller": {
+    everywhere: {
+      "/pods": read,
+      "/nodes": read,
+      "/events": ["create", "patch"],
+      "apps/statefulsets": read,
+      "k8s.cni.cncf.io/network-attachment-definitions": read,
+      "whereabouts.cni.cncf.io/ippools": [...read, "create", "update", "patch"],
+      "whereabouts.cni.cncf.io/ippools/status": ["update", "patch"],
+      "whereabouts.cni.cncf.io/overlappingrangeipreservations": [...read, ...write],
+      "holdfast.io/holds": [...read, ...write],
+    },
+    inSystemNamespace: {
+      "/configmaps": [...read, ...write],
+      "coordination.k8s.io/leases": ["get", "list", "create"],
+      "apps/daemonsets": ["get", "list"],
+      "apps/deployments": ["get", "list"],
+    },
+  },
+};
+const clusterWide = new Set(["/nodes", ...Object.keys(everybody)]);
+
+function lines({ everywhere, inSystemNamespace }: Table): string[] {
+  const every = Object.entries({ ...everywhere, ...everybody }).flatMap(([resource, verbs]) =>
+    (clusterWide.has(resource) ? [""] : ["kube-system", "tenant"]).flatMap((place) =>
+      verbs.map((verb) => `${verb} ${resource} in ${place}`),
+    ),
+  );
+  const system = Object.entries(inSystemNamespace).flatMap(([resource, verbs]) =>
+    verbs.map((verb) => `${verb} ${resource} in kube-system`),
+  );
+  return [...every, ...system].sort();
+}
+
+describe.each(Object.entries(tables))("%s", (name, table) => {
+  test("may do exactly this", async () => {
+    const questions = await everyQuestion(lab.rest, ["kube-system", "tenant"]);
+    expect(questions.length).toBeGreaterThan(1000);
+    const allowed = await allowedOf(await account(name), questions);
+    const found = allowed.map(({ verb, group, resource, namespace }) => `${verb} ${group}/${resource} in ${namespace}`);
+    expect(found.sort()).toEqual(lines(table));
+  });
+});
+
+describe("single objects of the system namespace", () => {
+  test.each([
+    ["holdfast-node", "watch", "", "configmaps", "holdfast-state", true],
+    ["holdfast-node", "list", "", "configmaps", "holdfast-state", true],
+    ["holdfast-node", "watch", "", "configmaps", "kubeadm-config", false],
+    ["holdfast-controller", "update", "coordination.k8s.io", "leases", "holdfast-controller", true],
+    ["holdfast-controller", "update", "coordination.k8s.io", "leases", "kube-scheduler", false],
+    ["holdfast-controller", "delete", "coordination.k8s.io", "leases", "holdfast-controller", false],
+  ])("%s may %s %s/%s %s: %s", async (who, verb, group, resource, name, isAllowed) => {
+    const rest = new Rest(await account(who));
+    expect(await mayI(rest, { namespace: "kube-system", verb, group, resource, name })).toBe(isAllowed);
+    rest.close();
+  });
+
+  test("the daemon's watch of holdfast-state, as it makes it, is answered", async () => {
+    const rest = new Rest(await account("holdfast-node"));
+    const path = "/api/v1/namespaces/kube-system/configmaps";
+    const own = await rest.get<{ kind: string }>(`${path}?fieldSelector=metadata.name%3Dholdfast-state`);
+    expect(own.kind).toBe("ConfigMapList");
+    await expect(rest.get(path)).rejects.toMatchObject({ code: 403 });
+    rest.close();
+  });
+});
+
+test("a namespace with pools of its own takes one binding more", async () => {
+  const ask = { namespace: "tenant", group: "", resource: "configmaps", verb: "update" };
+  const rest = new Rest(await account("holdfast-controller"));
+  expect(await mayI(rest, ask)).toBe(false);
+  await lab.kubectl([
+    "create",
+    "rolebinding",
+    "holdfast-pools",
+    "--namespace=tenant",
+    "--clusterrole=holdfast-pool-namespace",
+    "--serviceaccount=kube-system:holdfast-node",
+    "--serviceaccount=kube-system:holdfast-controller",
+  ]);
+  expect(await mayI(rest, ask)).toBe(true);
+  rest.close();
+});

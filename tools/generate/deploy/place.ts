@@ -1,0 +1,21 @@
+// Where the parts of an installation live and what they are called: one set of names for manifests, rights and tests.
+
+export const systemNamespace = "kube-system";
+export const nodeName = "holdfast-node";
+export const controllerName = "holdfast-controller";
+/** Nothing can be pulled under this name: it is loaded into the nodes, or replaced by the name in your own registry. */
+export const imageRepository = "localhost/holdfast";
+
+/** On every node; also what scrapes and probes connect to. Neither is in use by a stock cluster. */
+export const nodeMetricsPort = 9465;
+export const controllerMetricsPort = 9466;
+
+/** Between shim and daemon, and what outlives the daemon's container. */
+export const runFolder = "/run/holdfast";
+export const stateFolder = "/var/lib/holdfast";
+
+/** Key and value that every object of the installation carries. */
+export const partOf = { "app.kubernetes.io/part-of": "holdfast" } as const;
+
+export const labelsOf = (name: string) => ({ "app.kubernetes.io/name": name, ...partOf });
+export const selectorOf = (name: string) => ({ "app.kubernetes.io/name": name });

@@ -1,0 +1,108 @@
+// What daemon and controller may ask of the API server, each with the reason. test/deploy/rights.test.ts asks the real server
+// whether that is all.
+//
+// Kept out on purpose: Secrets, writes to pods and nodes, and any ConfigMap outside the system namespace. A daemon's token
+// is on every node, so a taken node must not become a taken cluster.
+import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const pools = "whereabouts.cni.cncf.io";
+const ours = "holdfast.io";
+const everyWrite = ["create", "update", "patch", "delete"] as const;
+
+const rule = (group: string, resources: readonly string[], verbs: readonly string[]): Rule => ({
+  apiGroups: [group],
+  resources,
+  verbs,
+});
+
+/** Cluster-wide: pods and, with `pool_namespace: nad`, pools live in every namespace. */
+const nodeRules: readonly Rule[] = [
+  rule("", ["pods"], ["get", "list", "watch"]), // its own node's, by field selector; one that the watch does not have yet
+  rule("", ["events"], ["create", "patch"]), // on the pod
+  rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get"]), // whose namespace a pool belongs to
+  rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
+  rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
+  rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
+];
+
+/** In the system namespace. */
+const nodeSystemRules: readonly Rule[] = [
+  // `holdfast-state` is watched by name; the names of free maps are hashes, and RBAC knows no prefixes.
+  rule("", ["configmaps"], ["get"]),
+  { ...rule("", ["configmaps"], ["list", "watch"]), resourceNames: ["holdfast-state"] },
+];
+
+const controllerRules: readonly Rule[] = [
+  rule("", ["pods", "nodes"], ["get", "list", "watch"]), // who is gone; re-read before anything is freed
+  rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
+  rule("", ["events"], ["create", "patch"]),
+  rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]),
+  rule(pools, ["ippools"], ["get", "list", "watch", "create", "update", "patch"]), // the mirror
+  rule(pools, ["ippools/status"], ["update", "patch"]),
+  rule(pools, ["overlappingrangeipreservations"], ["get", "list", "watch", ...everyWrite]), // collection, cooling, adoption
+  rule(ours, ["holds"], ["get", "list", "watch", ...everyWrite]),
+];
+
+const controllerSystemRules: readonly Rule[] = [
+  rule("", ["configmaps"], ["get", "list", "watch", ...everyWrite]), // holdfast-state and the free maps
+  rule("coordination.k8s.io", ["leases"], ["get", "list", "create"]), // its own to make; whereabouts' to look at
+  { ...rule("coordination.k8s.io", ["leases"], ["update"]), resourceNames: [controllerName] },
+  rule("apps", ["daemonsets", "deployments"], ["get", "list"]), // is whereabouts installed
+];
+
+/** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */
+const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "create", "update"])];
+
+const rbac = "rbac.authorization.k8s.io";
+
+export function rightsObjects(): object[] {
+  return [
+    ...grants(nodeName, nodeRules, nodeSystemRules),
+    ...grants(controllerName, controllerRules, controllerSystemRules),
+    role("ClusterRole", "holdfast-pool-namespace", poolNamespaceRules),
+  ];
+}
+
+function grants(name: string, everywhere: readonly Rule[], inSystem: readonly Rule[]): object[] {
+  const account = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name, namespace: systemNamespace, labels: labelsOf(name) },
+  };
+  return [
+    account,
+    role("ClusterRole", name, everywhere),
+    binding("ClusterRole", name),
+    role("Role", name, inSystem),
+    binding("Role", name),
+  ];
+}
+
+type Scope = "ClusterRole" | "Role";
+
+const metadataOf = (scope: Scope, name: string) => ({
+  name,
+  ...(scope === "Role" && { namespace: systemNamespace }),
+  labels: labelsOf(name),
+});
+
+function role(scope: Scope, name: string, rules: readonly Rule[]): object {
+  return { apiVersion: `${rbac}/v1`, kind: scope, metadata: metadataOf(scope, name), rules };
+}
+
+function binding(scope: Scope, name: string): object {
+  return {
+    apiVersion: `${rbac}/v1`,
+    kind: `${scope}Binding`,
+    metadata: metadataOf(scope, name),
+    roleRef: { apiGroup: rbac, kind: scope, name },
+    subjects: [{ kind: "ServiceAccount", name, namespace: systemNamespace }],
+  };
+}
