@@ -15,6 +15,11 @@ export const partAnnotation = `${holdfastGroup}/part`;
 export const poolAnnotation = `${holdfastGroup}/pool`;
 export const keeperAnnotation = `${holdfastGroup}/keeper`;
 export const whyAnnotation = `${holdfastGroup}/why`;
+/** On reservations and pools: the network_name, for names that can mean several things. */
+export const networkAnnotation = `${holdfastGroup}/network-name`;
+/** On reservations: what whereabouts has no field for. */
+export const ownerKindAnnotation = `${holdfastGroup}/owner-kind`;
+export const ownerUidAnnotation = `${holdfastGroup}/owner-uid`;
 /** On a reservation under whereabouts' IPv6 name: the name of the reservation that it stands beside. */
 export const aliasAnnotation = `${holdfastGroup}/alias-of`;
 /** On an IPPool: every entry has its hold. */
@@ -65,15 +70,16 @@ export function marksOf(owner: Owner, note: HoldNote = {}, node?: string): Marks
   };
 }
 
-/** Every mark that `marksOf` may make: what a rewritten hold must not inherit from the one before it. */
+/** Every mark of ours: what a rewritten hold must not inherit from the one before it. */
 const heldMarks: ReadonlySet<string> = new Set([
   ...[ownerLabelName, nodeLabelName, podNamespaceLabelName, coolingLabelName],
   ...[coolingUntilAnnotation, lastOwnerAnnotation, partAnnotation, poolAnnotation, keeperAnnotation, whyAnnotation],
+  ...[networkAnnotation, ownerKindAnnotation, ownerUidAnnotation, aliasAnnotation],
 ]);
 
 /** Labels or annotations that others put there. */
 export function foreignMarks(marks: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(marks ?? {}).filter(([key]) => !heldMarks.has(key)));
+  return without(marks, heldMarks);
 }
 
 export function noteOf({ annotations = {} }: Marked): HoldNote | undefined {
@@ -108,12 +114,25 @@ export function coolingOf({ labels, annotations }: Marked): Cooling | undefined 
   };
 }
 
-/** The marks of what rests: nobody's, so that no search for an owner, a node or a namespace finds it. */
-export function coolingMarks({ untilMs, lastOwner }: Cooling): Marks {
+/** Marks that say whose a hold is: what rests is nobody's, and no search for an owner, a node or a namespace finds it. */
+const ownership: ReadonlySet<string> = new Set([
+  ...[ownerLabelName, nodeLabelName, podNamespaceLabelName, keeperAnnotation, whyAnnotation],
+]);
+
+/** The marks of an object that rests from now on. */
+export function restingMarks({ labels, annotations }: Marked, { untilMs, lastOwner }: Cooling): Marks {
   return {
-    labels: { [coolingLabelName]: "true" },
-    annotations: { [coolingUntilAnnotation]: String(Math.ceil(untilMs)), [lastOwnerAnnotation]: lastOwner },
+    labels: { ...without(labels, ownership), [coolingLabelName]: "true" },
+    annotations: {
+      ...without(annotations, ownership),
+      [coolingUntilAnnotation]: String(Math.ceil(untilMs)),
+      [lastOwnerAnnotation]: lastOwner,
+    },
   };
+}
+
+function without(marks: Readonly<Record<string, string>> = {}, keys: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(marks).filter(([key]) => !keys.has(key)));
 }
 
 function isLabelValue(text: string): boolean {

@@ -16,7 +16,15 @@ export const metadata = z.looseObject({
 
 export type Metadata = z.infer<typeof metadata>;
 
+/** What tells an object from others: the part that any metadata has, from whichever client it came. */
+export interface Identified {
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
 /** The name of an object for a sentence: `IPPool kube-system/10.0.0.0-8`. */
-export function describeObject(kind: string, { namespace, name = "(no name yet)" }: Metadata): string {
+export function describeObject(kind: string, { namespace, name = "(no name yet)" }: Identified): string {
   return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }

@@ -2,13 +2,13 @@
 // two networks that share a pool without knowing it would be one domain, or worse, two ranges under one set of offsets.
 import { compare } from "../net/address.ts";
 import { ApiError } from "./error.ts";
+import { networkAnnotation } from "./hold-marks.ts";
 import type { IPPool } from "./ip-pool.ts";
 import { holdfastGroup } from "./kind.ts";
 import { describeObject } from "./metadata.ts";
 import { describeIdentity, type PoolIdentity, poolName, type PoolNaming } from "./pool-name.ts";
 import { parseRange } from "./range.ts";
 
-const networkAnnotation = `${holdfastGroup}/network-name`;
 const nodeAnnotation = `${holdfastGroup}/node`;
 
 /** What a pool of ours carries, so that it can be told from a namesake; whereabouts ignores it. */

@@ -87,7 +87,7 @@ describe("a reservation of others", () => {
 });
 
 describe("a reservation of ours", () => {
-  it("is what the fork would write, and a label and an annotation", () => {
+  it("is what the fork would write, and labels and an annotation", () => {
     const web = { kind: "pod", uid: "u-1", namespace: "d", name: "w", interface: "net1", containerId: "c" } as const;
     expect(
       reservationOf({ domain: "network:red", address: parseAddress("10.0.0.1"), owner: web }, "kube-system"),
@@ -97,7 +97,7 @@ describe("a reservation of ours", () => {
       metadata: {
         name: "red-10.0.0.1",
         namespace: "kube-system",
-        labels: { [ownerLabelName]: ownerLabel(ownerKey(web)) },
+        labels: { [ownerLabelName]: ownerLabel(ownerKey(web)), "holdfast.io/pod-namespace": "d" },
         annotations: { "holdfast.io/network-name": "red" },
       },
       spec: { podref: "d/w", ifname: "net1", containerid: "c", poduid: "u-1" },

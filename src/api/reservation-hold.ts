@@ -7,17 +7,13 @@ import type { Hold } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
 import { formatDomain, parseDomain } from "./domain.ts";
 import { ApiError } from "./error.ts";
-import { marksOf, noteOf, partOf } from "./hold-marks.ts";
-import { apiVersionOf, holdfastGroup } from "./kind.ts";
+import { marksOf, networkAnnotation, noteOf, ownerKindAnnotation, ownerUidAnnotation, partOf } from "./hold-marks.ts";
+import { apiVersionOf } from "./kind.ts";
 import { describeObject } from "./metadata.ts";
 import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
 import { readReservationName, reservationName, type ReservationNameReading } from "./reservation-name.ts";
 import { type Reservation, reservationKind } from "./reservation.ts";
 import { versionOf } from "./version.ts";
-
-export const networkAnnotation = `${holdfastGroup}/network-name`;
-const ownerKindAnnotation = `${holdfastGroup}/owner-kind`;
-const ownerUidAnnotation = `${holdfastGroup}/owner-uid`;
 
 /** The object to create. Its domain must be a network: other domains have the kind Hold. `node`: whose daemon writes it. */
 export function reservationOf(hold: Omit<Hold, "version">, namespace: string, node?: string): Reservation {

@@ -1,7 +1,7 @@
 // The version of a hold that is an object: its uid and its resourceVersion in one opaque string. The resourceVersion alone
 // would do for one object; the uid keeps a deletion from hitting a later object of the same name.
 import { ApiError } from "./error.ts";
-import { describeObject, type Metadata } from "./metadata.ts";
+import { describeObject, type Identified } from "./metadata.ts";
 
 /** What a guarded delete sends as its preconditions. */
 export interface Preconditions {
@@ -9,7 +9,7 @@ export interface Preconditions {
   readonly resourceVersion: string;
 }
 
-export function versionOf(kind: string, metadata: Metadata): string {
+export function versionOf(kind: string, metadata: Identified): string {
   const { uid, resourceVersion } = metadata;
   if (uid && resourceVersion) return `${uid}@${resourceVersion}`;
   throw new ApiError(

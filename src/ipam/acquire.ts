@@ -8,7 +8,7 @@ import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
 import { type Domain, type Hold, type HoldNote, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
-import { describeOwner, type Owner, ownerKey, sameContainer, sameOwner } from "./owner.ts";
+import { describeOwner, formerKey, type Owner, ownerKey, sameOwner, succeeds } from "./owner.ts";
 import type { AddressState, Pool } from "./pool.ts";
 import type { Candidate, Grant, Refusal, Request } from "./request.ts";
 import { inTurn } from "./turns.ts";
@@ -55,7 +55,7 @@ async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal>
   const { pool, request, random, lookFirst = false } = acquisition;
   if (lookFirst) {
     const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
-    if (hold !== undefined) pool.learn(hold.address, hold.owner);
+    if (hold !== undefined) pool.learn(hold.address, asAsker(hold.owner, request.owner));
   }
   let conflicts = 0;
   while (conflicts < triesMax) {
@@ -140,9 +140,9 @@ function restore(pool: Pool, address: Address, before: AddressState): void {
 }
 
 /**
- * A take whose reply was lost is read back before anything else is tried; only then is the same address tried again. What is
- * read back is the answer only if it carries this request's container: else a late release of the sandbox before it would
- * free the address under the new one.
+ * A take whose reply was lost is read back before anything else is tried; then what was found, or the same address, is taken
+ * again. Reading alone is no answer: the hold may be there and what a ledger writes beside it not, and it may carry an older
+ * container, whose late release would free the address under the new one. Only a take arbitrates.
  */
 async function takeSurely(
   acquisition: Acquisition,
@@ -156,7 +156,6 @@ async function takeSurely(
     try {
       if (losses > 0) {
         const hold = await findEarlier(acquisition, address);
-        if (hold !== undefined && sameContainer(hold.owner, request.owner)) return { outcome: "yours", hold };
         address = hold?.address ?? address;
       }
       const kept = note === undefined ? {} : { note };
@@ -168,6 +167,11 @@ async function takeSurely(
       if (losses === lossesMax) throw error;
     }
   }
+}
+
+/** A record without a UID is this owner's (`succeeds`): the picture knows it under the owner that asks. */
+function asAsker(recorded: Owner, asking: Owner): Owner {
+  return succeeds(asking, recorded) ? asking : recorded;
 }
 
 /** What failed now was certainly not done; an earlier try, whose reply was lost, may have been. */
@@ -183,7 +187,8 @@ async function findEarlier(
   { ledger, domain, pool, request, signal }: Acquisition,
   preferred: Address | undefined,
 ): Promise<Hold | undefined> {
-  const holds = await ledger.find(domain, ownerKey(request.owner), signal === undefined ? {} : { signal });
+  const options = { formerly: formerKey(request.owner), ...(signal && { signal }) };
+  const holds = await ledger.find(domain, ownerKey(request.owner), options);
   return (
     holds.find(({ address }) => preferred !== undefined && equal(address, preferred)) ??
     holds.find(({ address }) => contains(pool.definition.prefix, address))

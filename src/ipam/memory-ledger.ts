@@ -77,13 +77,14 @@ export class MemoryLedger implements Ledger {
     const key = `${domain} ${address}`;
     const hold = this.#store.holds.get(key);
     const mine = ownerKey(owner);
-    const written = { domain, address, owner, ...(note && { note }) };
+    const kept = note ?? hold?.note;
+    const written = { domain, address, owner, ...(kept && { note: kept }) };
     if (hold !== undefined) {
-      if (succeeds(owner, hold.owner)) return { outcome: "yours", hold: this.#write(key, written) };
-      if (ownerKey(hold.owner) !== mine) return { outcome: "held", hold };
+      const isSame = ownerKey(hold.owner) === mine;
+      if (!isSame && !succeeds(owner, hold.owner)) return { outcome: "held", hold };
       return {
         outcome: "yours",
-        hold: sameContainer(hold.owner, owner) ? hold : this.#write(key, written),
+        hold: isSame && sameContainer(hold.owner, owner) ? hold : this.#write(key, written),
       };
     }
     const rest = this.#store.resting.get(key);

@@ -6,8 +6,8 @@
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { cooldownOf } from "./definition.ts";
-import { type Domain, type Ledger, LedgerError, type ReleaseOutcome } from "./ledger.ts";
-import { describeOwner, type Owner, ownerKey } from "./owner.ts";
+import { type Domain, type Hold, type Ledger, LedgerError, type ReleaseOutcome } from "./ledger.ts";
+import { describeOwner, formerKey, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 import { inTurn } from "./turns.ts";
 
@@ -33,18 +33,21 @@ export async function release(request: Release): Promise<ReleaseOutcome> {
 
 async function releaseNow(request: Release): Promise<ReleaseOutcome> {
   const { pool, owner, look = true } = request;
-  const address = pool.addressOf(owner) ?? (look ? await heldAddress(request) : undefined);
+  const known = pool.addressOf(owner);
+  const found = known === undefined && look ? await heldBy(request) : undefined;
+  const address = known ?? found?.address;
   if (address === undefined) return { outcome: "gone" };
-  const result = await releaseSurely(request, address);
+  const result = await releaseSurely(request, address, ownerKey(found?.owner ?? owner));
   if (result.outcome === "superseded") pool.learn(address, result.hold.owner);
   else if (pool.addressOf(owner) !== undefined) pool.releaseOwner(owner);
   else if (result.outcome === "released") rest(pool, address, owner);
   return result;
 }
 
-async function heldAddress({ ledger, domain, pool, owner, signal }: Release): Promise<Address | undefined> {
-  const holds = await ledger.find(domain, ownerKey(owner), signal === undefined ? {} : { signal });
-  return holds.find(({ address }) => contains(pool.definition.prefix, address))?.address;
+/** Also what an older system recorded for the pod, without its UID. */
+async function heldBy({ ledger, domain, pool, owner, signal }: Release): Promise<Hold | undefined> {
+  const holds = await ledger.find(domain, ownerKey(owner), { formerly: formerKey(owner), ...(signal && { signal }) });
+  return holds.find(({ address }) => contains(pool.definition.prefix, address));
 }
 
 /** The picture did not know that the owner had it, and still must not offer it to others at once. */
@@ -54,9 +57,9 @@ function rest(pool: Pool, address: Address, owner: Owner): void {
   pool.releaseOwner(owner);
 }
 
-async function releaseSurely(request: Release, address: Address): Promise<ReleaseOutcome> {
+async function releaseSurely(request: Release, address: Address, key: OwnerKey): Promise<ReleaseOutcome> {
   const { ledger, domain, pool, owner, version, signal } = request;
-  const guard = { domain, address, owner: ownerKey(owner), cooldownMs: cooldownOf(pool.definition) };
+  const guard = { domain, address, owner: key, cooldownMs: cooldownOf(pool.definition) };
   for (let losses = 0; ;) {
     try {
       const result = await ledger.release(

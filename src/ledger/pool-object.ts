@@ -90,13 +90,13 @@ export async function readPool(
 }
 
 export function poolObject(object: IPPool, others: readonly IPPool[] = []): PoolObject {
-  const { namespace = "", name = "", annotations = {} } = object.metadata;
-  const adopted = [object, ...others].every(({ metadata }) => isAdopted(metadata.annotations ?? annotations));
+  const { namespace = "", name = "" } = object.metadata;
+  const adopted = [object, ...others].every(isAdopted);
   return { namespace, name, adopted, object, others };
 }
 
-function isAdopted(annotations: Readonly<Record<string, string>>): boolean {
-  return (annotations[adoptedAnnotation] ?? "") !== "";
+function isAdopted({ metadata }: IPPool): boolean {
+  return (metadata.annotations?.[adoptedAnnotation] ?? "") !== "";
 }
 
 function newPool(name: string, { namespace, identity, l3 }: EnsurePoolOptions) {

@@ -1,9 +1,44 @@
-// (body follows)
+// The ledger of shared ranges: one Kubernetes object per address, and the API server's create-if-absent as the arbiter
+// (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one guarded
+// DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
+//
+// Old IPv6 names. whereabouts names the reservation of fd00::1 `fd00--1`; we name it in full. Two names for one address would
+// be two arbiters, so at any time only one of them counts: the name in full, and everything under an old name stands under
+// the name in full too. Before a pool is handed out of, its adoption (adoption.ts) sees to that for what is there already;
+// and only an active whereabouts makes new ones, so while it is, each take also claims the old name (alias.ts) and gives way
+// where that is another's. Otherwise no take looks at it: one write.
+//
+// While whereabouts is active (`coexistence`), in this order: our object, the old name, the pool's entry; the first that is
+// another's undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
+//
+// Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers do that.
+import type { Cooling } from "../api/hold-marks.ts";
+import { coolingOf, heldSelector, ownerLabelName, restingMarks } from "../api/hold-marks.ts";
+import { ownerLabel } from "../api/owner-record.ts";
+import { reservationKind } from "../api/reservation.ts";
 import type { Domain, FindOptions, Hold, Ledger, LedgerOptions } from "../ipam/ledger.ts";
-import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
-import type { OwnerKey } from "../ipam/owner.ts";
-import type { Clock } from "../kube/clock.ts";
+import {
+  LedgerError,
+  type ReleaseOutcome,
+  type ReleaseRequest,
+  type TakeOutcome,
+  type TakeRequest,
+} from "../ipam/ledger.ts";
+import { describeOwner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
+import { type Clock, realClock } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import type { Address } from "../net/address.ts";
+import { isAlias, readObject } from "./alias.ts";
+import { besideUpstream, withdrawFromUpstream } from "./coexistence.ts";
+import { ledgerError } from "./failure.ts";
+import type { HeldObject } from "./held-objects.ts";
+import { judgeRelease, judgeTake, type Met } from "./judgement.ts";
+import { patiently } from "./patience.ts";
+import { RecentObjects } from "./recent.ts";
+import { isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
+import { removeObject } from "./removal.ts";
+import { searchHolds } from "./search.ts";
 
 export interface ReservationLedgerOptions {
   readonly client: KubeClient;
@@ -13,29 +48,217 @@ export interface ReservationLedgerOptions {
   readonly node?: string;
   /** The wall clock, in milliseconds: cooling ends by it. */
   readonly now: () => number;
-  /** Asked at every take and release. Default: no. */
+  /** Whether whereabouts is active. Asked at every take and release. Default: no. */
   readonly coexistence?: () => boolean;
   /** For waits between tries. */
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
+/**
+ * How often one call may find that the object changed between its read and its write. Each time another call of another
+ * process got through; eight in a row on one address are no longer a race but a fight.
+ */
+const triesMax = 8;
+
+type Signal = AbortSignal | undefined;
+type Found = Met & { readonly object: HeldObject };
+
 export class ReservationLedger implements Ledger {
-  constructor(_options: ReservationLedgerOptions) {}
+  readonly #options: ReservationLedgerOptions;
+  readonly #recent = new RecentObjects();
 
-  async take(_request: TakeRequest, _options?: LedgerOptions): Promise<TakeOutcome> {
-    throw new Error("not built yet");
+  constructor(options: ReservationLedgerOptions) {
+    this.#options = options;
   }
 
-  async release(_request: ReleaseRequest, _options?: LedgerOptions): Promise<ReleaseOutcome> {
-    throw new Error("not built yet");
+  async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
+    signal?.throwIfAborted();
+    const what = `taking ${request.address} in ${request.domain} for ${describeOwner(request.owner)}`;
+    return this.#named(what, async () => {
+      const records = recordsOf(request.domain, this.#options.namespace);
+      if (this.#options.coexistence?.() !== true) return this.#take(records, request, signal);
+      return this.#takeBeside(records, request, what, signal);
+    });
   }
 
-  async find(_domain: Domain, _owner: OwnerKey, _options?: FindOptions): Promise<readonly Hold[]> {
-    throw new Error("not built yet");
+  async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
+    signal?.throwIfAborted();
+    return this.#named(`releasing ${request.address} in ${request.domain}`, () =>
+      this.#release(recordsOf(request.domain, this.#options.namespace), request, signal),
+    );
   }
 
-  list(_domain: Domain, _options?: LedgerOptions): AsyncIterable<Hold> {
-    throw new Error("not built yet");
+  async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
+    signal?.throwIfAborted();
+    const keys = formerly === undefined ? [owner] : [owner, formerly];
+    const selector = `${ownerLabelName} in (${keys.map(ownerLabel).join(",")}),${heldSelector}`;
+    const found = await this.#search(domain, selector, signal);
+    return found.filter((hold) => keys.includes(ownerKey(hold.owner)));
   }
+
+  async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
+    signal?.throwIfAborted();
+    yield* await this.#search(domain, heldSelector, signal);
+  }
+
+  async #take(records: Records, request: TakeRequest, signal: Signal, keep = false): Promise<TakeOutcome> {
+    const { resource } = records;
+    const { address, owner, note } = request;
+    const plain = records.make({ address, owner, ...(note && { note }) }, this.#options.node);
+    const made = keep ? withFinalizer(plain) : plain;
+    for (let tries = 1; tries <= triesMax; tries++) {
+      try {
+        const object = await this.#call(() => this.#options.client.create(resource, made, { signal }), signal);
+        return { outcome: "taken", hold: this.#read(records, request, object) };
+      } catch (error) {
+        if (!isApiError(error, "already-exists")) throw error;
+      }
+      const met = await this.#meet(records, request, records.nameOf(address), signal);
+      if (met === undefined) continue;
+      const step = judgeTake(met, request, this.#options.now());
+      if (step.step === "answer") return step.answer;
+      if (step.step === "wait") throw beingDeleted(request, met.object);
+      const kept = note ?? (step.outcome === "yours" ? met.hold.note : undefined);
+      const next = records.make({ address, owner, ...(kept && { note: kept }) }, this.#options.node);
+      const object = await this.#update(records, rewritten(met.object, keep ? withFinalizer(next) : next), signal);
+      if (object !== undefined) return { outcome: step.outcome, hold: this.#read(records, request, object) };
+    }
+    throw contended(request);
+  }
+
+  /** While whereabouts is active: what of the rest cannot be had undoes all of it. */
+  async #takeBeside(records: Records, request: TakeRequest, what: string, signal: Signal): Promise<TakeOutcome> {
+    const beside = await this.#call(() => besideUpstream(this.#options.client, records, request, signal), signal);
+    const result = await this.#take(records, request, signal, records.resource.kind === reservationKind.kind);
+    if (result.outcome !== "taken" && result.outcome !== "yours") return result;
+    try {
+      const other = await this.#call(() => beside.claim(result.hold), signal);
+      if (other === undefined) return result;
+      const object = this.#recent.get(result.hold.version);
+      if (object !== undefined) await removeObject(this.#options.client, records.resource, object, signal);
+      return { outcome: "held", hold: other };
+    } catch (error) {
+      throw ledgerError(error, what, true);
+    }
+  }
+
+  async #release(records: Records, request: ReleaseRequest, signal: Signal): Promise<ReleaseOutcome> {
+    for (let tries = 1; tries <= triesMax; tries++) {
+      const met =
+        (tries === 1 && this.#remembered(records, request)) || (await this.#meetAny(records, request, signal));
+      if (met === undefined) return { outcome: "gone" };
+      const answer = judgeRelease(met, request);
+      if (answer !== undefined) return answer;
+      if (this.#options.coexistence?.() === true) {
+        await this.#call(() => withdrawFromUpstream(this.#options.client, records, met.hold, signal), signal);
+      }
+      if (await this.#free(records, request, met.object, signal)) {
+        this.#recent.forget(met.hold.version);
+        return { outcome: "released" };
+      }
+    }
+    throw contended(request);
+  }
+
+  /** One guarded write. False: it has changed since, or is gone. */
+  async #free(records: Records, request: ReleaseRequest, object: HeldObject, signal: Signal): Promise<boolean> {
+    const { client, now } = this.#options;
+    if (request.cooldownMs <= 0) {
+      return (await this.#call(() => removeObject(client, records.resource, object, signal), signal)) === "removed";
+    }
+    const rest: Cooling = { untilMs: now() + request.cooldownMs, lastOwner: request.owner };
+    return (await this.#update(records, resting(object, rest), signal)) !== undefined;
+  }
+
+  /** Undefined: it has changed since, or is gone. */
+  async #update({ resource }: Records, object: HeldObject, signal: Signal): Promise<HeldObject | undefined> {
+    try {
+      return await this.#call(() => this.#options.client.update(resource, object, { signal }), signal);
+    } catch (error) {
+      if (isApiError(error, "conflict", "not-found")) return undefined;
+      throw error;
+    }
+  }
+
+  #remembered(records: Records, { address, version }: ReleaseRequest): Found | undefined {
+    const object = version === undefined ? undefined : this.#recent.get(version);
+    return object === undefined ? undefined : asMet(records, address, object);
+  }
+
+  /** Under the name that is written, or under whereabouts' own. */
+  async #meetAny(records: Records, request: ReleaseRequest, signal: Signal): Promise<Found | undefined> {
+    const found = await this.#meet(records, request, records.nameOf(request.address), signal);
+    const former = found === undefined ? records.formerNameOf(request.address) : undefined;
+    const older = former === undefined ? undefined : await this.#meet(records, request, former, signal);
+    return found ?? (older === undefined || isAlias(older.object) ? undefined : older);
+  }
+
+  async #meet(
+    records: Records,
+    { address }: Pick<TakeRequest, "address">,
+    name: string,
+    signal: Signal,
+  ): Promise<Found | undefined> {
+    const object = await this.#call(() => readObject(this.#options.client, records, name, signal), signal);
+    if (object === undefined) return undefined;
+    const met = asMet(records, address, object);
+    if (met.cooling === undefined) this.#recent.keep(met.hold.version, object);
+    return met;
+  }
+
+  #read(records: Records, { address }: TakeRequest, object: HeldObject): Hold {
+    const hold = readRecord(records, address, object);
+    this.#recent.keep(hold.version, object);
+    return hold;
+  }
+
+  #search(domain: Domain, selector: string, signal: Signal): Promise<Hold[]> {
+    return this.#named(`listing ${domain}`, () => {
+      const records = recordsOf(domain, this.#options.namespace);
+      return this.#call(() => searchHolds(this.#options.client, records, selector, signal), signal);
+    });
+  }
+
+  #call<T>(call: () => Promise<T>, signal: Signal): Promise<T> {
+    const { clock = realClock, random = Math.random } = this.#options;
+    return patiently(call, { clock, random }, signal);
+  }
+
+  async #named<T>(what: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw ledgerError(error, what);
+    }
+  }
+}
+
+function asMet(records: Records, address: TakeRequest["address"], object: HeldObject): Found {
+  return {
+    hold: readRecord(records, address, object),
+    cooling: coolingOf(object.metadata),
+    leaving: isLeaving(object),
+    object,
+  };
+}
+
+/** The object as it rests: nobody's, with what others put on it. */
+function resting(object: HeldObject, cooling: Cooling): HeldObject {
+  return { ...object, metadata: { ...object.metadata, ...restingMarks(object.metadata, cooling) } };
+}
+
+function beingDeleted({ address, domain }: TakeRequest, { kind, metadata }: HeldObject): LedgerError {
+  return new LedgerError(
+    "unavailable",
+    `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${domain}, is being deleted and waits for ` +
+      `${(metadata.finalizers ?? []).join(", ") || "the API server"}. Remove the finalizer, or try again.`,
+  );
+}
+
+function contended({ address, domain }: { address: Address; domain: Domain }): LedgerError {
+  return new LedgerError(
+    "unavailable",
+    `${address} in ${domain} changed hands ${triesMax} times in a row between a read and a write. Try again.`,
+  );
 }

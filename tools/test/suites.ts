@@ -37,7 +37,7 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "ports",
-    files: ["test/conformance/ledger/"],
+    files: ["test/conformance/ledger/memory", "test/conformance/ledger/embedded", "test/ledger/embedded"],
     about: "one suite per port, run by every implementation of it",
     required: true,
   },
@@ -76,6 +76,8 @@ export const suites: readonly Suite[] = [
       "test/conformance/api/real",
       "test/conformance/api/differential",
       "test/conformance/kinds/real",
+      "test/conformance/ledger/real",
+      "test/ledger/real",
       "test/conformance/runtime/real",
       "test/deploy/",
     ],

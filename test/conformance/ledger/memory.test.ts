@@ -11,6 +11,7 @@ ledgerConformance("memory", async () => {
     return struck;
   };
   return {
+    domains: ["net-a", "net-b", "net-c"],
     open: async () => new MemoryLedger(store, { now: () => nowMs, fault: strike }),
     loseNextReply: (when) => (fault = `lost-${when}`),
     now: () => nowMs,

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { acquire, type Acquired } from "../../../src/ipam/acquire.ts";
-import { type Hold, type Ledger, LedgerError } from "../../../src/ipam/ledger.ts";
-import { type Owner, ownerKey } from "../../../src/ipam/owner.ts";
+import { type Hold, type HoldNote, type Ledger, LedgerError } from "../../../src/ipam/ledger.ts";
+import { formerKey, type Owner, ownerKey } from "../../../src/ipam/owner.ts";
 import { Pool } from "../../../src/ipam/pool.ts";
 import { release as giveBack } from "../../../src/ipam/release.ts";
 import type { Refusal, Strategy } from "../../../src/ipam/request.ts";
@@ -11,6 +11,8 @@ import { parseAddress } from "../../../src/net/address.ts";
 import { parseCidr } from "../../../src/net/prefix.ts";
 
 export interface LedgerHarness {
+  /** Three domains of the ledger. */
+  readonly domains: readonly [string, string, string];
   /** A client of one store. Called again, it is another client of the same store, as another process would be. */
   open(): Promise<Ledger>;
   /** The next write of any client is struck: before it is carried out, or after, and the caller learns neither. */
@@ -21,7 +23,6 @@ export interface LedgerHarness {
   close(): Promise<void>;
 }
 
-const domain = "net-a";
 const ip = parseAddress;
 const address = ip("10.0.0.7");
 const pod = (name: string, containerId = `c-${name}`): Owner => ({
@@ -44,7 +45,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   return "none";
 }
 
-async function all(ledger: Ledger, where = domain): Promise<string[]> {
+async function listed(ledger: Ledger, where: string): Promise<string[]> {
   const list: string[] = [];
   for await (const hold of ledger.list(where)) list.push(`${hold.address} ${ownerKey(hold.owner)}`);
   return list.sort();
@@ -54,16 +55,21 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
   describe(`ledger: ${name}`, () => {
     let harness: LedgerHarness;
     let ledger: Ledger;
+    let domain: string;
+    const all = (client: Ledger, where = domain) => listed(client, where);
     beforeEach(async () => {
       harness = await start();
+      [domain] = harness.domains;
       ledger = await harness.open();
     });
     afterEach(async () => {
       await harness.close();
     });
 
-    const take = (owner: Owner, more: { early?: boolean; address?: typeof address; domain?: string } = {}) =>
-      ledger.take({ domain, address, owner, ...more });
+    const take = (
+      owner: Owner,
+      more: { early?: boolean; address?: typeof address; domain?: string; note?: HoldNote } = {},
+    ) => ledger.take({ domain, address, owner, ...more });
     const release = (owner: Owner, more: { version?: string; cooldownMs?: number } = {}) =>
       ledger.release({ domain, address, owner: ownerKey(owner), cooldownMs: 0, ...more });
     async function taken(owner: Owner): Promise<Hold> {
@@ -106,10 +112,11 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
 
       it("keeps domains apart", async () => {
         await taken(pod("a"));
-        expect(await take(pod("b"), { domain: "net-b" })).toMatchObject({ outcome: "taken" });
-        expect(await all(ledger, "net-b")).toEqual([`10.0.0.7 ${ownerKey(pod("b"))}`]);
-        expect(await ledger.find("net-b", ownerKey(pod("a")))).toEqual([]);
-        expect(await ledger.release({ domain: "net-c", address, owner: ownerKey(pod("a")), cooldownMs: 0 })).toEqual({
+        const [, second, third] = harness.domains;
+        expect(await take(pod("b"), { domain: second })).toMatchObject({ outcome: "taken" });
+        expect(await all(ledger, second)).toEqual([`10.0.0.7 ${ownerKey(pod("b"))}`]);
+        expect(await ledger.find(second, ownerKey(pod("a")))).toEqual([]);
+        expect(await ledger.release({ domain: third, address, owner: ownerKey(pod("a")), cooldownMs: 0 })).toEqual({
           outcome: "gone",
         });
       });
@@ -121,6 +128,69 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         const found = await ledger.find(domain, ownerKey(pod("a")));
         expect(found.map((hold) => String(hold.address)).sort()).toEqual(["10.0.0.7", "::1", "fd00:1::", "fd00::7"]);
         expect(await ledger.find(domain, ownerKey(pod("b")))).toEqual([]);
+      });
+
+      it("keeps the note, also through a new sandbox, until a new one is given", async () => {
+        const note = { pool: "kube-system/10.0.0.0-24", keeper: "statefulset/web", why: "the lowest free one" };
+        await take(pod("a", "old"), { note });
+        expect((await ledger.find(domain, ownerKey(pod("a"))))[0]).toMatchObject({ note });
+        await take(pod("a", "new"));
+        expect((await ledger.find(domain, ownerKey(pod("a"))))[0]).toMatchObject({
+          note,
+          owner: { containerId: "new" },
+        });
+        await take(pod("a", "newer"), { note: { why: "its own" } });
+        expect((await ledger.find(domain, ownerKey(pod("a"))))[0]!.note).toEqual({ why: "its own" });
+      });
+
+      it("tells the parts of one interface apart", async () => {
+        const [first, second] = [pod("a"), { ...pod("a"), part: 1 } as Owner];
+        await take(first);
+        expect(await take(second)).toMatchObject({ outcome: "held", hold: { owner: first } });
+        expect(await take(second, { address: ip("10.0.0.8") })).toMatchObject({ outcome: "taken" });
+        expect(await ledger.find(domain, ownerKey(second))).toMatchObject([{ owner: second }]);
+        expect(await ledger.find(domain, ownerKey(first))).toMatchObject([{ owner: first }]);
+      });
+
+      describe("of what an older system recorded without a UID", () => {
+        const nameless: Owner = { ...pod("a"), uid: "", containerId: "c-old" } as Owner;
+
+        it("is the same pod's, and completes the record", async () => {
+          const before = await taken(nameless);
+          const result = await take(pod("a"));
+          expect(result).toMatchObject({ outcome: "yours", hold: { owner: pod("a") } });
+          expect(result.outcome === "yours" && result.hold.version).not.toBe(before.version);
+          expect(await all(ledger)).toEqual([`10.0.0.7 ${ownerKey(pod("a"))}`]);
+          expect(await ledger.find(domain, ownerKey(nameless))).toEqual([]);
+        });
+
+        it("completes the record also for the very same container", async () => {
+          await taken({ ...nameless, containerId: "c-a" } as Owner);
+          expect(await take(pod("a"))).toMatchObject({ outcome: "yours", hold: { owner: pod("a") } });
+          expect(await ledger.find(domain, ownerKey(pod("a")))).toHaveLength(1);
+        });
+
+        it.each([
+          ["another pod's", pod("b")],
+          ["another interface's", { ...pod("a"), interface: "net1" } as Owner],
+          ["another part's", { ...pod("a"), part: 1 } as Owner],
+        ])("is not %s", async (_what, other) => {
+          await taken(nameless);
+          expect(await take(other)).toMatchObject({ outcome: "held", hold: { owner: nameless } });
+        });
+
+        it("is found by its former key", async () => {
+          await taken(nameless);
+          expect(await ledger.find(domain, ownerKey(pod("a")))).toEqual([]);
+          const formerly = formerKey(pod("a"));
+          expect(await ledger.find(domain, ownerKey(pod("a")), { formerly })).toMatchObject([{ owner: nameless }]);
+          expect(await ledger.find(domain, ownerKey(pod("b")), { formerly: formerKey(pod("b")) })).toEqual([]);
+        });
+
+        it("never goes the other way: a record with a UID is not for one without", async () => {
+          await taken(pod("a"));
+          expect(await take(nameless)).toMatchObject({ outcome: "held" });
+        });
       });
 
       it("is seen by every client", async () => {
@@ -156,6 +226,24 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         await taken(pod("a"));
         expect(await release(pod("b"))).toMatchObject({ outcome: "superseded", hold: { owner: pod("a") } });
         expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it("is guarded by the owner also where the version is right", async () => {
+        const { version } = await taken(pod("a"));
+        expect(await release(pod("b"), { version })).toMatchObject({
+          outcome: "superseded",
+          hold: { owner: pod("a") },
+        });
+        expect(await all(ledger)).toHaveLength(1);
+      });
+
+      it("is another client's business too, at the version that it was told", async () => {
+        const { version } = await taken(pod("a"));
+        const other = await harness.open();
+        const guard = { domain, address, owner: ownerKey(pod("a")), version, cooldownMs: 0 };
+        expect(await other.release({ ...guard, owner: ownerKey(pod("b")) })).toMatchObject({ outcome: "superseded" });
+        expect(await other.release(guard)).toEqual({ outcome: "released" });
+        expect(await ledger.release(guard)).toEqual({ outcome: "gone" });
       });
 
       it("is guarded by the version: a late release of a replaced sandbox frees nothing", async () => {
@@ -375,6 +463,29 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         },
       );
 
+      it("lets 40 processes race for 20 addresses: 20 get one each, 20 are refused", async () => {
+        const racers = Array.from({ length: 40 }, (_, i) => pod(`racer-${i}`));
+        const pool = () => {
+          const definition = { prefix: parseCidr("10.0.0.0/24").prefix, end: ip("10.0.0.20"), cooldownMs: 0 };
+          return new Pool(definition, () => harness.now());
+        };
+        const results = await Promise.all(
+          racers.map(async (owner) => get(owner, pool(), { client: await harness.open() })),
+        );
+        const got = results.filter(({ kind }) => kind === "acquired").map(shown);
+        expect(new Set(got).size).toBe(20);
+        expect(got).toHaveLength(20);
+        expect(new Set(results.filter(({ kind }) => kind === "refusal").map(shown))).toEqual(new Set(["exhausted"]));
+        expect(await all(ledger)).toHaveLength(20);
+      });
+
+      it("finds what an older system recorded for the pod, and stays with it", async () => {
+        await taken({ ...pod("a"), uid: "" } as Owner);
+        const result = await get(pod("a"), newPool(), { lookFirst: true });
+        expect(shown(result)).toBe("10.0.0.7");
+        expect(await all(ledger)).toEqual([`10.0.0.7 ${ownerKey(pod("a"))}`]);
+      });
+
       it("lets requests of one process share a picture without a conflict", async () => {
         const pool = newPool("10.0.0.0/24");
         const results = await Promise.all(Array.from({ length: 24 }, (_, i) => get(pod(`p${i}`), pool)));
@@ -431,6 +542,12 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         const mine = pool();
         expect(await giveBack({ ledger, domain, pool: mine, owner: pod("a") })).toEqual({ outcome: "released" });
         expect(mine.stateOf(hold.address).state).toBe("quarantined");
+        expect(await all(ledger)).toEqual([]);
+      });
+
+      it("finds what an older system recorded for the pod", async () => {
+        await take({ ...pod("a"), uid: "" } as Owner, { address: ip("10.0.0.3") });
+        expect(await giveBack({ ledger, domain, pool: pool(), owner: pod("a") })).toEqual({ outcome: "released" });
         expect(await all(ledger)).toEqual([]);
       });
 

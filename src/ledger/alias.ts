@@ -1,0 +1,111 @@
+// The second name of an IPv6 hold, while whereabouts is active. whereabouts looks for `fd00--1` and never for the name in full,
+// so a reservation under that name stands beside ours: it is what stops whereabouts, and what shows us that whereabouts was
+// first. It is marked as an alias, counts as no hold of its own, and goes with the hold.
+import { aliasAnnotation } from "../api/hold-marks.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import { ownerKey, succeeds } from "../ipam/owner.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { HeldObject } from "./held-objects.ts";
+import { readRecord, type Records, rewritten, withFinalizer } from "./records.ts";
+import { removeObject } from "./removal.ts";
+
+/** Taken and given back again by others between our calls so often: not by chance. */
+const triesMax = 5;
+
+/** Undefined: the old name is this hold's owner's, or there is none. Else who has it. */
+export async function claimAlias(
+  client: KubeClient,
+  records: Records,
+  hold: Hold,
+  signal: AbortSignal | undefined,
+): Promise<Hold | undefined> {
+  const name = records.formerNameOf(hold.address);
+  if (name === undefined) return undefined;
+  const made = aliasObject(records, hold, name);
+  for (let tries = 1; ; tries++) {
+    try {
+      await client.create(records.resource, made, { signal });
+      return undefined;
+    } catch (error) {
+      if (!isApiError(error, "already-exists") || tries === triesMax) throw error;
+    }
+    const found = await readObject(client, records, name, signal);
+    if (found === undefined) continue;
+    if (!isAlias(found)) return recordedOwner(records, hold, found);
+    if (!isAliasOf(found, records.nameOf(hold.address))) return foreignAlias(hold, found);
+    if (sameSpec(found, made)) return undefined;
+    try {
+      await client.update(records.resource, rewritten(found, made), { signal });
+      return undefined;
+    } catch (error) {
+      if (!isApiError(error, "conflict", "not-found") || tries === triesMax) throw error;
+    }
+  }
+}
+
+export async function dropAlias(
+  client: KubeClient,
+  records: Records,
+  hold: Hold,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const name = records.formerNameOf(hold.address);
+  if (name === undefined) return;
+  const found = await readObject(client, records, name, signal);
+  if (found === undefined || !isAliasOf(found, records.nameOf(hold.address))) return;
+  // Changed meanwhile: a later take of the same owner made it its own.
+  if (sameSpec(found, aliasObject(records, hold, name))) await removeObject(client, records.resource, found, signal);
+}
+
+export async function readObject(
+  client: KubeClient,
+  { resource, namespace }: Records,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<HeldObject | undefined> {
+  try {
+    return await client.get(resource, { namespace, name }, { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+export function isAlias({ metadata }: HeldObject): boolean {
+  return metadata.annotations?.[aliasAnnotation] !== undefined;
+}
+
+function isAliasOf({ metadata }: HeldObject, name: string): boolean {
+  return metadata.annotations?.[aliasAnnotation] === name;
+}
+
+/** A reservation of whereabouts: the same pod's is no obstacle. */
+function recordedOwner(records: Records, { owner, address }: Hold, found: HeldObject): Hold | undefined {
+  const recorded = readRecord(records, address, found);
+  return ownerKey(recorded.owner) === ownerKey(owner) || succeeds(owner, recorded.owner) ? undefined : recorded;
+}
+
+/** The old name means two addresses, and the other one's hold stands there: whereabouts would see this one as taken too. */
+function foreignAlias({ domain, address }: Hold, found: HeldObject): Hold {
+  const [namespace = "", name = ""] = String((found.spec as { podref?: string }).podref ?? "").split("/");
+  const { uid = "", resourceVersion = "" } = found.metadata;
+  return {
+    domain,
+    address,
+    owner: { kind: "pod", uid: "", namespace, name, interface: "" },
+    version: `${uid}@${resourceVersion}`,
+  };
+}
+
+function aliasObject(records: Records, hold: Hold, name: string): HeldObject {
+  const made = withFinalizer(records.make(hold));
+  const { labels: _, annotations, ...metadata } = made.metadata;
+  const alias = { ...annotations, [aliasAnnotation]: metadata.name ?? "" };
+  return { ...made, metadata: { ...metadata, name, annotations: alias } };
+}
+
+function sameSpec(a: HeldObject, b: HeldObject): boolean {
+  const [one, two] = [a.spec as Record<string, unknown>, b.spec as Record<string, unknown>];
+  return ["podref", "ifname", "containerid", "poduid"].every((field) => one[field] === two[field]);
+}

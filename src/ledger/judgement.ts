@@ -1,0 +1,43 @@
+// What a take or a release does about the object that it met. Pure: the object's hold and the request in, the step out.
+import type { Cooling } from "../api/hold-marks.ts";
+import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
+import { formerKey, ownerKey, sameContainer, succeeds } from "../ipam/owner.ts";
+
+export interface Met {
+  readonly hold: Hold;
+  readonly cooling?: Cooling | undefined;
+  /** It is being deleted, and not by us. */
+  readonly leaving: boolean;
+}
+
+export type TakeStep =
+  | { readonly step: "answer"; readonly answer: TakeOutcome }
+  /** Write the request's owner into it, guarded by what was met, and then answer. */
+  | { readonly step: "write"; readonly outcome: "taken" | "yours" }
+  /** It would be this owner's, and is about to be gone. */
+  | { readonly step: "wait" };
+
+export function judgeTake(met: Met, { owner, early = false }: TakeRequest, nowMs: number): TakeStep {
+  const { hold, cooling, leaving } = met;
+  const mine = ownerKey(owner);
+  if (cooling !== undefined) {
+    const { untilMs, lastOwner } = cooling;
+    const isBack = lastOwner === mine || lastOwner === formerKey(owner);
+    if (untilMs > nowMs && !isBack && !early) {
+      return { step: "answer", answer: { outcome: "cooling", untilMs, lastOwner } };
+    }
+    return leaving ? { step: "wait" } : { step: "write", outcome: "taken" };
+  }
+  const isSame = ownerKey(hold.owner) === mine;
+  if (!isSame && !succeeds(owner, hold.owner)) return { step: "answer", answer: { outcome: "held", hold } };
+  if (leaving) return { step: "wait" };
+  if (isSame && sameContainer(hold.owner, owner)) return { step: "answer", answer: { outcome: "yours", hold } };
+  return { step: "write", outcome: "yours" };
+}
+
+/** The answer, or undefined where the hold that was met is to be freed. */
+export function judgeRelease({ hold, cooling }: Met, request: ReleaseRequest): ReleaseOutcome | undefined {
+  if (cooling !== undefined) return { outcome: "gone" };
+  const { owner, version = hold.version } = request;
+  return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
+}

@@ -1,0 +1,39 @@
+// Asking again where the API server said "later" (429, or 503 with a time): nothing was done, so the same call is repeated,
+// after what the server asked for and up to as long again, so that a thousand daemons do not come back at once.
+//
+// Promised: no wait outlives the caller's signal; together they last half a minute at most, then the refusal is passed on.
+import { type Clock, sleep } from "../kube/clock.ts";
+import { type ApiError, isApiError } from "../kube/errors.ts";
+
+export interface Patience {
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** The API server asks for one second as a rule: about 20 tries with the jitter. A runtime gives up after minutes. */
+const waitMaxMs = 30_000;
+const defaultWaitMs = 1000;
+
+export async function patiently<T>(
+  call: () => Promise<T>,
+  { clock, random }: Patience,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  let leftMs = waitMaxMs;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      const waitMs = isLater(error) ? (error.retryAfterMs ?? defaultWaitMs) * (1 + random()) : Infinity;
+      leftMs -= Math.max(waitMs, 1);
+      if (leftMs < 0 || !(await sleep(clock, waitMs, signal ?? never))) throw error;
+    }
+  }
+}
+
+const never = new AbortController().signal;
+
+function isLater(error: unknown): error is ApiError {
+  if (isApiError(error, "too-many-requests")) return true;
+  return isApiError(error, "unavailable") && error.retryAfterMs !== undefined;
+}

@@ -1,0 +1,153 @@
+// The IPPool entry of a hold, while whereabouts is active: what its allocations are arbitrated by.
+//
+// Promised: an entry is added only where there is none, changed and removed only where it is this owner's: each write is one
+// JSON patch that tests what it presumes. (`test` with null passes where the key is absent: the API server's own rule.)
+// Nothing is written that whereabouts cannot read: an offset from 2^63 on is refused before anything is done.
+import { allocationKey } from "../api/allocation-key.ts";
+import { writeAllocations } from "../api/allocations.ts";
+import type { IPPool, PoolAllocation } from "../api/ip-pool.ts";
+import { ownerOfRecord } from "../api/owner-record.ts";
+import { parseRange } from "../api/range.ts";
+import { versionOf } from "../api/version.ts";
+import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
+import type { Owner } from "../ipam/owner.ts";
+import { isApiError } from "../kube/errors.ts";
+import { type ObjectName, parseKey } from "../kube/meta.ts";
+import { type JsonPatchOperation, pointer } from "../kube/patch.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Address } from "../net/address.ts";
+import { readPool } from "./pool-object.ts";
+import { ipPools } from "./resources.ts";
+
+/** One address of one pool. */
+export interface EntryPlace {
+  readonly client: KubeClient;
+  readonly pool: ObjectName & { readonly namespace: string };
+  /** As it is in the pool: every offset counts from it. */
+  readonly range: string;
+  readonly domain: Domain;
+  readonly address: Address;
+  /** The key in spec.allocations. */
+  readonly key: string;
+}
+
+/** A failed test is followed by a read, and that by another try; whoever loses so often in a row has a rival at work. */
+const triesMax = 5;
+
+/** Where the entry goes. Refuses what whereabouts could not read; nothing was written yet. */
+export async function entryPlace(
+  client: KubeClient,
+  { domain, address, pool }: { readonly domain: Domain; readonly address: Address; readonly pool: string | undefined },
+  signal: AbortSignal | undefined,
+): Promise<EntryPlace> {
+  if (pool === undefined) {
+    throw new LedgerError(
+      "unavailable",
+      `${address} in ${domain} was asked for without its pool, and whereabouts is active: it needs an entry in an IPPool. ` +
+        "Name the pool in the note of the request.",
+    );
+  }
+  const { namespace = "", name } = parseKey(pool);
+  const object = await readPool(client, { namespace, name, signal });
+  if (object === undefined) {
+    throw new LedgerError("unavailable", `There is no IPPool ${pool} for ${address}: it was deleted. Try again.`);
+  }
+  const { range } = object.spec;
+  const key = allocationKey(parseRange(range), address, { forWhereabouts: true });
+  return { client, pool: { namespace, name }, range, domain, address, key };
+}
+
+/** Undefined: the entry is this owner's now. Else whose it is. */
+export async function claimEntry(
+  place: EntryPlace,
+  owner: Owner,
+  signal: AbortSignal | undefined,
+): Promise<Hold | undefined> {
+  const wanted = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
+  let present: PoolAllocation | undefined;
+  for (let tries = 1; ; tries++) {
+    if (present !== undefined && !isSame(present, wanted)) return holdOfEntry(place, present, signal);
+    if (present !== undefined && present.id === wanted.id) return undefined;
+    try {
+      await patch(place, operationsFor(place.key, present, wanted), signal);
+      return undefined;
+    } catch (error) {
+      if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
+    }
+    present = (await read(place, signal)).spec.allocations[place.key];
+  }
+}
+
+/** Removes the owner's entry; one of another owner, or of a later container of it, stays. */
+export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSignal | undefined): Promise<void> {
+  const mine = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
+  for (let tries = 1; ; tries++) {
+    const present = (await read(place, signal)).spec.allocations[place.key];
+    if (present === undefined || !isSame(present, mine) || isLater(present, mine)) return;
+    const path = pointer("spec", "allocations", place.key);
+    try {
+      await patch(
+        place,
+        [
+          { op: "test", path, value: present },
+          { op: "remove", path },
+        ],
+        signal,
+      );
+      return;
+    } catch (error) {
+      if (isApiError(error, "not-found")) return;
+      if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
+    }
+  }
+}
+
+function operationsFor(key: string, present: PoolAllocation | undefined, wanted: PoolAllocation): JsonPatchOperation[] {
+  const path = pointer("spec", "allocations", key);
+  const value = present === undefined ? wanted : { ...present, ...wanted };
+  return [
+    { op: "test", path, value: present ?? null },
+    { op: "add", path, value },
+  ];
+}
+
+async function patch(place: EntryPlace, operations: JsonPatchOperation[], signal: AbortSignal | undefined) {
+  const guarded = [{ op: "test", path: "/spec/range", value: place.range } as const, ...operations];
+  await place.client.patch(ipPools, place.pool, { type: "json", operations: guarded }, { signal });
+}
+
+async function read(place: EntryPlace, signal: AbortSignal | undefined): Promise<IPPool> {
+  const { namespace, name } = place.pool;
+  const pool = await readPool(place.client, { namespace, name, signal });
+  if (pool?.spec.range === place.range) return pool;
+  throw new LedgerError(
+    "unavailable",
+    `IPPool ${namespace}/${name} ${pool === undefined ? "is gone" : `has range ${pool.spec.range}, and had ${place.range}`}: ` +
+      `${place.address} cannot be entered there. Try again.`,
+  );
+}
+
+/** By pod and interface, as whereabouts tells its entries apart; by UID where both have one. */
+function isSame(a: PoolAllocation, b: PoolAllocation): boolean {
+  const [uid, other] = [a["uid"], b["uid"]];
+  if (a.podref !== b.podref || (a.ifname ?? "") !== (b.ifname ?? "") || (a.kind ?? "pod") !== (b.kind ?? "pod")) {
+    return false;
+  }
+  return !uid || !other || uid === other;
+}
+
+/** Of the same pod, for a container that came after the one whose address is given back. */
+function isLater(present: PoolAllocation, mine: PoolAllocation): boolean {
+  return mine.id !== "" && present.id !== "" && present.id !== mine.id;
+}
+
+async function holdOfEntry(
+  place: EntryPlace,
+  { id, podref, ifname = "", kind = "pod", uid = "" }: PoolAllocation,
+  signal: AbortSignal | undefined,
+): Promise<Hold> {
+  const { domain, address } = place;
+  const owner = ownerOfRecord({ kind, uid, podref, port: ifname, containerId: id });
+  // The version of the pool: it names no hold, so no release by it frees one.
+  return { domain, address, owner, version: versionOf("IPPool", (await read(place, signal)).metadata) };
+}

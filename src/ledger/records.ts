@@ -1,0 +1,109 @@
+// The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
+//
+// Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
+// is one without a name, which nobody is.
+import { parseDomain } from "../api/domain.ts";
+import { foreignMarks, keptFinalizer } from "../api/hold-marks.ts";
+import { holdName, holdObjectOf } from "../api/hold-object.ts";
+import { reservationOf } from "../api/reservation-hold.ts";
+import { reservationName, reservationNamesToRead } from "../api/reservation-name.ts";
+import { versionOf } from "../api/version.ts";
+import type { Domain, Hold } from "../ipam/ledger.ts";
+import type { Owner } from "../ipam/owner.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { Address } from "../net/address.ts";
+import { equal } from "../net/address.ts";
+import { type HeldObject, readHeld } from "./held-objects.ts";
+import { holds, reservations, stored } from "./resources.ts";
+
+export interface Records {
+  readonly domain: Domain;
+  readonly namespace: string;
+  readonly resource: Resource<HeldObject>;
+  nameOf(address: Address): string;
+  /** whereabouts' own name of an IPv6 address, where a server takes it. */
+  formerNameOf(address: Address): string | undefined;
+  /** The object to create. */
+  make(hold: NewHold, node?: string): HeldObject;
+}
+
+export type NewHold = Omit<Hold, "version" | "domain">;
+
+/** Fields of `spec` that are written, of either kind; what others added stays. */
+const writtenFields: ReadonlySet<string> = new Set([
+  ...["podref", "ifname", "containerid", "poduid"],
+  ...["domain", "address", "owner", "containerId"],
+]);
+
+const nobody: Owner = { kind: "pod", uid: "", namespace: "", name: "", interface: "" };
+
+export function recordsOf(domain: Domain, namespace: string): Records {
+  const parts = parseDomain(domain);
+  if (parts.scope !== "network") {
+    return {
+      domain,
+      namespace,
+      resource: holds,
+      nameOf: (address) => holdName(domain, address),
+      formerNameOf: () => undefined,
+      make: (hold, node) => stored(holdObjectOf({ ...hold, domain }, namespace, node)),
+    };
+  }
+  return {
+    domain,
+    namespace,
+    resource: reservations,
+    nameOf: (address) => reservationName(parts.network, address),
+    formerNameOf: (address) => reservationNamesToRead(parts.network, address)[1],
+    make: (hold, node) => stored(reservationOf({ ...hold, domain }, namespace, node)),
+  };
+}
+
+/** What the object under an address's name says. */
+export function readRecord({ domain }: Records, address: Address, object: HeldObject): Hold {
+  for (const each of readHeld(object)) {
+    if (each.unreadable === undefined && each.hold.domain === domain && equal(each.hold.address, address))
+      return each.hold;
+  }
+  return { domain, address, owner: nobody, version: versionOf(object.kind ?? "object", object.metadata) };
+}
+
+/** The holds of the domain that an object stands for. */
+export function holdsIn({ domain }: Records, object: HeldObject): Hold[] {
+  return readHeld(object).flatMap((each) =>
+    each.unreadable === undefined && each.hold.domain === domain ? [each.hold] : [],
+  );
+}
+
+/** The object that was read, rewritten: as if made anew, with what others added to it. Guarded by its uid and version. */
+export function rewritten(found: HeldObject, made: HeldObject): HeldObject {
+  const { labels, annotations } = found.metadata;
+  const { apiVersion, kind } = made;
+  const others = Object.entries(found.spec ?? {}).filter(([field]) => !writtenFields.has(field));
+  return {
+    ...found,
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata: {
+      ...found.metadata,
+      labels: { ...foreignMarks(labels), ...made.metadata.labels },
+      annotations: { ...foreignMarks(annotations), ...made.metadata.annotations },
+      ...(made.metadata.finalizers && { finalizers: merged(found.metadata.finalizers, made.metadata.finalizers) }),
+    },
+    spec: { ...Object.fromEntries(others), ...made.spec },
+  } as HeldObject;
+}
+
+export function withFinalizer(object: HeldObject): HeldObject {
+  return { ...object, metadata: { ...object.metadata, finalizers: [keptFinalizer] } };
+}
+
+/** Somebody deletes it, and nothing of ours keeps it: it will be gone, and what is written into it with it. */
+export function isLeaving({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && !(metadata.finalizers ?? []).includes(keptFinalizer);
+}
+
+function merged(some: readonly string[] = [], more: readonly string[]): string[] {
+  return [...new Set([...some, ...more])];
+}

@@ -1,0 +1,24 @@
+// The holds of one domain that a selector finds. What stands under two names counts once, by the name that is written today.
+import type { Hold } from "../ipam/ledger.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { HeldObject } from "./held-objects.ts";
+import { holdsIn, type Records } from "./records.ts";
+
+export async function searchHolds(
+  client: KubeClient,
+  records: Records,
+  labelSelector: string,
+  signal: AbortSignal | undefined,
+): Promise<Hold[]> {
+  /** address -> its hold */
+  const found = new Map<string, Hold>();
+  const item = (object: HeldObject) => {
+    for (const hold of holdsIn(records, object)) {
+      const key = hold.address.toString();
+      if (!found.has(key) || object.metadata.name === records.nameOf(hold.address)) found.set(key, hold);
+    }
+  };
+  const options = { namespace: records.namespace, labelSelector, signal };
+  await client.listEach(records.resource, options, { item, restart: () => found.clear() });
+  return [...found.values()];
+}
