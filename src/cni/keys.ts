@@ -61,6 +61,9 @@ export const ipamKeys = {
   fast_ipam: { type: "boolean" },
   pool_naming: { type: "string" },
   pool_namespace: { type: "string" },
+  sticky: { type: "string" },
+  cooldown: { type: "integer" },
+  probe: { type: "boolean" },
   strict: { type: "boolean" },
   configuration_path: { type: "string" },
   kubernetes: {

@@ -18,6 +18,12 @@ export interface Settings {
   readonly poolNaming: PoolNaming;
   readonly poolNamespace: PoolNamespace;
   /** Inline: a flat file. In the flat file: the directory that has `nodename`. Upstream uses the one key for both. */
+  /** `statefulset`: the address stays with the name of a StatefulSet's pod. `none`: with the pod. */
+  readonly sticky: "none" | "statefulset";
+  /** How long a released address rests; undefined where the daemon's default counts. 0 is whereabouts' behaviour. */
+  readonly cooldownMs?: number;
+  /** The network is asked whether somebody uses the address, before it is answered. */
+  readonly probe: boolean;
   readonly configurationPath: string;
   readonly kubeconfig: string;
   readonly logLevel: string;
@@ -28,10 +34,13 @@ const maxNetworkName = 253 - 1 - 43;
 const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const logLevels = ["panic", "error", "verbose", "debug"];
 const maxSleepSeconds = 10;
+/** A year: what rests longer is better excluded. */
+const maxCooldownSeconds = 365 * 24 * 3600;
 
 export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], findings: Findings): Settings {
   judgeUnusedValues(ipam, findings);
   const sliceLength = parseSlice(ipam, ranges, findings);
+  const cooldownMs = parseCooldown(ipam, findings);
   const kubernetes = (ipam["kubernetes"] ?? {}) as JsonObject;
   return {
     networkName: parseNetworkName(ipam, findings),
@@ -39,6 +48,9 @@ export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], fi
     ...(sliceLength === undefined ? {} : { sliceLength }),
     poolNaming: parsePoolNaming(ipam, findings),
     poolNamespace: parseChoice(ipam, "pool_namespace", ["cluster", "nad"], findings),
+    sticky: parseChoice(ipam, "sticky", ["none", "statefulset"], findings),
+    ...(cooldownMs === undefined ? {} : { cooldownMs }),
+    probe: ipam["probe"] === true,
     configurationPath: parseConfigurationPath(ipam, findings),
     kubeconfig: textOf(kubernetes, "kubeconfig"),
     logLevel: parseLogLevel(ipam, findings),
@@ -106,6 +118,15 @@ function parseChoice<const T extends string>(
   const choice = choices.find((known) => known === text);
   if (choice === undefined) findings.refuse(`ipam.${key}`, text, `write ${choices.join(" or ")}`);
   return choice ?? choices[0];
+}
+
+/** A rest that cannot be meant is refused in every mode: whereabouts does not know the key, so no old configuration has it. */
+function parseCooldown(ipam: JsonObject, findings: Findings): number | undefined {
+  const seconds = ipam["cooldown"];
+  if (typeof seconds !== "number") return undefined;
+  if (seconds >= 0 && seconds <= maxCooldownSeconds) return seconds * 1000;
+  findings.refuse("ipam.cooldown", seconds, `write seconds, 0 (no rest) to ${maxCooldownSeconds}`);
+  return undefined;
 }
 
 function parseConfigurationPath(ipam: JsonObject, findings: Findings): string {

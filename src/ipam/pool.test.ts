@@ -148,3 +148,27 @@ describe("counts", () => {
     ]);
   });
 });
+
+describe("a hint of what is taken", () => {
+  const lowest = () => String(pool.nextFree(ip("10.0.0.1")));
+
+  it("is not offered, and a later hint replaces it", () => {
+    pool.suppose([parseBlock("10.0.0.0-10.0.0.9")]);
+    expect([lowest(), stateAt("10.0.0.5"), stateAt("10.0.0.10")]).toEqual(["10.0.0.10", "reserved", "free"]);
+    pool.suppose([parseBlock("10.0.0.2")]);
+    expect([lowest(), stateAt("10.0.0.2"), stateAt("10.0.0.5")]).toEqual(["10.0.0.1", "reserved", "free"]);
+  });
+
+  it("does not free what is held or cools, and yields to what is recorded later", () => {
+    pool.take(ip("10.0.0.1"), pod("a"));
+    pool.take(ip("10.0.0.2"), pod("b"));
+    pool.releaseOwner(pod("b"));
+    pool.suppose([parseBlock("10.0.0.3")]);
+    pool.suppose([]);
+    expect([lowest(), stateAt("10.0.0.1"), stateAt("10.0.0.2")]).toEqual(["10.0.0.3", "allocated", "quarantined"]);
+    pool.suppose([parseBlock("10.0.0.3-10.0.0.4")]);
+    pool.learn(ip("10.0.0.3"), pod("c"));
+    pool.forget(ip("10.0.0.3")); // another's, and gone since: newer than the hint
+    expect([lowest(), stateAt("10.0.0.4")]).toEqual(["10.0.0.3", "reserved"]);
+  });
+});

@@ -52,11 +52,13 @@ export class Pool {
   readonly #now: () => number;
   readonly #cooldownMs: number;
   /** Every usable address that is not free. Undefined together with `usable`. */
-  readonly #taken: Occupancy | undefined;
+  #taken: Occupancy | undefined;
   readonly #held = new AllocationTable();
   /** container id, NUL, interface -> the address; built when first asked for, kept up to date from then on */
   #byContainer: Map<string, Address> | undefined;
   readonly #cooling = new CoolingQueue();
+  /** Taken, says a hint; it does not say by whom. */
+  #supposed = new IntervalSet();
   #lastTaken: Address | undefined;
   #withheldCount: bigint | undefined;
 
@@ -68,10 +70,7 @@ export class Pool {
     this.excluded = IntervalSet.of(definition.excludes ?? []);
     this.reservations = reservationsOf(definition);
     this.#reserved = IntervalSet.of(this.reservations.map(({ interval }) => interval));
-    if (this.usable === undefined) return;
-    this.#taken = occupancyOf(this.usable);
-    for (const each of this.excluded) this.#taken.addAll(each);
-    for (const each of this.#reserved) this.#taken.addAll(each);
+    this.#taken = this.#occupancy();
   }
 
   /** The address that was taken last, renewals and what was learnt left out: where next-free goes on. */
@@ -87,7 +86,9 @@ export class Pool {
     if (cooling !== undefined) return { state: "quarantined", untilMs: cooling.untilMs, lastOwner: cooling.lastOwner };
     if (this.usable === undefined || !includes(this.usable, address)) return { state: "outside" };
     if (this.#reserved.has(address)) return { state: "reserved", reason: this.#reasonFor(address) };
-    return this.excluded.has(address) ? { state: "excluded" } : { state: "free" };
+    if (this.excluded.has(address)) return { state: "excluded" };
+    if (this.#supposed.has(address)) return { state: "reserved", reason: "taken, as the free map says" };
+    return { state: "free" };
   }
 
   ownerAt(address: Address): Owner | undefined {
@@ -154,6 +155,7 @@ export class Pool {
     this.#rememberContainer(address, owner);
     if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
     this.#taken?.add(address);
+    if (this.#supposed.count > 0) this.#supposed.delete({ first: address, last: address });
     if (this.#held.size > held) this.#lastTaken = address;
   }
 
@@ -174,6 +176,12 @@ export class Pool {
     this.#forgetContainer(owner);
     this.#held.delete(address);
     this.#freeAgain(address);
+  }
+
+  /** Replaces a hint of what is taken, without owners: not offered. What is recorded of an address later counts more. */
+  suppose(taken: Iterable<Interval>): void {
+    this.#supposed = this.usable === undefined ? new IntervalSet() : common([this.usable], IntervalSet.of(taken));
+    this.#taken = this.#occupancy();
   }
 
   /** Releases what the owner has. Undefined where it has nothing. */
@@ -214,6 +222,16 @@ export class Pool {
       this.#freeAgain(address);
     }
     return { address, owner };
+  }
+
+  /** From what is known of each address. */
+  #occupancy(): Occupancy | undefined {
+    if (this.usable === undefined) return undefined;
+    const taken = occupancyOf(this.usable);
+    for (const set of [this.excluded, this.#reserved, this.#supposed]) for (const each of set) taken.addAll(each);
+    for (const { address } of this.#held.values()) taken.add(address);
+    for (const { address } of this.#cooling.inOrder()) taken.add(address);
+    return taken;
   }
 
   /** Frees what has cooled. Called before every look at what is free. */

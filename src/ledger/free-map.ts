@@ -1,7 +1,14 @@
-// (body follows)
-import type { Address } from "../net/address.ts";
-import type { Interval } from "../net/interval.ts";
-import type { Prefix } from "../net/prefix.ts";
+// The free map of a pool: a ConfigMap by which the leader tells daemons what is taken, so that they need not list it all.
+//
+// A hint: a daemon that goes by an old map pays with a 409, never with a duplicate. Promised: at most 16 KiB of data; up to
+// `completeThrough` every interval that was given is in it, and beyond it nothing is said. What cannot be read is as none.
+import { hashLabel } from "../api/owner-record.ts";
+import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
+import { NetError } from "../net/error.ts";
+import { intersection, type Interval, intervalOf } from "../net/interval.ts";
+import { IntervalSet } from "../net/interval-set.ts";
+import { contains, parsePrefix, type Prefix } from "../net/prefix.ts";
+import { packed, type Run, shortened, unpacked } from "./run-codec.ts";
 import type { ConfigMap } from "./resources.ts";
 
 export interface FreeMap {
@@ -17,16 +24,62 @@ export interface FreeMap {
   readonly holders: number;
 }
 
+/** 16 KiB in all; pool, prefix, address and numbers are below 700 bytes together. */
+const takenMaxChars = 15_600;
+
+/** `pool`: namespace/name. */
 export function freeMapName(pool: string): string {
-  return `holdfast-free-${pool}`;
+  return `holdfast-free-${hashLabel(pool)}`;
 }
 
-/** The object to write. */
-export function encodeFreeMap(_namespace: string, _map: Omit<FreeMap, "completeThrough">): ConfigMap {
-  throw new Error("not built yet");
+/** The object to write, into the pool's namespace. */
+export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThrough">): ConfigMap {
+  const { pool, prefix, writtenMs, holders } = map;
+  const runs = offsets(prefix, map.taken);
+  const whole = packed(runs);
+  const [taken, end] = whole.length <= takenMaxChars ? [whole, prefix.size] : shortened(runs, takenMaxChars);
+  return {
+    metadata: { namespace, name: freeMapName(pool), labels: { "app.kubernetes.io/managed-by": "holdfast" } },
+    data: {
+      pool,
+      prefix: prefix.toString(),
+      taken,
+      through: end === 0n ? "" : at(prefix, end - 1n).toString(),
+      writtenMs: String(Math.floor(writtenMs)),
+      holders: String(holders),
+    },
+  };
 }
 
 /** Undefined: it cannot be read, and there might as well be none. */
-export function decodeFreeMap(_object: ConfigMap): FreeMap | undefined {
-  throw new Error("not built yet");
+export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
+  const { pool = "", prefix: range = "", taken: text = "", through = "", writtenMs = "", holders = "" } = data;
+  if (pool === "" || !/^\d{1,15}$/.test(writtenMs) || !/^\d{1,15}$/.test(holders)) return undefined;
+  try {
+    const prefix = parsePrefix(range);
+    const runs = unpacked(text);
+    const completeThrough = through === "" ? undefined : parseAddress(through);
+    const isInside = completeThrough === undefined || contains(prefix, completeThrough);
+    if (!isInside || runs === undefined || runs.some(({ last }) => last >= prefix.size)) return undefined;
+    const taken = runs.map(({ first, last }) => ({ first: at(prefix, first), last: at(prefix, last) }));
+    return { pool, prefix, taken, completeThrough, writtenMs: Number(writtenMs), holders: Number(holders) };
+  } catch (error) {
+    if (error instanceof NetError) return undefined;
+    throw error;
+  }
+}
+
+function offsets(prefix: Prefix, taken: Iterable<Interval>): Run[] {
+  const base = toBigInt(prefix.first);
+  const inside = IntervalSet.of(
+    [...taken].flatMap((each) => {
+      const both = intersection(each, intervalOf(prefix));
+      return both === undefined ? [] : [both];
+    }),
+  );
+  return Array.from(inside, ({ first, last }) => ({ first: toBigInt(first) - base, last: toBigInt(last) - base }));
+}
+
+function at(prefix: Prefix, offset: bigint): Address {
+  return fromBigInt(prefix.family, toBigInt(prefix.first) + offset);
 }

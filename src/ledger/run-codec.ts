@@ -1,0 +1,140 @@
+// Sets of offsets as short text. Two forms, and whichever is shorter is written:
+//   r:  for each run of neighbours two LEB128 numbers, the gap before it and its length less one; deflated; base64
+//   b:  one bit for each offset, the lowest bit of the first byte first; deflated; base64
+// Few runs in a wide range are short as runs; a full /16 in disorder is 8 KiB as bits, whatever is in it.
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+
+/** Offsets, both ends included. In a list: in order, and not touching each other. */
+export interface Run {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/** Bits up to this offset only: 64 KiB, four times what can be written, since deflate may make up for that. */
+const bitsMax = 1 << 19;
+/** What deflate adds to what it cannot shorten: 5 bytes for each 64 KiB, and rounding. */
+const deflateSlack = 16;
+/** A text of 16 KiB that inflates to more than a MiB was not written here. */
+const inflatedMax = 1 << 20;
+
+export function packed(runs: readonly Run[]): string {
+  const texts = [asText("r", runBytes(runs))];
+  const bits = bitBytes(runs);
+  if (bits !== undefined) texts.push(asText("b", bits));
+  return texts.reduce((best, each) => (each.length < best.length ? each : best));
+}
+
+/** As much as fits: the text, and how many offsets from 0 on it says everything about. */
+export function shortened(runs: readonly Run[], maxChars: number): [text: string, end: bigint] {
+  const maxBytes = Math.floor(((maxChars - 2) * 3) / 4) - deflateSlack;
+  const count = fitting(runs, maxBytes);
+  const endOfRuns = runs[count]?.first ?? 0n;
+  const endOfBits = BigInt(maxBytes * 8);
+  if (endOfRuns >= endOfBits) return [asText("r", runBytes(runs.slice(0, count))), endOfRuns];
+  const cut = runs.flatMap(({ first, last }) =>
+    first >= endOfBits ? [] : [{ first, last: last < endOfBits ? last : endOfBits - 1n }],
+  );
+  return [asText("b", bitBytes(cut) ?? new Uint8Array()), endOfBits];
+}
+
+/** Undefined: nobody here wrote it. */
+export function unpacked(text: string): Run[] | undefined {
+  const form = text.slice(0, 2);
+  if (form !== "r:" && form !== "b:") return undefined;
+  const bytes = inflated(text.slice(2));
+  if (bytes === undefined) return undefined;
+  return form === "r:" ? readRuns(bytes) : readBits(bytes);
+}
+
+function asText(form: "r" | "b", bytes: Uint8Array): string {
+  return `${form}:${deflateRawSync(bytes, { level: 9 }).toString("base64")}`;
+}
+
+function inflated(text: string): Uint8Array | undefined {
+  try {
+    return inflateRawSync(Buffer.from(text, "base64"), { maxOutputLength: inflatedMax });
+  } catch {
+    return undefined; // cut, altered, or something else altogether
+  }
+}
+
+function runBytes(runs: readonly Run[]): Uint8Array {
+  const bytes: number[] = [];
+  let from = 0n;
+  for (const { first, last } of runs) {
+    pushNumber(bytes, first - from);
+    pushNumber(bytes, last - first);
+    from = last + 1n;
+  }
+  return Uint8Array.from(bytes);
+}
+
+/** How many of the runs, from the first on, take no more bytes than that. */
+function fitting(runs: readonly Run[], maxBytes: number): number {
+  const bytes: number[] = [];
+  let from = 0n;
+  for (const [index, { first, last }] of runs.entries()) {
+    pushNumber(bytes, first - from);
+    pushNumber(bytes, last - first);
+    if (bytes.length > maxBytes) return index;
+    from = last + 1n;
+  }
+  return runs.length;
+}
+
+function pushNumber(bytes: number[], value: bigint): void {
+  let rest = value;
+  for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  bytes.push(Number(rest));
+}
+
+function readRuns(bytes: Uint8Array): Run[] | undefined {
+  const numbers: bigint[] = [];
+  let value = 0n;
+  let shift = 0n;
+  for (const byte of bytes) {
+    value |= BigInt(byte & 0x7f) << shift;
+    shift += 7n;
+    if (shift > 140n) return undefined; // an IPv6 address has 128 bits
+    if (byte < 0x80) {
+      numbers.push(value);
+      value = 0n;
+      shift = 0n;
+    }
+  }
+  if (shift !== 0n || numbers.length % 2 === 1) return undefined;
+  const runs: Run[] = [];
+  let from = 0n;
+  for (let i = 0; i < numbers.length; i += 2) {
+    const first = from + numbers[i]!;
+    const last = first + numbers[i + 1]!;
+    runs.push({ first, last });
+    from = last + 1n;
+  }
+  return runs;
+}
+
+/** Undefined where the last offset is too high for bits. */
+function bitBytes(runs: readonly Run[]): Uint8Array | undefined {
+  const end = (runs.at(-1)?.last ?? -1n) + 1n;
+  if (end > BigInt(bitsMax)) return undefined;
+  const bytes = new Uint8Array(Math.ceil(Number(end) / 8));
+  for (const { first, last } of runs) {
+    for (let at = Number(first); at <= Number(last); at++) bytes[at >> 3]! |= 1 << (at & 7);
+  }
+  return bytes;
+}
+
+function readBits(bytes: Uint8Array): Run[] {
+  const runs: Run[] = [];
+  let first = -1;
+  const end = bytes.length * 8;
+  for (let at = 0; at <= end; at++) {
+    const isSet = at < end && (bytes[at >> 3]! & (1 << (at & 7))) !== 0;
+    if (isSet && first < 0) first = at;
+    if (isSet || first < 0) continue;
+    runs.push({ first: BigInt(first), last: BigInt(at - 1) });
+    first = -1;
+  }
+  return runs;
+}

@@ -1,0 +1,121 @@
+// ADD: all ranges or none, one write each where nothing else is in the way.
+//
+// Promised: the same owner gets the same answer; a new sandbox takes the holds over. What a failed ADD has newly taken is given
+// back; what was held before stays. Where the outcome of a write is not known an intent is on the disk before the error is
+// answered, so that nothing is left behind when the runtime does not ask again.
+import { answerOf } from "../cni/answer.ts";
+import { CniError, errorCodes } from "../cni/error.ts";
+import type { AttachmentInvocation } from "../cni/invocation.ts";
+import type { JsonObject } from "../cni/json.ts";
+import { formatResult } from "../cni/result.ts";
+import { ownerKey } from "../ipam/owner.ts";
+import type { Address } from "../net/address.ts";
+import { type Asking, askingOf } from "./asking.ts";
+import { attachmentKey } from "./attachment.ts";
+import type { LoadedConfig } from "./configs.ts";
+import { failureOf } from "./failure.ts";
+import { giveBack } from "./give-back.ts";
+import type { IntentTarget } from "./intent.ts";
+import type { Parts } from "./parts.ts";
+import type { PodFacts } from "./pods.ts";
+import { takeProbed } from "./probing.ts";
+import { type Taken, UncertainTake } from "./take.ts";
+
+/** One ADD on its way. */
+export interface Addition {
+  readonly parts: Parts;
+  readonly invocation: AttachmentInvocation;
+  readonly loaded: LoadedConfig;
+  readonly asking: Asking;
+  readonly pod: PodFacts | undefined;
+  readonly signal: AbortSignal;
+  readonly taken: Taken[];
+  /** Where a hold may have been written, and nobody knows. */
+  readonly unknown: IntentTarget[];
+}
+
+export async function add(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  text: string,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const loaded = parts.configs.load(text);
+  return parts.attachments.add(invocation, signal, async (own) => {
+    await parts.assertReady(own);
+    const pod = await podOf(parts, invocation, own);
+    const asking = askingOf({ ...parts, invocation, loaded, pod });
+    for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
+    try {
+      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown: [] });
+    } catch (error) {
+      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
+        parts.tell(pod.object, "Warning", "AddressRefused", `${invocation.interfaceName}: ${error.message}`);
+      }
+      throw error;
+    }
+  });
+}
+
+async function podOf(parts: Parts, { args }: AttachmentInvocation, signal: AbortSignal): Promise<PodFacts | undefined> {
+  const { podNamespace: namespace, podName: name, podUid: uid } = args;
+  return namespace === "" || name === "" ? undefined : parts.pods.find({ namespace, name, uid }, signal);
+}
+
+async function run(addition: Addition): Promise<JsonObject> {
+  const { parts, invocation, asking, signal } = addition;
+  const { namespace } = asking.owner;
+  // A promise to release this very sandbox is void from here on; it comes back if the ADD fails.
+  const withdrawn = parts.intents.get(invocation);
+  if (withdrawn !== undefined) await parts.intents.remove(invocation);
+  parts.gone.delete(attachmentKey(invocation));
+  try {
+    const limit = await parts.quota.limitOf(namespace, signal);
+    await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
+    await takeAll(addition);
+    await parts.quota.assertRoom(namespace, limit, 0, signal);
+    return answer(addition);
+  } catch (error) {
+    await giveBack(addition, withdrawn);
+    throw failureOf(error);
+  }
+}
+
+/** Shares whose owner holds nothing yet, as far as this node knows; who looks first may hold it from elsewhere. */
+function wanted({ parts, asking }: Addition): number {
+  if (asking.lookFirst) return 0;
+  const keys = new Set(asking.shares.map(({ owner }) => ownerKey(owner)));
+  let held = 0;
+  for (const { hold } of parts.held.all()) if (keys.has(ownerKey(hold.owner))) held += 1;
+  return Math.max(0, asking.shares.length - held);
+}
+
+/** All shares at once: they are in different pools, or under different owners' keys. */
+async function takeAll(addition: Addition): Promise<void> {
+  const { asking, taken } = addition;
+  const results = await Promise.allSettled(
+    asking.shares.map(async (share) => {
+      const each = await takeProbed(addition, share);
+      taken.push(each);
+      if (each.early) tellEarly(addition, each);
+    }),
+  );
+  const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  for (const reason of reasons) if (reason instanceof UncertainTake) addition.unknown.push(reason.target);
+  // A refusal says more to the runtime than an outage beside it.
+  const first = reasons.find((reason) => reason instanceof CniError) ?? reasons[0];
+  if (first !== undefined) throw first;
+}
+
+function tellEarly({ parts, pod, invocation }: Addition, { hold }: Taken): void {
+  if (pod === undefined) return;
+  const words = `${invocation.interfaceName} got ${hold.address} before its rest was over: its range has nothing else left. Widen it.`;
+  parts.tell(pod.object, "Normal", "AddressGivenEarly", words);
+}
+
+function answer({ loaded, asking, taken }: Addition): JsonObject {
+  const { config } = loaded;
+  const allocated = new Map<number, Address>();
+  for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
+  return formatResult(answerOf(config, allocated, asking.statics), config.cniVersion);
+}

@@ -1,0 +1,114 @@
+// From one ADD to what it asks for: the pod, the owner, the network selection, the namespace of the pools. Reads the pod, no more.
+import { CniError, errorCodes } from "../cni/error.ts";
+import { type AttachmentInvocation, ownerOf } from "../cni/invocation.ts";
+import type { IpamConfig } from "../cni/ipam-config.ts";
+import type { StaticRequest } from "../cni/static-request.ts";
+import { staticRequests } from "../cni/static-request.ts";
+import type { PodOwner } from "../ipam/owner.ts";
+import { holdfastGroup } from "../api/kind.ts";
+import type { LoadedConfig } from "./configs.ts";
+import { planOf, type Share } from "./plan.ts";
+import type { PodFacts } from "./pods.ts";
+import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "./selection.ts";
+
+export const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
+export const stickyAnnotation = `${holdfastGroup}/sticky`;
+const statusAnnotation = "k8s.v1.cni.cncf.io/network-status";
+
+export interface Asking {
+  readonly shares: readonly Share[];
+  readonly statics: readonly StaticRequest[];
+  readonly owner: PodOwner;
+  /** What keeps the holds after the pod: `statefulset/web`. */
+  readonly keeper?: string;
+  /** Others may have written a hold of this owner. */
+  readonly lookFirst: boolean;
+  readonly warnings: readonly string[];
+}
+
+export interface AskingInput {
+  readonly invocation: AttachmentInvocation;
+  readonly loaded: LoadedConfig;
+  /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */
+  readonly pod: PodFacts | undefined;
+  readonly isolation: IsolationRule;
+  readonly systemNamespace: string;
+  readonly cooldownMs: number;
+}
+
+/** Throws CniError: 4 without an owner, 7 for what is configured wrongly, 101 for a network of another tenant. */
+export function askingOf(input: AskingInput): Asking {
+  const { invocation, loaded, pod } = input;
+  const { config, network } = loaded;
+  assertNoSlices(config);
+  const selection = pod === undefined ? undefined : selectionOf(pod, invocation.interfaceName);
+  if (pod !== undefined && selection !== undefined) assertSelectable(pod, selection, input.isolation);
+  const statics = staticRequests(config, {
+    args: invocation.args,
+    runtimeConfig: network.runtimeConfig,
+    configArgs: network.args,
+    ...(selection !== undefined && selection.ips.length > 0 && { selection: selection.ips }),
+  });
+  const keeper = keeperOf(config, pod);
+  const owner = ownerFor(invocation, pod, keeper);
+  const preferred = pod?.annotations[preferredAnnotation];
+  const shares = planOf({
+    config,
+    statics: statics.requests,
+    owner,
+    namespace: poolNamespaceOf(config, input.systemNamespace, invocation, selection),
+    ...(preferred !== undefined && { preferred }),
+    cooldownMs: config.cooldownMs ?? input.cooldownMs,
+  });
+  return {
+    shares,
+    statics: statics.requests,
+    owner,
+    ...(keeper !== undefined && { keeper }),
+    // A pod that has been on the network before may be whereabouts' work; new pods have no status yet.
+    lookFirst: keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined,
+    warnings: [...loaded.warnings, ...statics.warnings].map(({ message }) => message),
+  };
+}
+
+/** With `pool_namespace: nad` the pools are where the network is defined, and only the pod's selection says where that is. */
+export function poolNamespaceOf(
+  config: IpamConfig,
+  systemNamespace: string,
+  { interfaceName, args }: AttachmentInvocation,
+  selection: Selection | undefined,
+): string {
+  if (config.poolNamespace === "cluster") return systemNamespace;
+  if (selection !== undefined) return selection.namespace;
+  throw new CniError(
+    errorCodes.badConfiguration,
+    `pool_namespace is nad, and pod ${args.podNamespace}/${args.podName} selects no network for its interface ${interfaceName}: ` +
+      "add it to the annotation k8s.v1.cni.cncf.io/networks, with that interface name, or set pool_namespace to cluster.",
+  );
+}
+
+/** By UID; by name alone where no UID stays the same: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
+export function ownerFor(
+  invocation: AttachmentInvocation,
+  pod: PodFacts | undefined,
+  keeper: string | undefined,
+): PodOwner {
+  const named = ownerOf(invocation);
+  if (keeper !== undefined || pod?.isMirror === true) return { ...named, uid: "" };
+  return named.uid === "" && pod !== undefined ? { ...named, uid: pod.uid } : named;
+}
+
+function keeperOf(config: IpamConfig, pod: PodFacts | undefined): string | undefined {
+  if (pod?.statefulSet === undefined) return undefined;
+  const isSticky = config.sticky === "statefulset" || pod.annotations[stickyAnnotation] === "true";
+  return isSticky ? `statefulset/${pod.statefulSet}` : undefined;
+}
+
+function assertNoSlices({ sliceLength, name }: IpamConfig): void {
+  if (sliceLength === undefined) return;
+  throw new CniError(
+    errorCodes.unsupportedField,
+    `ipam.node_slice_size of the network ${name} is /${sliceLength}: slices per node come with a later release of Holdfast; ` +
+      "remove the key, and all nodes share the range.",
+  );
+}

@@ -1,0 +1,38 @@
+// GC: what this node recorded for a network and the runtime no longer lists is given back.
+//
+// A runtime lists the attachments of the network that it asks for; those of other networks are not in the list. So only holds
+// are freed that were given under the same network name, by this node, and that no request is just working on.
+import { parseValidAttachments } from "../cni/attachments.ts";
+import type { Attachment } from "../cni/attachments.ts";
+import type { LoadedConfig } from "./configs.ts";
+import { attachmentOf, type HeldEntry } from "./held.ts";
+import type { Parts } from "./parts.ts";
+import { networkOf } from "./why.ts";
+
+export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
+  const loaded = parts.configs.load(text);
+  const valid = parseValidAttachments(loaded.network.plugin);
+  await parts.assertReady(signal);
+  const stale = [...parts.held.all()].flatMap((entry) => {
+    const attachment = attachmentOf(entry.hold);
+    const isOurs = networkOf(entry.hold.note?.why) === loaded.config.name;
+    const isStale = attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
+    return isStale ? [{ entry, attachment }] : [];
+  });
+  for (const { entry, attachment } of stale) await free(parts, loaded, entry, attachment, signal);
+}
+
+async function free(
+  parts: Parts,
+  { config }: LoadedConfig,
+  { namespace, hold }: HeldEntry,
+  attachment: Attachment,
+  signal: AbortSignal,
+): Promise<void> {
+  const cooldownMs = config.cooldownMs ?? parts.cooldownMs;
+  await parts.attachments.delete(attachment, signal, () =>
+    parts.releases.free(namespace, hold, { attachment, cooldownMs, signal }),
+  );
+  const pod = `${hold.owner.namespace}/${hold.owner.name}`;
+  parts.log.info("collected, the runtime does not list it", { pod, ...attachment, address: String(hold.address), network: config.name });
+}

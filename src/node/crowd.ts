@@ -1,0 +1,59 @@
+// How far candidates are spread in one domain: the lowest free one at rest, one of many when others take at the same time.
+//
+// With D daemons that start at once on the same picture, all but one lose their first try. A second try among W addresses
+// meets another's with a chance of about D/W: W = 4 D leaves a quarter, and the doubling after that ends it.
+import type { Strategy } from "../ipam/request.ts";
+
+/** A conflict tells of others for so long; then it is at rest again, and addresses stay low. */
+const calmAfterMs = 2000;
+/** Where nobody knows how many daemons there are: the widest that src/ipam spreads to. */
+const widthUnknown = 4096;
+const perDaemon = 4;
+
+export interface CrowdOptions {
+  /** Monotonic. */
+  readonly now: () => number;
+  /** How many daemons may take in this domain; 0: not known. */
+  readonly daemons: () => number;
+}
+
+export class Crowd {
+  readonly #options: CrowdOptions;
+  #conflictMs = Number.NEGATIVE_INFINITY;
+  #conflicts = 0;
+
+  constructor(options: CrowdOptions) {
+    this.#options = options;
+  }
+
+  get conflicts(): number {
+    return this.#conflicts;
+  }
+
+  met(): void {
+    this.#conflicts += 1;
+    this.#conflictMs = this.#options.now();
+  }
+
+  get isCalm(): boolean {
+    return this.#options.now() - this.#conflictMs >= calmAfterMs;
+  }
+
+  /** Read when a candidate is drawn: src/ipam draws the first at `width` and the second, after a conflict, at twice that. */
+  readonly strategy: Strategy = widthFrom(() => this.#width());
+
+  #width(): number {
+    if (this.isCalm) return 1;
+    const daemons = this.#options.daemons();
+    return daemons < 1 ? widthUnknown : Math.min(widthUnknown, Math.max(2, Math.ceil((perDaemon * daemons) / 2)));
+  }
+}
+
+function widthFrom(width: () => number): Strategy {
+  return {
+    kind: "spread",
+    get width() {
+      return width();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk.
+//
+// Works without a readable configuration, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
+import type { AttachmentInvocation } from "../cni/invocation.ts";
+import type { LoadedConfig } from "./configs.ts";
+import type { Intent, IntentPool } from "./intent.ts";
+import type { Parts } from "./parts.ts";
+import { poolsOf } from "./plan.ts";
+import { attachmentKey } from "./attachment.ts";
+
+/** The API server answers in milliseconds or is in trouble; then the release is recorded, and the pod's end does not wait. */
+const patienceMs = 15_000;
+
+export async function del(parts: Parts, invocation: AttachmentInvocation, text: string, signal: AbortSignal): Promise<void> {
+  const loaded = configOf(parts, text);
+  await parts.attachments.delete(invocation, signal, async () => {
+    const intent = intentOf(parts, invocation, loaded);
+    const { containerId, interfaceName } = invocation;
+    const isKnown = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
+    const isOver = parts.gone.get(attachmentKey(invocation)) !== undefined && !isKnown;
+    if (isOver) return;
+    try {
+      if (!parts.mayRelease()) throw new Error("what this node holds is not known yet, or handing out is paused");
+      const pending = parts.intents.get(invocation);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+      const freed = await parts.releases.release({ ...intent, targets: pending?.targets ?? [] }, limit);
+      await parts.intents.remove(invocation);
+      parts.gone.set(attachmentKey(invocation), true);
+      parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed });
+    } catch (error) {
+      await parts.intents.add(intent);
+      parts.log.warn("the release is recorded and follows", { pod: podText(invocation), containerId, interfaceName, error });
+      parts.wake();
+    }
+  });
+}
+
+function configOf(parts: Parts, text: string): LoadedConfig | undefined {
+  try {
+    return parts.configs.load(text);
+  } catch (error) {
+    parts.log.debug("DEL with a configuration that cannot be read", { error });
+    return undefined;
+  }
+}
+
+function intentOf(parts: Parts, invocation: AttachmentInvocation, loaded: LoadedConfig | undefined): Intent {
+  const { containerId, interfaceName } = invocation;
+  return {
+    containerId,
+    interfaceName,
+    targets: [],
+    pools: loaded === undefined ? [] : poolsToSearch(parts, loaded),
+    cooldownMs: loaded?.config.cooldownMs ?? parts.cooldownMs,
+    sinceMs: parts.now(),
+  };
+}
+
+/** Where whereabouts may have recorded the sandbox. It knows one namespace; pools in those of definitions are ours alone. */
+function poolsToSearch({ systemNamespace: namespace }: Parts, { config }: LoadedConfig): IntentPool[] {
+  if (config.poolNamespace !== "cluster") return [];
+  return poolsOf(config, namespace).map(({ identity, naming, protectsOverlaps }) => ({
+    namespace,
+    network: identity.network,
+    range: String(identity.range),
+    naming,
+    protectsOverlaps,
+  }));
+}
+
+function podText({ args }: AttachmentInvocation): string {
+  return `${args.podNamespace}/${args.podName}`;
+}

@@ -1,0 +1,121 @@
+// One request of the shim: which command, what came of it, and the reply in the form that the specification has for it.
+import { CniError, errorCodes, errorObject } from "../cni/error.ts";
+import { type Invocation, parseInvocation } from "../cni/invocation.ts";
+import { isObject } from "../cni/json.ts";
+import { parseNetwork } from "../cni/network.ts";
+import type { Reply, Request } from "../cni/protocol/frame.ts";
+import { statusError } from "../cni/status.ts";
+import { assertAllowed, parseVersion, type SpecVersion, versionReply } from "../cni/version.ts";
+import { add } from "./add.ts";
+import { check } from "./check.ts";
+import { collect } from "./collect.ts";
+import { del } from "./delete.ts";
+import { failureOf } from "./failure.ts";
+import type { Parts } from "./parts.ts";
+
+export type Observe = (report: {
+  readonly command: string;
+  /** 0: success. */
+  readonly code: number;
+  readonly durationMs: number;
+}) => void;
+
+export interface HandlerOptions {
+  readonly parts: Parts;
+  /** Monotonic. */
+  readonly monotonic: () => number;
+  readonly observe: Observe;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+export function makeHandler({ parts, monotonic, observe }: HandlerOptions) {
+  return async (request: Request, signal: AbortSignal): Promise<Reply> => {
+    const startedMs = monotonic();
+    const command = request.environment["CNI_COMMAND"] ?? "";
+    let code = 0;
+    try {
+      return success(await answer(parts, request, signal));
+    } catch (error) {
+      const failure = failureOf(signal.aborted && !(error instanceof CniError) ? signal.reason : error);
+      ({ code } = failure);
+      tell(parts, request, failure);
+      return failed(failure, request.stdin);
+    } finally {
+      observe({ command: known.has(command) ? command : "other", code, durationMs: monotonic() - startedMs });
+    }
+  };
+}
+
+const known: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
+
+/** Undefined where the specification wants silence. */
+async function answer(parts: Parts, { environment, stdin }: Request, signal: AbortSignal): Promise<object | undefined> {
+  const invocation = parseInvocation(environment);
+  const text = textOf(stdin, invocation);
+  if (invocation.command === "VERSION") return versionReply(versionIn(text));
+  if (invocation.command !== "DEL") assertAllowed(invocation.command, parseNetwork(text).cniVersion);
+  switch (invocation.command) {
+    case "ADD":
+      return add(parts, invocation, text, signal);
+    case "DEL":
+      return void (await del(parts, invocation, text, signal));
+    case "CHECK":
+      return void (await check(parts, invocation, text, signal));
+    case "GC":
+      return void (await collect(parts, text, signal));
+    case "STATUS":
+      return void (await status(parts, text, signal));
+  }
+}
+
+async function status(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
+  parts.configs.load(text);
+  const error = statusError({ obstacles: await parts.obstacles(signal), limited: false });
+  if (error !== undefined) throw error;
+}
+
+/** DEL works with whatever it gets. */
+function textOf(stdin: Uint8Array, { command }: Invocation): string {
+  try {
+    return utf8.decode(stdin);
+  } catch (cause) {
+    if (command === "DEL") return "";
+    throw new CniError(errorCodes.badEncoding, "the network configuration is not UTF-8: write it anew.", { cause });
+  }
+}
+
+function success(result: object | undefined): Reply {
+  const stdout = result === undefined ? new Uint8Array() : new TextEncoder().encode(`${JSON.stringify(result)}\n`);
+  return { exitStatus: 0, stdout };
+}
+
+function failed(failure: CniError, stdin: Uint8Array): Reply {
+  const text = JSON.stringify(errorObject(failure, versionOf(stdin)));
+  return { exitStatus: 1, stdout: new TextEncoder().encode(`${text}\n`) };
+}
+
+/** In the version that was asked in, as far as it can be read. */
+function versionOf(stdin: Uint8Array): SpecVersion {
+  try {
+    return parseVersion(versionIn(utf8.decode(stdin)));
+  } catch {
+    return "1.1.0";
+  }
+}
+
+function versionIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value["cniVersion"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function tell(parts: Parts, { environment }: Request, failure: CniError): void {
+  const { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
+  const pod = /K8S_POD_NAMESPACE=([^;]*)/.exec(args ?? "")?.[1] + "/" + /K8S_POD_NAME=([^;]*)/.exec(args ?? "")?.[1];
+  const level = failure.code === errorCodes.refused || failure.code === errorCodes.tryAgainLater ? "warn" : "info";
+  parts.log[level](failure.message, { command, code: failure.code, pod, containerId, interfaceName });
+}

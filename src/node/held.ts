@@ -1,0 +1,112 @@
+// What this node holds, in memory: by place (namespace, domain, address), by attachment and by domain.
+//
+// The node's daemon is the only one that takes for this node, so what it has listed once and written since is all there is.
+// Not promised: that a hold is still there; the leader may have collected it. Whoever acts on an entry writes with its version.
+import type { Attachment } from "../cni/attachments.ts";
+import type { Domain, Hold } from "../ipam/ledger.ts";
+import type { Address } from "../net/address.ts";
+import { type AttachmentKey, attachmentKey } from "./attachment.ts";
+
+export interface HeldEntry {
+  /** Of the object. */
+  readonly namespace: string;
+  readonly hold: Hold;
+}
+
+export interface Place {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly address: Address;
+}
+
+type PlaceKey = string;
+
+export function placeKey({ namespace, domain, address }: Place): PlaceKey {
+  return `${namespace} ${domain} ${address}`;
+}
+
+export class Held {
+  readonly #entries = new Map<PlaceKey, HeldEntry>();
+  /** Only holds that a sandbox uses: a parked one has none. */
+  readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
+  /** namespace, domain -> places */
+  readonly #byDomain = new Map<string, Set<PlaceKey>>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  put(entry: HeldEntry): void {
+    const key = placeKey(placeOf(entry));
+    this.#remove(key);
+    this.#entries.set(key, entry);
+    const attachment = attachmentOf(entry.hold);
+    if (attachment !== undefined) join(this.#byAttachment, attachmentKey(attachment), key);
+    join(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);
+  }
+
+  delete(place: Place): void {
+    this.#remove(placeKey(place));
+  }
+
+  get(place: Place): HeldEntry | undefined {
+    return this.#entries.get(placeKey(place));
+  }
+
+  ofAttachment(attachment: Attachment): HeldEntry[] {
+    return this.#pick(this.#byAttachment.get(attachmentKey(attachment)));
+  }
+
+  ofDomain(namespace: string, domain: Domain): HeldEntry[] {
+    return this.#pick(this.#byDomain.get(domainKey(namespace, domain)));
+  }
+
+  all(): IterableIterator<HeldEntry> {
+    return this.#entries.values();
+  }
+
+  /** After a new list. What is recorded while the list is under way is put again by who recorded it. */
+  replace(entries: Iterable<HeldEntry>): void {
+    for (const key of [...this.#entries.keys()]) this.#remove(key);
+    for (const entry of entries) this.put(entry);
+  }
+
+  #pick(keys: ReadonlySet<PlaceKey> = new Set()): HeldEntry[] {
+    return [...keys].map((key) => this.#entries.get(key)!);
+  }
+
+  #remove(key: PlaceKey): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    const attachment = attachmentOf(entry.hold);
+    if (attachment !== undefined) leave(this.#byAttachment, attachmentKey(attachment), key);
+    leave(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);
+  }
+}
+
+export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
+  return { namespace, domain, address };
+}
+
+/** Undefined where no sandbox uses the hold, or its owner is no pod. */
+export function attachmentOf({ owner }: Pick<Hold, "owner">): Attachment | undefined {
+  if (owner.kind !== "pod" || owner.containerId === undefined || owner.containerId === "") return undefined;
+  return { containerId: owner.containerId, interfaceName: owner.interface };
+}
+
+function domainKey(namespace: string, domain: Domain): string {
+  return `${namespace} ${domain}`;
+}
+
+function join<K>(index: Map<K, Set<PlaceKey>>, key: K, place: PlaceKey): void {
+  const set = index.get(key);
+  if (set === undefined) index.set(key, new Set([place]));
+  else set.add(place);
+}
+
+function leave<K>(index: Map<K, Set<PlaceKey>>, key: K, place: PlaceKey): void {
+  const set = index.get(key);
+  set?.delete(place);
+  if (set?.size === 0) index.delete(key);
+}

@@ -1,0 +1,62 @@
+// A release that was promised to the runtime and is still to be done: everything that one sandbox holds on one interface.
+//
+// An intent frees only what carries that container id: a later sandbox of the same pod has another one, so a replay that
+// comes late frees nothing of it.
+import { crc32 } from "node:zlib";
+
+import type { Attachment } from "../cni/attachments.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import type { PodOwner } from "../ipam/owner.ts";
+
+/** Where a hold may have been written whose outcome nobody knows. */
+export interface IntentTarget {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly owner: PodOwner;
+}
+
+/** A pool in which an older system may have recorded the sandbox. */
+export interface IntentPool {
+  readonly namespace: string;
+  readonly network: string;
+  /** CIDR. */
+  readonly range: string;
+  readonly naming: string;
+  readonly protectsOverlaps: boolean;
+}
+
+export interface Intent extends Attachment {
+  readonly targets: readonly IntentTarget[];
+  readonly pools: readonly IntentPool[];
+  readonly cooldownMs: number;
+  readonly sinceMs: number;
+}
+
+export type IntentRecord =
+  | { readonly op: "add"; readonly intent: Intent }
+  | { readonly op: "done"; readonly key: string };
+
+/** One line: the checksum of what follows, a space, JSON. JSON has no line break inside. */
+export function encodeRecord(record: IntentRecord): string {
+  const text = JSON.stringify(record);
+  return `${checksum(text)} ${text}\n`;
+}
+
+/** Undefined where the line is torn or damaged. */
+export function decodeRecord(line: string): IntentRecord | undefined {
+  const text = line.slice(9);
+  if (line[8] !== " " || line.slice(0, 8) !== checksum(text)) return undefined;
+  return JSON.parse(text) as IntentRecord;
+}
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, "0");
+}
+
+/** What is known of one sandbox, from both. */
+export function joinIntents(a: Intent, b: Intent): Intent {
+  const join = <T>(first: readonly T[], second: readonly T[]): T[] => [
+    ...new Map([...first, ...second].map((each) => [JSON.stringify(each), each])).values(),
+  ];
+  return { ...a, targets: join(a.targets, b.targets), pools: join(a.pools, b.pools), cooldownMs: b.cooldownMs };
+}

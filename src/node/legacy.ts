@@ -1,0 +1,73 @@
+// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not.
+//
+// Looked for only where this daemon knows nothing of the sandbox, since it reads whole pools.
+import { readAllocations } from "../api/allocations.ts";
+import { domainOfPool } from "../api/domain.ts";
+import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
+import type { Attachment } from "../cni/attachments.ts";
+import { type Owner, ownerKey } from "../ipam/owner.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { readPool } from "../ledger/pool-object.ts";
+import { equal } from "../net/address.ts";
+import { parseCidr } from "../net/prefix.ts";
+import type { HeldEntry } from "./held.ts";
+import { attachmentOf } from "./held.ts";
+import type { Intent, IntentPool } from "./intent.ts";
+import type { Ledgers } from "./ledgers.ts";
+import type { PoolUse } from "./plan.ts";
+import type { Pictures } from "./pictures.ts";
+
+export interface LegacyOptions {
+  readonly client: KubeClient;
+  readonly ledgers: Ledgers;
+  readonly pictures: Pictures;
+}
+
+export class Legacy {
+  readonly #options: LegacyOptions;
+
+  constructor(options: LegacyOptions) {
+    this.#options = options;
+  }
+
+  async find(intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
+    const found = await Promise.all(intent.pools.map((pool) => this.#inPool(intent, pool, signal)));
+    return found.flat();
+  }
+
+  async #inPool(attachment: Attachment, pool: IntentPool, signal: AbortSignal): Promise<HeldEntry[]> {
+    const use = useOf(pool);
+    const { namespace, identity, naming } = use;
+    const names = poolNamesToRead(identity, naming);
+    const objects = await Promise.all(names.map((name) => readPool(this.#options.client, { namespace, name, signal })));
+    const entries = objects.flatMap((object) => (object === undefined ? [] : readAllocations(object).entries));
+    const own = entries.filter(({ owner }) => isOf(owner, attachment));
+    if (own.length === 0) return [];
+    // Adopted: every entry has its hold now, and the hold is what is released.
+    const name = await this.#options.pictures.nameOf(use, signal);
+    const domain = domainOfPool({ network: identity.network, protectsOverlaps: pool.protectsOverlaps, pool: { namespace, name } });
+    const holds = await Promise.all(
+      own.map(({ owner }) => this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal })),
+    );
+    return own.flatMap(({ address }, index) =>
+      holds[index]!.filter((hold) => equal(hold.address, address) && isFree(hold.owner, attachment)).map((hold) => ({ namespace, hold })),
+    );
+  }
+}
+
+function useOf({ namespace, network, range, naming, protectsOverlaps }: IntentPool): PoolUse {
+  const identity = { range: parseCidr(range).prefix, network, node: "" };
+  return { namespace, identity, naming: naming as PoolNaming, l3: false, protectsOverlaps };
+}
+
+/** Old entries have no interface. */
+function isOf(owner: Owner, { containerId, interfaceName }: Attachment): boolean {
+  if (owner.kind !== "pod" || owner.containerId !== containerId) return false;
+  return owner.interface === "" || owner.interface === interfaceName;
+}
+
+/** A hold that another sandbox uses is not the entry's any more: the mirror is behind. */
+function isFree(owner: Owner, { containerId }: Attachment): boolean {
+  const used = attachmentOf({ owner });
+  return used === undefined || used.containerId === containerId;
+}

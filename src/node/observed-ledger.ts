@@ -1,0 +1,44 @@
+// A ledger that tells what came of each take and release to whoever keeps the picture, and remembers what one request took anew.
+import type { Domain, Hold, Ledger, LedgerOptions } from "../ipam/ledger.ts";
+import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
+import type { OwnerKey } from "../ipam/owner.ts";
+
+export interface LedgerObserver {
+  taken(request: TakeRequest, outcome: TakeOutcome): void;
+}
+
+export interface ObservedOptions {
+  /** Take what still cools down: the address was asked for by its number. */
+  readonly early?: boolean;
+}
+
+export class ObservedLedger implements Ledger {
+  readonly #ledger: Ledger;
+  readonly #observer: LedgerObserver;
+  readonly #options: ObservedOptions;
+
+  constructor(ledger: Ledger, observer: LedgerObserver, options: ObservedOptions = {}) {
+    this.#ledger = ledger;
+    this.#observer = observer;
+    this.#options = options;
+  }
+
+  async take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome> {
+    const early = request.early === true || this.#options.early === true;
+    const outcome = await this.#ledger.take({ ...request, early }, options);
+    this.#observer.taken(request, outcome);
+    return outcome;
+  }
+
+  release(request: ReleaseRequest, options?: LedgerOptions): Promise<ReleaseOutcome> {
+    return this.#ledger.release(request, options);
+  }
+
+  find(domain: Domain, owner: OwnerKey, options?: LedgerOptions): Promise<readonly Hold[]> {
+    return this.#ledger.find(domain, owner, options);
+  }
+
+  list(domain: Domain, options?: LedgerOptions): AsyncIterable<Hold> {
+    return this.#ledger.list(domain, options);
+  }
+}

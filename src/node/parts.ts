@@ -1,0 +1,56 @@
+// What the commands of the daemon work with. Put together once, in daemon.ts.
+import type { Attachments } from "./attachment.ts";
+import type { Configs } from "./configs.ts";
+import type { Held } from "./held.ts";
+import type { Intents } from "./intents.ts";
+import type { Recent } from "../kube/recent.ts";
+import type { Log } from "../log/log.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { Address } from "../net/address.ts";
+import type { PodSource } from "./pods.ts";
+import type { Quota } from "./quota.ts";
+import type { Releases } from "./release.ts";
+import type { IsolationRule } from "./selection.ts";
+import type { Taker } from "./take.ts";
+
+/** Asks the network whether somebody uses an address. */
+export type Probe = (request: {
+  readonly netns: string;
+  readonly interface: string;
+  readonly address: Address;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}) => Promise<{ readonly duplicate: false } | { readonly duplicate: true; readonly mac: unknown }>;
+
+export type TellPod = (
+  pod: DeepReadonly<KubeObject>,
+  type: "Normal" | "Warning",
+  reason: string,
+  message: string,
+) => void;
+
+export interface Parts {
+  readonly systemNamespace: string;
+  readonly cooldownMs: number;
+  readonly isolation: IsolationRule;
+  readonly configs: Configs;
+  readonly pods: PodSource;
+  readonly held: Held;
+  readonly attachments: Attachments;
+  readonly intents: Intents;
+  /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */
+  readonly gone: Recent<true>;
+  readonly taker: Taker;
+  readonly releases: Releases;
+  readonly quota: Quota;
+  readonly probe: Probe;
+  readonly tell: TellPod;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Throws CniError (11) where no address can be given now: not ready, or paused. */
+  readonly assertReady: (signal: AbortSignal) => Promise<void>;
+  /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
+  readonly mayRelease: () => boolean;
+  /** There is something new to replay. */
+  readonly wake: () => void;
+}

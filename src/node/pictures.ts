@@ -1,0 +1,210 @@
+// The pools that this daemon hands out of: each pool object found and adopted once, each domain's picture filled when it is
+// first used and refreshed when it proves old.
+//
+// On the way of an ADD nothing is read once its pool is known. A picture is filled from the leader's free map where there is one
+// (a few KiB), else by a list of the namespace, which serves every domain in it.
+import { domainOfPool } from "../api/domain.ts";
+import { type PoolIdentity, poolName } from "../api/pool-name.ts";
+import { CniError, errorCodes } from "../cni/error.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import type { Pool } from "../ipam/pool.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { adoptPool } from "../ledger/adoption.ts";
+import { decodeFreeMap, type FreeMap, freeMapName } from "../ledger/free-map.ts";
+import { listHolds } from "../ledger/held-objects.ts";
+import { ensurePool } from "../ledger/pool-object.ts";
+import { configMaps } from "../ledger/resources.ts";
+import type { Log } from "../log/log.ts";
+import { Crowd } from "./crowd.ts";
+import type { Held } from "./held.ts";
+import { DomainPicture, type Listed } from "./picture.ts";
+import type { PoolUse, Share } from "./plan.ts";
+import { Shared } from "./shared.ts";
+
+export interface PicturesOptions {
+  readonly client: KubeClient;
+  readonly held: Held;
+  readonly log: Log;
+  /** The wall clock. */
+  readonly now: () => number;
+  readonly coexistence: () => boolean;
+  /** How many daemons there are; 0: not known. */
+  readonly daemons: () => number;
+}
+
+export interface OpenPool {
+  readonly pool: Pool;
+  readonly picture: DomainPicture;
+  /** namespace/name of the pool object; undefined where there is none. */
+  readonly name: string | undefined;
+}
+
+/** A list that began so recently counts as new: the API server is not asked again by every refusal of a burst. */
+const freshMs = 1000;
+/** A map that its leader has not renewed for so long has no leader. */
+const mapAgeMaxMs = 60_000;
+
+export class Pictures {
+  readonly #options: PicturesOptions;
+  /** namespace, identity, naming -> name of the pool object */
+  readonly #names = new Shared<string>();
+  /** namespace, domain -> its picture */
+  readonly #pictures = new Map<string, DomainPicture>();
+  /** namespace, pool -> a pool whose picture came from a map */
+  readonly #mapped = new Map<string, { picture: DomainPicture; name: string; identity: PoolIdentity }>();
+  /** namespace -> the list under way */
+  readonly #lists = new Shared<void>({ keep: false });
+  /** namespace -> when the last list began, and how long it took */
+  readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
+
+  constructor(options: PicturesOptions) {
+    this.#options = options;
+  }
+
+  all(): IterableIterator<DomainPicture> {
+    return this.#pictures.values();
+  }
+
+  find(namespace: string, domain: Domain): DomainPicture | undefined {
+    return this.#pictures.get(`${namespace} ${domain}`);
+  }
+
+  /** The pool that a share is taken from, found, adopted and with a picture. */
+  async open(share: Share, signal: AbortSignal): Promise<OpenPool> {
+    const { namespace } = share;
+    const name = share.pool === undefined ? undefined : await this.#nameOf(share.pool, signal);
+    const picture = this.#pictureOf(namespace, share.domain({ namespace, name: name ?? "" }));
+    picture.usedMs = this.#options.now();
+    const pool = picture.poolFor(share.definition);
+    const isKnown = picture.listedMs > Number.NEGATIVE_INFINITY || this.#mapped.has(mapKey(namespace, name));
+    if (!isKnown) await this.#fill(picture, share, name, signal);
+    return { pool, picture, name: name === undefined ? undefined : `${namespace}/${name}` };
+  }
+
+  /** The name of the pool object of a range; it is found or made, and adopted. */
+  async nameOf(use: PoolUse, signal: AbortSignal): Promise<string> {
+    return this.#nameOf(use, signal);
+  }
+
+  /** Lists the namespace, unless a list began after `sinceMs` or in the last moment. */
+  async refresh(namespace: string, sinceMs: number, signal: AbortSignal): Promise<void> {
+    const lastMs = this.#listed.get(namespace)?.startedMs ?? Number.NEGATIVE_INFINITY;
+    if (lastMs >= Math.min(sinceMs, this.#options.now() - freshMs)) return;
+    await this.#lists.get(namespace, signal, (own) => this.#list(namespace, own));
+  }
+
+  /** For the background: by the map where there is one, else by a list, at most one part in a hundred of the time. */
+  async renew(picture: DomainPicture, ageMs: number, signal: AbortSignal): Promise<void> {
+    const { namespace } = picture;
+    const maps = [...this.#mapped.entries()].filter(([, each]) => each.picture === picture);
+    const read = await Promise.all(maps.map(([, each]) => this.#readMap(namespace, each.name, each.identity, signal)));
+    for (const map of read) if (map !== undefined) picture.suppose(map.prefix, map.taken, map.writtenMs);
+    if (maps.length > 0 && read.every((map) => map !== undefined)) return;
+    const last = this.#listed.get(namespace);
+    const pauseMs = Math.max(ageMs, 100 * (last?.tookMs ?? 0));
+    if (last !== undefined && this.#options.now() - last.startedMs < pauseMs) return;
+    await this.refresh(namespace, this.#options.now(), signal);
+  }
+
+  /** After a pause or a change of coexistence: pools may have moved, and must be adopted again. */
+  forget(): void {
+    this.#names.clear();
+    this.#mapped.clear();
+    this.#listed.clear();
+    this.#pictures.clear();
+  }
+
+  async #fill(picture: DomainPicture, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
+    if (name !== undefined && share.pool !== undefined && !this.#options.coexistence()) {
+      const { namespace, identity } = share.pool;
+      const map = await this.#readMap(namespace, name, identity, signal);
+      if (map !== undefined) {
+        picture.suppose(map.prefix, map.taken, map.writtenMs);
+        this.#mapped.set(mapKey(namespace, name), { picture, name, identity });
+        return;
+      }
+    }
+    await this.refresh(share.namespace, this.#options.now(), signal);
+    // A list that began just before this picture was made did not fill it.
+    if (picture.listedMs === Number.NEGATIVE_INFINITY) {
+      await this.#lists.get(share.namespace, signal, (own) => this.#list(share.namespace, own));
+    }
+  }
+
+  async #nameOf(use: PoolUse, signal: AbortSignal): Promise<string> {
+    const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps}`;
+    return this.#names.get(key, signal, (own) => this.#resolve(use, own));
+  }
+
+  async #resolve(use: PoolUse, signal: AbortSignal): Promise<string> {
+    const { client, log, now } = this.#options;
+    const { namespace, identity, naming, l3, protectsOverlaps } = use;
+    const wanted = poolName(identity, naming);
+    const coexistence = this.#options.coexistence();
+    // The leader writes a map for pools that it has adopted.
+    if (!coexistence && (await this.#readMap(namespace, wanted, identity, signal)) !== undefined) return wanted;
+    const pool = await ensurePool(client, { namespace, identity, naming, l3, signal });
+    if (pool.adopted) return pool.name;
+    const domain = domainOfPool({ network: identity.network, protectsOverlaps, pool: { namespace, name: pool.name } });
+    const adoption = await adoptPool(client, { pool, domain, now, coexistence, signal });
+    for (const warning of adoption.warnings) log.warn(warning, { pool: `${namespace}/${pool.name}` });
+    if (adoption.blocking.length > 0) throw blocked(`${namespace}/${pool.name}`, adoption.blocking);
+    return pool.name;
+  }
+
+  async #readMap(namespace: string, name: string, { range }: PoolIdentity, signal: AbortSignal): Promise<FreeMap | undefined> {
+    const pool = `${namespace}/${name}`;
+    try {
+      const at = { namespace, name: freeMapName(pool) };
+      const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
+      const map = decodeFreeMap(object);
+      const isMeant = map?.pool === pool && String(map.prefix) === String(range);
+      return isMeant && this.#options.now() - map.writtenMs <= mapAgeMaxMs ? map : undefined;
+    } catch (error) {
+      if (isApiError(error, "not-found", "forbidden")) return undefined;
+      throw error;
+    }
+  }
+
+  async #list(namespace: string, signal: AbortSignal): Promise<void> {
+    const { client, now, log } = this.#options;
+    const startedMs = now();
+    /** domain -> what is listed in it */
+    const found = new Map<Domain, Listed[]>();
+    for await (const each of listHolds(client, { namespace, includeCooling: true, signal })) {
+      if (each.unreadable !== undefined) {
+        log.warn(each.unreadable);
+        continue;
+      }
+      const { domain } = each.hold;
+      if (!found.has(domain)) found.set(domain, []);
+      found.get(domain)!.push(each);
+    }
+    this.#listed.set(namespace, { startedMs, tookMs: now() - startedMs });
+    for (const picture of this.#pictures.values()) {
+      if (picture.namespace === namespace) picture.replace(found.get(picture.domain) ?? [], startedMs);
+    }
+  }
+
+  #pictureOf(namespace: string, domain: Domain): DomainPicture {
+    const key = `${namespace} ${domain}`;
+    const known = this.#pictures.get(key);
+    if (known !== undefined) return known;
+    const { held, now, daemons } = this.#options;
+    const picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons }) });
+    this.#pictures.set(key, picture);
+    return picture;
+  }
+}
+
+function mapKey(namespace: string, name: string | undefined): string {
+  return `${namespace}/${name ?? ""}`;
+}
+
+function blocked(pool: string, why: readonly string[]): CniError {
+  return new CniError(
+    errorCodes.refused,
+    `IPPool ${pool} has entries that cannot be read, so nobody knows which addresses are in use, and none is given: ${why.slice(0, 5).join(" ")}`,
+  );
+}

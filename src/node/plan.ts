@@ -1,0 +1,138 @@
+// What one ADD asks for: one share per range and per static address outside all ranges. Pure.
+import { domainOfPool, formatDomain } from "../api/domain.ts";
+import type { PoolIdentity, PoolNaming } from "../api/pool-name.ts";
+import type { IpamConfig } from "../cni/ipam-config.ts";
+import { poolDefinitionOf, wantOf } from "../cni/pool-definition.ts";
+import type { StaticRequest } from "../cni/static-request.ts";
+import type { PoolDefinition } from "../ipam/definition.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import type { PodOwner } from "../ipam/owner.ts";
+import type { Want } from "../ipam/request.ts";
+import { type Address, parseAddress } from "../net/address.ts";
+import { contains, type Prefix } from "../net/prefix.ts";
+
+/** A pool object that an address comes from, or stands beside. */
+export interface PoolUse {
+  readonly namespace: string;
+  readonly identity: PoolIdentity;
+  readonly naming: PoolNaming;
+  readonly l3: boolean;
+  /** `enable_overlapping_ranges`. */
+  readonly protectsOverlaps: boolean;
+}
+
+export interface Share {
+  /** Index of the range; undefined for a static address that is in none. */
+  readonly range?: number;
+  /** Undefined where there is no pool object behind it. */
+  readonly pool?: PoolUse;
+  readonly namespace: string;
+  /** Of `enable_overlapping_ranges`: the network, or the pool alone, whose name is known once it was found. */
+  readonly domain: (pool: { readonly namespace: string; readonly name: string }) => Domain;
+  readonly definition: PoolDefinition;
+  readonly owner: PodOwner;
+  readonly want: Want;
+}
+
+export interface PlanInput {
+  readonly config: IpamConfig;
+  readonly statics: readonly StaticRequest[];
+  readonly owner: PodOwner;
+  /** Of the pool objects. */
+  readonly namespace: string;
+  /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written. */
+  readonly preferred?: string;
+  readonly cooldownMs: number;
+}
+
+export function planOf(input: PlanInput): Share[] {
+  const { config, statics } = input;
+  const parts = partsOf(config.ranges.map(({ prefix }) => prefix));
+  const preferred = preferredOf(input);
+  const ranged = config.ranges.map((range, index): Share => {
+    const asked = statics.find((request) => request.range === index);
+    const definition = { ...poolDefinitionOf(config, range), cooldownMs: input.cooldownMs };
+    const own = preferred !== undefined && contains(range.prefix, preferred) ? preferred : undefined;
+    return {
+      range: index,
+      pool: poolOf(input, range.prefix, range.l3),
+      namespace: input.namespace,
+      domain: (pool) =>
+        domainOfPool({ network: config.networkName, protectsOverlaps: config.overlappingRanges, pool }),
+      definition: asked === undefined ? definition : beside(definition),
+      owner: withPart(input.owner, parts[index]!),
+      want:
+        asked !== undefined
+          ? { kind: "given", address: asked.cidr.address }
+          : own !== undefined
+            ? { kind: "preferred", address: own }
+            : wantOf(range),
+    };
+  });
+  return [...ranged, ...looseShares(input)];
+}
+
+/** A static address in no range: held in the network's domain by itself, without a pool object. */
+function looseShares({ config, statics, owner, namespace, cooldownMs }: PlanInput): Share[] {
+  const loose = statics.filter((request) => request.range === undefined);
+  const parts = partsOf(loose.map(({ cidr }) => cidr.prefix));
+  return loose.map(({ cidr }, index) => ({
+    namespace,
+    domain: () => formatDomain({ scope: "network", network: config.networkName }),
+    definition: { prefix: cidr.prefix, l3: true, cooldownMs },
+    // Ranges may lie inside a loose address's network: a part of its own keeps the two apart.
+    owner: withPart(owner, config.ranges.length + parts[index]!),
+    want: { kind: "given", address: cidr.address },
+  }));
+}
+
+/**
+ * An address asked for by number may lie outside the pool's ends and among its excludes: those say what is handed out unasked.
+ * The gateway's own stays out.
+ */
+function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition {
+  return { prefix, l3: true, ...(gateway && { gateway }), ...(cooldownMs !== undefined && { cooldownMs }) };
+}
+
+/** The pool object of each range: where a release looks for what an older system recorded. */
+export function poolsOf(config: IpamConfig, namespace: string): PoolUse[] {
+  return config.ranges.map(({ prefix, l3 }) => poolOf({ config, namespace }, prefix, l3));
+}
+
+function poolOf({ config, namespace }: Pick<PlanInput, "config" | "namespace">, range: Prefix, l3: boolean): PoolUse {
+  const identity = { range, network: config.networkName, node: "" };
+  return { namespace, identity, naming: config.poolNaming, l3, protectsOverlaps: config.overlappingRanges };
+}
+
+function preferredOf({ preferred }: PlanInput): Address | undefined {
+  if (preferred === undefined || preferred === "") return undefined;
+  try {
+    return parseAddress(preferred, { unmap: true });
+  } catch {
+    return undefined; // a wish that cannot be read is none; the pod's event says so
+  }
+}
+
+/**
+ * The part of each range: ranges that share addresses get different ones, so that one interface can hold an address of each.
+ * The lowest that no earlier overlapping range has: the same configuration gives the same parts.
+ */
+export function partsOf(prefixes: readonly Prefix[]): number[] {
+  const parts: number[] = [];
+  for (const [index, prefix] of prefixes.entries()) {
+    const used = new Set(parts.filter((_, earlier) => overlap(prefixes[earlier]!, prefix)));
+    let part = 0;
+    while (used.has(part)) part += 1;
+    parts[index] = part;
+  }
+  return parts;
+}
+
+/** Prefixes either nest or are apart. */
+function overlap(a: Prefix, b: Prefix): boolean {
+  return contains(a, b.network) || contains(b, a.network);
+}
+
+function withPart(owner: PodOwner, part: number): PodOwner {
+  return part === 0 ? owner : { ...owner, part };
+}

@@ -1,0 +1,59 @@
+// Taking an address that nobody on the wire uses: with `probe: true` the network is asked before the answer is given.
+//
+// An address that somebody answers for is given back with a long rest, so that it is not offered again soon, the pod's event
+// names the MAC, and the next candidate is tried.
+import { CniError, errorCodes } from "../cni/error.ts";
+import type { Addition } from "./add.ts";
+import { attachmentOf } from "./held.ts";
+import type { Share } from "./plan.ts";
+import type { Taken } from "./take.ts";
+
+/** Eight in a row on the wire without a record: the range belongs to somebody else, and trying on would not help. */
+const triesMax = 8;
+/** Long enough that someone looks into it; the address comes back by itself when the stranger is gone. */
+const conflictRestMs = 3600_000;
+/** Two ARP requests of 100 ms each, as RFC 5227 in a hurry: every pod's start waits for it. */
+const probeMs = 200;
+
+export async function takeProbed(addition: Addition, share: Share): Promise<Taken> {
+  const { parts, loaded, asking, signal } = addition;
+  const { lookFirst, keeper } = asking;
+  const order = { share, network: loaded.config.name, lookFirst, signal, ...(keeper !== undefined && { keeper }) };
+  for (let tries = 1; ; tries++) {
+    const taken = await parts.taker.take(order);
+    // What the owner has had before is what itself may answer for.
+    if (!loaded.config.probe || !taken.isNew) return taken;
+    const stranger = await strangerAt(addition, taken);
+    if (stranger === undefined) return taken;
+    await reject(addition, taken, stranger);
+    if (tries === triesMax || share.want.kind === "given") throw refused(taken, stranger, tries);
+  }
+}
+
+/** The MAC of who answers; undefined where nobody does, or nobody could be asked: a probe is a help, not an arbiter. */
+async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Taken): Promise<string | undefined> {
+  const { netns, interfaceName } = invocation;
+  try {
+    const answer = await parts.probe({ netns, interface: interfaceName, address: hold.address, timeoutMs: probeMs, signal });
+    return answer.duplicate ? String(answer.mac) : undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    parts.log.warn("the address could not be probed; it is given without", { address: String(hold.address), error });
+    return undefined;
+  }
+}
+
+async function reject({ parts, pod, invocation, signal }: Addition, { namespace, hold }: Taken, mac: string): Promise<void> {
+  const words = `${hold.address} is in use by ${mac}, which no record knows: it is left out for an hour. Find the host, or exclude the address.`;
+  parts.log.warn(words, { network: hold.domain });
+  if (pod !== undefined) parts.tell(pod.object, "Warning", "AddressConflict", `${invocation.interfaceName}: ${words}`);
+  const attachment = attachmentOf(hold) ?? invocation;
+  await parts.releases.free(namespace, hold, { attachment, cooldownMs: conflictRestMs, signal });
+}
+
+function refused({ hold }: Taken, mac: string, tries: number): CniError {
+  return new CniError(
+    errorCodes.refused,
+    `${hold.address} is in use by ${mac} on the network, though no record has it (${tries} tried): find the host, or exclude what it uses.`,
+  );
+}

@@ -1,0 +1,78 @@
+// How many addresses a namespace may hold: its annotation holdfast.io/max-addresses.
+//
+// Promised: no answer is given above the limit. The holds are counted before the take, and again after it: of several that
+// race for the last address all see too many and give back, and none answers. The annotation is read at most every few
+// seconds, so a new limit counts from then on; what is held already stays.
+import { holdfastGroup } from "../api/kind.ts";
+import { CniError, errorCodes } from "../cni/error.ts";
+import type { Log } from "../log/log.ts";
+import { isApiError } from "../kube/errors.ts";
+import { Recent } from "../kube/recent.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { listHolds } from "../ledger/held-objects.ts";
+import { namespaces } from "../ledger/resources.ts";
+
+export const quotaAnnotation = `${holdfastGroup}/max-addresses`;
+/** One read per namespace and node in this time. */
+const rememberMs = 5000;
+/** Namespaces with pods on one node: some hundred at most. */
+const maxRemembered = 1024;
+
+export interface QuotaOptions {
+  readonly client: KubeClient;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+export class Quota {
+  readonly #options: QuotaOptions;
+  /** Namespace -> its limit, and when it was read. */
+  readonly #limits = new Recent<{ readonly limit: number | undefined; readonly readMs: number }>(maxRemembered);
+
+  constructor(options: QuotaOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined where there is none. */
+  async limitOf(namespace: string, signal: AbortSignal): Promise<number | undefined> {
+    const { client, now } = this.#options;
+    const known = this.#limits.get(namespace);
+    if (known !== undefined && now() - known.readMs < rememberMs) return known.limit;
+    const readMs = now();
+    const limit = await this.#read(client, namespace, signal);
+    this.#limits.set(namespace, { limit, readMs });
+    return limit;
+  }
+
+  /** Code 101 where the namespace would hold more than its limit with `more` added. */
+  async assertRoom(namespace: string, limit: number | undefined, more: number, signal: AbortSignal): Promise<void> {
+    if (limit === undefined) return;
+    let count = 0;
+    for await (const _ of listHolds(this.#options.client, { podNamespace: namespace, signal })) count += 1;
+    if (count + more <= limit) return;
+    throw new CniError(
+      errorCodes.refused,
+      `namespace ${namespace} may hold ${limit} addresses (annotation ${quotaAnnotation}), and ${count + more} would be too many: ` +
+        "delete pods there, or raise the limit.",
+    );
+  }
+
+  async #read(client: KubeClient, name: string, signal: AbortSignal): Promise<number | undefined> {
+    try {
+      const { metadata } = await client.get(namespaces, { name }, { resourceVersion: "0", signal });
+      return parseLimit(metadata.annotations?.[quotaAnnotation], name, this.#options.log);
+    } catch (error) {
+      // podman's containers have a namespace that Kubernetes does not know.
+      if (isApiError(error, "not-found")) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** A limit that cannot be read is none, and said aloud: refusing every pod of the namespace would be worse. */
+export function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  log.warn(`namespace ${namespace}: ${quotaAnnotation} is ${JSON.stringify(text)}, which is no number: write digits. It is ignored.`);
+  return undefined;
+}

@@ -1,0 +1,134 @@
+// Giving back what one sandbox holds: the ledger first, then what this daemon remembers of it.
+//
+// Promised: only a hold that carries the sandbox's container id is freed, or one of an older system without any, at the version
+// that was read; a hold with a keeper is parked, not freed. When `release` resolves, everything is known to be done. What
+// cannot be said for sure throws, and the caller keeps the intent.
+import type { Attachment } from "../cni/attachments.ts";
+import { type Hold, LedgerError } from "../ipam/ledger.ts";
+import { ownerKey, type PodOwner } from "../ipam/owner.ts";
+import type { Held } from "./held.ts";
+import { attachmentOf } from "./held.ts";
+import type { Intent } from "./intent.ts";
+import type { Ledgers } from "./ledgers.ts";
+import type { Legacy } from "./legacy.ts";
+import type { Pictures } from "./pictures.ts";
+
+export interface ReleasesOptions {
+  readonly ledgers: Ledgers;
+  readonly held: Held;
+  readonly pictures: Pictures;
+  readonly legacy: Legacy;
+}
+
+/** A hold whose marks others change meanwhile (the leader, a finalizer) is read again; nobody does so five times in a row. */
+const triesMax = 5;
+
+export class Releases {
+  readonly #options: ReleasesOptions;
+
+  constructor(options: ReleasesOptions) {
+    this.#options = options;
+  }
+
+  /** How many addresses it freed or parked. */
+  async release(intent: Intent, signal: AbortSignal): Promise<number> {
+    const held = this.#options.held.ofAttachment(intent);
+    const targets = await Promise.all(intent.targets.map((target) => this.#unknown(intent, target, signal)));
+    const known = unique([...held, ...targets.flat()]);
+    const found = known.length > 0 ? known : await this.#options.legacy.find(intent, signal);
+    const freed = await Promise.all(
+      found.map(({ namespace, hold }) => this.free(namespace, hold, { attachment: intent, cooldownMs: intent.cooldownMs, signal })),
+    );
+    return freed.filter(Boolean).length;
+  }
+
+  /** One hold of the attachment. False where it was not its any more. */
+  async free(
+    namespace: string,
+    hold: Hold,
+    { attachment, cooldownMs, signal }: { attachment: Attachment; cooldownMs: number; signal: AbortSignal },
+  ): Promise<boolean> {
+    if (hold.note?.keeper !== undefined) return this.#park(namespace, hold, attachment, signal);
+    const ledger = this.#options.ledgers.of(namespace);
+    let { version } = hold;
+    for (let tries = 1; ; tries++) {
+      const { domain, address, owner } = hold;
+      const outcome = await surely(() =>
+        ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal }),
+      );
+      if (outcome.outcome !== "superseded") {
+        this.#forget(namespace, hold, cooldownMs);
+        return true;
+      }
+      const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
+      if (!isSame || tries === triesMax) {
+        this.#lost(namespace, hold, outcome.hold);
+        if (isSame) throw new LedgerError("unavailable", `the hold of ${address} in ${domain} changes all the time: try again.`);
+        return false;
+      }
+      ({ version } = outcome.hold);
+    }
+  }
+
+  async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
+    const { namespace, domain, owner } = target;
+    const holds = await this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal });
+    return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
+  }
+
+  /** The hold stays with its owner's name, used by no sandbox. */
+  async #park(namespace: string, hold: Hold, attachment: Attachment, signal: AbortSignal): Promise<boolean> {
+    const { held, ledgers } = this.#options;
+    const ledger = ledgers.of(namespace);
+    const { domain, address } = hold;
+    const now = (await ledger.find(domain, ownerKey(hold.owner), { signal })).find((each) => String(each.address) === String(address));
+    if (now === undefined || !isOf(now, attachment)) {
+      held.delete({ namespace, domain, address });
+      return false;
+    }
+    const { containerId: _used, ...owner } = now.owner as PodOwner;
+    const note = now.note ?? hold.note;
+    const outcome = await surely(() => ledger.take({ domain, address, owner, ...(note && { note }) }, { signal }));
+    if (outcome.outcome === "yours" || outcome.outcome === "taken") held.put({ namespace, hold: outcome.hold });
+    else held.delete({ namespace, domain, address });
+    return true;
+  }
+
+  #forget(namespace: string, { domain, address, owner }: Hold, cooldownMs: number): void {
+    this.#options.held.delete({ namespace, domain, address });
+    this.#options.pictures.find(namespace, domain)?.released(address, owner, cooldownMs);
+  }
+
+  /** It is another's by now, or a later sandbox's: this node forgets it only where another node wrote it. */
+  #lost(namespace: string, hold: Hold, now: Hold): void {
+    const { held, pictures } = this.#options;
+    const { domain, address } = hold;
+    const known = held.get({ namespace, domain, address });
+    if (known?.hold.version !== hold.version) return;
+    held.delete({ namespace, domain, address });
+    pictures.find(namespace, domain)?.released(address, hold.owner, 0);
+    pictures.find(namespace, domain)?.met(now);
+  }
+}
+
+/** Without a container id it was recorded by a system that kept none; the caller has matched it otherwise. */
+function isOf(hold: Hold, { containerId, interfaceName }: Attachment): boolean {
+  const used = attachmentOf(hold);
+  if (used === undefined) return hold.owner.kind === "pod" && hold.note?.keeper === undefined;
+  return used.containerId === containerId && used.interfaceName === interfaceName;
+}
+
+function unique<T extends { readonly namespace: string; readonly hold: Hold }>(found: readonly T[]): T[] {
+  return [...new Map(found.map((each) => [`${each.namespace} ${each.hold.domain} ${each.hold.address}`, each])).values()];
+}
+
+/** A guarded write may be sent again when its answer was lost: the guard makes the second harmless. */
+async function surely<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
+    return write();
+  }
+}
+

@@ -1,0 +1,80 @@
+// What the leader tells every daemon (ConfigMap holdfast-state), and what a daemon finds out itself where there is no leader.
+//
+// Until it is known, upstream counts as active: slower, never a duplicate.
+import type { DeepReadonly } from "../kube/meta.ts";
+import type { Informer } from "../kube/informer.ts";
+import type { ConfigMap } from "../ledger/resources.ts";
+import { readState, stateName } from "../ledger/state.ts";
+import type { Log } from "../log/log.ts";
+
+export type CoexistenceChoice = "auto" | "on" | "off";
+
+export interface SharedStateOptions {
+  readonly choice: CoexistenceChoice;
+  readonly informer: Pick<Informer<ConfigMap>, "cache" | "hasSynced" | "synced" | "handle">;
+  readonly systemNamespace: string;
+  readonly log: Log;
+  /** Pools may have moved or must be adopted anew. */
+  readonly onChange: () => void;
+}
+
+export class SharedState {
+  readonly #options: SharedStateOptions;
+  /** What this daemon found itself; undefined: nothing yet. */
+  #detected: boolean | undefined;
+  #told = "";
+
+  constructor(options: SharedStateOptions) {
+    this.#options = options;
+    options.informer.handle(() => this.#compare());
+  }
+
+  get hasSynced(): boolean {
+    return this.#options.informer.hasSynced;
+  }
+
+  synced(signal: AbortSignal): Promise<void> {
+    return this.#options.informer.synced(signal);
+  }
+
+  /** Nobody tells whether upstream is active: this daemon should find out. */
+  get mustDetect(): boolean {
+    return this.#options.choice === "auto" && this.hasSynced && this.#object() === undefined;
+  }
+
+  get coexistence(): boolean {
+    const { choice } = this.#options;
+    if (choice !== "auto") return choice === "on";
+    const object = this.#object();
+    return object === undefined ? (this.#detected ?? true) : readState(object).coexistence;
+  }
+
+  /** Empty, or who paused handing out. */
+  get paused(): string {
+    const object = this.#object();
+    return object === undefined ? "" : readState(object).paused;
+  }
+
+  detected(active: boolean, why: readonly string[]): void {
+    if (this.#detected !== active) this.#options.log.info(active ? "whereabouts is active" : "whereabouts is not active", { why });
+    this.#detected = active;
+    this.#compare();
+  }
+
+  /** Compared by what matters, so that a rewritten object without a change costs nothing. */
+  #compare(): void {
+    const told = `${this.coexistence} ${this.paused}`;
+    if (told === this.#told) return;
+    const isFirst = this.#told === "";
+    this.#told = told;
+    this.#options.log.info("state of the cluster", { coexistence: this.coexistence, paused: this.paused });
+    if (!isFirst) this.#options.onChange();
+  }
+
+  #object(): ConfigMap | undefined {
+    const object: DeepReadonly<ConfigMap> | undefined = this.#options.informer.cache.get(
+      `${this.#options.systemNamespace}/${stateName}`,
+    );
+    return object as ConfigMap | undefined;
+  }
+}

@@ -1,0 +1,62 @@
+// Work that many wait for and one does. What fails is forgotten, so that the next who asks tries again.
+//
+// The work does not end when one of those who wait is called off; it ends when all of them are.
+import { orAborted } from "../kube/abort.ts";
+
+interface Job<T> {
+  readonly promise: Promise<T>;
+  readonly stop: AbortController;
+  waiting: number;
+  isDone: boolean;
+}
+
+export class Shared<T> {
+  /** Key -> the work under way, or with `keep` its result. */
+  readonly #jobs = new Map<string, Job<T>>();
+  readonly #keep: boolean;
+
+  constructor({ keep = true }: { readonly keep?: boolean } = {}) {
+    this.#keep = keep;
+  }
+
+  async get(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const job = this.#jobs.get(key) ?? this.#start(key, work);
+    if (job.isDone) return job.promise;
+    job.waiting += 1;
+    try {
+      return await orAborted(job.promise, signal);
+    } finally {
+      job.waiting -= 1;
+      if (job.waiting === 0 && !job.isDone) {
+        job.stop.abort(signal.reason);
+        this.#drop(key, job);
+      }
+    }
+  }
+
+  clear(): void {
+    this.#jobs.clear();
+  }
+
+  #start(key: string, work: (signal: AbortSignal) => Promise<T>): Job<T> {
+    const stop = new AbortController();
+    const job: Job<T> = { promise: Promise.try(() => work(stop.signal)), stop, waiting: 0, isDone: false };
+    this.#jobs.set(key, job);
+    job.promise.then(
+      () => {
+        job.isDone = true;
+        if (!this.#keep) this.#drop(key, job);
+      },
+      () => {
+        job.isDone = true;
+        this.#drop(key, job);
+      },
+    );
+    return job;
+  }
+
+  #drop(key: string, job: Job<T>): void {
+    if (this.#jobs.get(key) === job) this.#jobs.delete(key);
+  }
+}

@@ -1,0 +1,168 @@
+// One share of an ADD: open its pool, take an address, and look again before a refusal is believed.
+import { CniError, errorCodes } from "../cni/error.ts";
+import { type Acquired, acquire, type Acquisition } from "../ipam/acquire.ts";
+import { DefinitionError } from "../ipam/definition.ts";
+import { type Domain, type Hold, type HoldNote, LedgerError } from "../ipam/ledger.ts";
+import { formerKey, ownerKey } from "../ipam/owner.ts";
+import type { Refusal } from "../ipam/request.ts";
+import type { Random } from "../net/draw.ts";
+import { contains } from "../net/prefix.ts";
+import type { Held } from "./held.ts";
+import type { IntentTarget } from "./intent.ts";
+import type { Ledgers } from "./ledgers.ts";
+import { ObservedLedger } from "./observed-ledger.ts";
+import type { OpenPool, Pictures } from "./pictures.ts";
+import type { Share } from "./plan.ts";
+import { whyOf } from "./why.ts";
+
+export interface TakerOptions {
+  readonly ledgers: Ledgers;
+  readonly pictures: Pictures;
+  readonly held: Held;
+  readonly random: Random;
+  readonly now: () => number;
+  readonly onConflict: () => void;
+}
+
+export interface TakeOrder {
+  readonly share: Share;
+  /** The network's name, for the note. */
+  readonly network: string;
+  readonly keeper?: string;
+  /** The owner may hold an address that this node did not write: ask before deciding. */
+  readonly lookFirst: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Taken {
+  readonly share: Share;
+  readonly namespace: string;
+  readonly hold: Hold;
+  /** This request made the hold: a failed ADD gives it back. */
+  readonly isNew: boolean;
+  readonly early: boolean;
+}
+
+/** A picture that was read anew and still is behind: others take at the same time. Three rounds of 64 tries are minutes. */
+const roundsMax = 3;
+
+/** A hold may have been written for this owner in this domain, and nobody knows. `cause` is what failed. */
+export class UncertainTake extends Error {
+  readonly target: IntentTarget;
+
+  constructor(target: IntentTarget, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "UncertainTake";
+    this.target = target;
+  }
+}
+
+export class Taker {
+  readonly #options: TakerOptions;
+
+  constructor(options: TakerOptions) {
+    this.#options = options;
+  }
+
+  /** Throws CniError (101) where there is none to be had, LedgerError where the ledger is away. */
+  async take(order: TakeOrder): Promise<Taken> {
+    const { share, signal } = order;
+    const open = await this.#open(order);
+    if (order.lookFirst) await this.#look(order, open);
+    for (let round = 1; ; round++) {
+      const startedMs = this.#options.now();
+      const { result, fresh, conflicts } = await this.#try(order, open);
+      if (result.kind === "acquired") return this.#record(order, open, result, fresh);
+      // What the ledger itself has just said of the one address that was asked for needs no second look.
+      const isCertain = conflicts > 0 ? share.want.kind === "given" : round > 1;
+      if (isCertain || round === roundsMax || !mayChange(result)) throw refused(share, result);
+      await this.#options.pictures.refresh(share.namespace, startedMs, signal);
+    }
+  }
+
+  async #open({ share, signal }: TakeOrder): Promise<OpenPool> {
+    try {
+      return await this.#options.pictures.open(share, signal);
+    } catch (error) {
+      if (error instanceof DefinitionError) throw new CniError(errorCodes.badConfiguration, error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  /** What the owner holds by what others wrote: under its name alone, or from another node. */
+  async #look({ share, signal }: TakeOrder, { picture, pool }: OpenPool): Promise<void> {
+    const { owner, namespace } = share;
+    const ledger = this.#options.ledgers.of(namespace);
+    const holds = await ledger.find(picture.domain, ownerKey(owner), { formerly: formerKey(owner), signal });
+    const hold = holds.find(({ address }) => contains(share.definition.prefix, address));
+    if (hold !== undefined) pool.learn(hold.address, owner);
+  }
+
+  async #try(order: TakeOrder, { pool, picture, name }: OpenPool) {
+    const { share, network, keeper, signal } = order;
+    const { owner, want } = share;
+    let fresh = false;
+    let conflicts = 0;
+    const early = want.kind === "given";
+    if (want.kind === "given" && pool.stateOf(want.address).state === "quarantined") {
+      pool.take(want.address, owner); // asked for by its number: its rest is over
+      pool.forget(want.address);
+    }
+    const observer = {
+      taken: (_request: unknown, outcome: Awaited<ReturnType<ObservedLedger["take"]>>) => {
+        if (outcome.outcome === "taken") fresh = true;
+        if (outcome.outcome === "taken" || outcome.outcome === "yours") return;
+        conflicts += 1;
+        picture.crowd.met();
+        this.#options.onConflict();
+        if (outcome.outcome === "held") picture.met(outcome.hold);
+      },
+    };
+    const result = await this.#acquire(order, picture.domain, {
+      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace), observer, { early }),
+      domain: picture.domain,
+      pool,
+      request: { owner, want, strategy: picture.crowd.strategy },
+      random: this.#options.random,
+      signal,
+      note: (grant, candidate): HoldNote => ({
+        ...(name !== undefined && { pool: name }),
+        ...(keeper !== undefined && { keeper }),
+        why: whyOf(network, grant, candidate),
+      }),
+    });
+    return { result, fresh, conflicts };
+  }
+
+  async #acquire(
+    { share: { namespace, owner } }: TakeOrder,
+    domain: Domain,
+    acquisition: Acquisition,
+  ): Promise<Acquired | Refusal> {
+    try {
+      return await acquire(acquisition);
+    } catch (error) {
+      if (error instanceof LedgerError && error.code === "unavailable") throw error;
+      throw new UncertainTake({ namespace, domain, owner }, error);
+    }
+  }
+
+  #record({ share }: TakeOrder, { picture }: OpenPool, { hold, early }: Acquired, isNew: boolean): Taken {
+    const { namespace } = share;
+    this.#options.held.put({ namespace, hold });
+    picture.took(hold);
+    return { share, namespace, hold, isNew, early };
+  }
+}
+
+/** A newer picture may say otherwise. */
+function mayChange({ code }: Refusal): boolean {
+  return code === "exhausted" || code === "held-by-another" || code === "reserved" || code === "cooling-down";
+}
+
+function refused(share: Share, refusal: Refusal): CniError {
+  const { code, message } = refusal;
+  const { want } = share;
+  const isNamed = want.kind !== "given" || message.includes(String(want.address));
+  return new CniError(errorCodes.refused, isNamed ? message : `${want.address}: ${message}`, { cause: code });
+}
