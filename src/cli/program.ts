@@ -1,10 +1,14 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import { type Check, checkCommand } from "./check.ts";
+import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
+import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
+import { type Who, whoCommand } from "./who.ts";
 
 const version = "0.1.0";
 
@@ -16,6 +20,10 @@ export interface Output {
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
   readonly up: Up;
+  readonly controller: RunController;
+  readonly check: Check;
+  readonly pools: ListPools;
+  readonly who: Who;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -25,9 +33,13 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
+    .addCommand(checkCommand(output, wiring.check))
+    .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
+    .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
-    .addCommand(upCommand(output, wiring.up));
+    .addCommand(upCommand(output, wiring.up))
+    .addCommand(whoCommand(output, wiring.who));
 }
 
 /** Runs one command line. The result is the exit code: 0 done, 1 refused or failed, 2 wrong usage. */

@@ -94,8 +94,8 @@ const tables: Readonly<Record<string, Table>> = {
     everywhere: {
       "/pods": read,
       "/events": ["create", "patch"],
-      "k8s.cni.cncf.io/network-attachment-definitions": ["get"],
-      "whereabouts.cni.cncf.io/ippools": ["get", "list", "create", "patch"],
+      "/namespaces": ["get"],
+      "whereabouts.cni.cncf.io/ippools": ["get", "create", "patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],
     },
@@ -108,20 +108,20 @@ const tables: Readonly<Record<string, Table>> = {
       "/events": ["create", "patch"],
       "apps/statefulsets": read,
       "k8s.cni.cncf.io/network-attachment-definitions": read,
-      "whereabouts.cni.cncf.io/ippools": [...read, "create", "update", "patch"],
-      "whereabouts.cni.cncf.io/ippools/status": ["update", "patch"],
+      "whereabouts.cni.cncf.io/ippools": [...read, "patch"],
+      "whereabouts.cni.cncf.io/ippools/status": ["patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": [...read, ...write],
       "holdfast.io/holds": [...read, ...write],
     },
     inSystemNamespace: {
-      "/configmaps": [...read, ...write],
+      "/configmaps": ["get", "create", "update"],
       "coordination.k8s.io/leases": ["get", "list", "create"],
       "apps/daemonsets": ["get", "list"],
       "apps/deployments": ["get", "list"],
     },
   },
 };
-const clusterWide = new Set(["/nodes", ...Object.keys(everybody)]);
+const clusterWide = new Set(["/nodes", "/namespaces", ...Object.keys(everybody)]);
 
 function lines({ everywhere, inSystemNamespace }: Table): string[] {
   const every = Object.entries({ ...everywhere, ...everybody }).flatMap(([resource, verbs]) =>

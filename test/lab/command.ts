@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 
 export interface CommandOptions {
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal | undefined;
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;

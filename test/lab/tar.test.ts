@@ -39,8 +39,17 @@ test("the same entries are the same bytes", () => {
   expect(tar(entries)).toEqual(tar(entries));
 });
 
+test("a path longer than a name is cut at a slash", () => {
+  const paths = [`${"d".repeat(60)}/${"f".repeat(60)}`, `${"a".repeat(100)}/${"b".repeat(50)}/${"c".repeat(100)}`];
+  writeFileSync(join(folder, "a.tar"), tar(paths.map((path) => ({ kind: "file", path, content: Buffer.from(path) }))));
+  execFileSync("tar", ["-xf", "a.tar"], { cwd: folder });
+  for (const path of paths) expect(readFileSync(join(folder, path), "utf8")).toBe(path);
+});
+
 test("a name that does not fit is refused, not cut", () => {
-  expect(() => tar([{ kind: "folder", path: "x".repeat(101) }])).toThrow(RangeError);
+  for (const path of ["x".repeat(101), `${"d".repeat(156)}/f`, `d/${"f".repeat(101)}`, `${"d".repeat(120)}/`])
+    expect(() => tar([{ kind: "folder", path }])).toThrow(RangeError);
+  expect(() => tar([{ kind: "link", path: "a", target: "x".repeat(101) }])).toThrow(RangeError);
 });
 
 test("an image archive names its files by their digests", () => {

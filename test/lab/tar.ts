@@ -6,8 +6,9 @@ export type TarEntry =
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
 const block = 512;
-/** The header's fields end where these do; longer names would need an extension that nothing here needs. */
+/** The header's fields end where these do: a longer path is cut at a slash into prefix and name; still longer ones need an extension that nothing here needs. */
 const longestName = 100;
+const longestPrefix = 155;
 
 export function tar(entries: readonly TarEntry[]): Buffer {
   const parts = entries.flatMap((entry) => {
@@ -19,11 +20,11 @@ export function tar(entries: readonly TarEntry[]): Buffer {
 
 function header(entry: TarEntry, size: number): Buffer {
   const target = entry.kind === "link" ? entry.target : "";
-  for (const name of [entry.path, target]) {
-    if (Buffer.byteLength(name) > longestName) throw new RangeError(`too long for a tar header: ${name}`);
-  }
+  if (Buffer.byteLength(target) > longestName) throw new RangeError(`too long for a tar header: ${target}`);
+  const { prefix, name } = split(entry.path);
   const bytes = Buffer.alloc(block);
-  bytes.write(entry.path, 0);
+  bytes.write(name, 0);
+  bytes.write(prefix, 345);
   octal(bytes, 100, 8, modeOf(entry));
   octal(bytes, 108, 8, 0); // user
   octal(bytes, 116, 8, 0); // group
@@ -36,6 +37,17 @@ function header(entry: TarEntry, size: number): Buffer {
   const sum = bytes.reduce((total, byte) => total + byte, 0);
   bytes.write(`${sum.toString(8).padStart(6, "0")}\u0000 `, 148, "latin1");
   return bytes;
+}
+
+/** The shortest prefix that leaves a name that fits. */
+function split(path: string): { prefix: string; name: string } {
+  if (Buffer.byteLength(path) <= longestName) return { prefix: "", name: path };
+  for (let slash = path.indexOf("/"); slash > 0; slash = path.indexOf("/", slash + 1)) {
+    const [prefix, name] = [path.slice(0, slash), path.slice(slash + 1)];
+    const fits = name !== "" && Buffer.byteLength(name) <= longestName && Buffer.byteLength(prefix) <= longestPrefix;
+    if (fits) return { prefix, name };
+  }
+  throw new RangeError(`too long for a tar header: ${path}`);
 }
 
 function modeOf(entry: TarEntry): number {

@@ -1,13 +1,11 @@
 // deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and everything that runs, to apply at once.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
 import { flowControlObjects } from "../../src/api/flow-control.ts";
 import { kinds } from "../../src/api/kinds.ts";
 import { imageName, installation } from "./deploy/installation.ts";
+import { version } from "./deploy/version.ts";
 
 export interface Manifest {
   /** Path below the checkout. */
@@ -28,11 +26,6 @@ export function manifests(): Manifest[] {
       text: documents(installation({ image: imageName(version()) }), "tools/generate/deploy"),
     },
   ];
-}
-
-function version(): string {
-  const path = join(import.meta.dirname, "..", "..", "package.json");
-  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
 
 function documents(objects: readonly object[], source: string): string {

@@ -66,7 +66,7 @@ export abstract class FrameReader<Frame> {
   #fill(chunk: Uint8Array, wanted: number): { part: Uint8Array | undefined; rest: Uint8Array } {
     const missing = wanted - this.#kept;
     const taken = chunk.subarray(0, missing);
-    if (taken.length > 0) this.#chunks.push(taken.slice());
+    if (taken.length > 0) this.#chunks.push(new Uint8Array(taken)); // a Buffer's own slice() would be a view
     this.#kept += taken.length;
     if (this.#kept < wanted) return { part: undefined, rest: chunk.subarray(taken.length) };
     const part = this.#joined();

@@ -72,14 +72,17 @@ describe("round trips", () => {
     expect(inPieces(new RequestReader(), frame, [...frame.keys()])).toEqual(given);
   });
 
-  test("a chunk may be overwritten after it was pushed", () => {
+  test.each([
+    ["Uint8Array", (bytes: Uint8Array) => bytes.slice()],
+    ["Buffer", (bytes: Uint8Array) => Buffer.from(bytes)],
+  ])("a chunk may be overwritten after it was pushed, as %s", (_, chunkOf) => {
     const given = { exitStatus: 0, stdout: text("{}") };
     const frame = encodeReply(given);
     const reader = new ReplyReader();
-    const buffer = frame.slice(0, 10);
-    reader.push(buffer);
-    buffer.fill(0xff);
-    expect(reader.push(frame.subarray(10))).toEqual(given);
+    const chunk = chunkOf(frame.subarray(0, 10));
+    reader.push(chunk);
+    chunk.fill(0xff);
+    expect(reader.push(chunkOf(frame.subarray(10)))).toEqual(given);
   });
 
   test("the limits themselves are within", () => {

@@ -23,6 +23,9 @@ const socketPathLimitBytes = 107;
 /** What is beside the executable: a file that holds the path of the socket. */
 export const socketFile = "holdfast.socket";
 
+/** How long after its wait the process is ended where stdin or stdout hang. 112 s in all is below any runtime's own limit. */
+export const hangSeconds = 2;
+
 /** `get` reads the environment; `besideText` is what the file `holdfast.socket` beside the executable says, "" without one. */
 export function callOf(get: (name: string) => string, besideText: string): Call {
   let text = "";

@@ -12,6 +12,7 @@ import {
   answerWithoutStdin,
   callOf,
   foreign,
+  hangSeconds,
   late,
   lost,
   socketFile,
@@ -38,11 +39,13 @@ const messageNoSignal = 0x4000;
 /** A call that fails for good fails as often, in about 50 us. */
 const triesLimit = 16;
 const chunkBytes = 64 * 1024;
+/** The kernel takes this much in one step, and its timeout is for a step, not for a call. */
+const pieceBytes = 16 * 1024;
 
 const startedMs = performance.now();
 const call = callOf(variable, textBeside());
 // Behind the deadline of the reply: ends the process where stdin or stdout hang, which nothing else would.
-libcAlarm(Math.ceil(call.waitMs / 1000) + 5);
+libcAlarm(Math.ceil(call.waitMs / 1000) + hangSeconds);
 const end = answer();
 writeAll(end.stdout);
 process.exit(end.exitStatus);
@@ -101,10 +104,11 @@ function sendAll(fd: number, bytes: Uint8Array): boolean {
   let sent = 0;
   let failures = 0;
   while (sent < bytes.length) {
-    const count = libcSend(fd, bytes.subarray(sent), messageNoSignal);
+    const count = libcSend(fd, bytes.subarray(sent, Math.min(sent + pieceBytes, bytes.length)), messageNoSignal);
     if (count > 0) sent += count;
     else failures += 1;
     if (failures >= triesLimit || expired()) return false;
+    setTimeouts(fd);
   }
   return true;
 }
@@ -137,7 +141,7 @@ function readSome(fd: number, chunk: Uint8Array): number {
     } catch (error) {
       const code = codeOf(error);
       if (code === "EAGAIN") libcUsleep(1000);
-      else if (code !== "EINTR") return 0;
+      else if (!isInterruption(code)) return 0;
     }
   }
   return 0;
@@ -169,9 +173,14 @@ function writeAll(bytes: Uint8Array): void {
     } catch (error) {
       const code = codeOf(error);
       if (code === "EAGAIN") libcUsleep(1000);
-      else if (code !== "EINTR") process.exit(1);
+      else if (!isInterruption(code)) process.exit(1);
     }
   }
+}
+
+/** Stopped and continued within a call that has a timeout. scriptc has no name for EINTR and gives its number. */
+function isInterruption(code: string): boolean {
+  return code === "EINTR" || code === "E4";
 }
 
 function codeOf(error: unknown): string {

@@ -11,6 +11,7 @@ import {
   type Call,
   callOf,
   foreign,
+  hangSeconds,
   late,
   lost,
   socketFile,
@@ -26,7 +27,7 @@ async function run(): Promise<never> {
   const call = callOf((name) => process.env[name] ?? "", textBeside());
   const deadline = AbortSignal.timeout(call.waitMs);
   // Ends the process where stdin or stdout hang, which nothing else would.
-  setTimeout(() => process.exit(1), call.waitMs + 5000);
+  setTimeout(() => process.exit(1), call.waitMs + hangSeconds * 1000);
   const outcome = await answer(call, deadline);
   writeAll(outcome.stdout);
   process.exit(outcome.exitStatus);

@@ -50,6 +50,7 @@ function container(image: string): object {
       `--metrics-port=${controllerMetricsPort}`,
       "--log-format=json",
     ],
+    env: [{ name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }], // who leads, in the lease
     ports: [{ name: "metrics", containerPort: controllerMetricsPort }],
     startupProbe: { ...health("/healthz"), periodSeconds: 2, failureThreshold: 60 },
     livenessProbe: { ...health("/healthz"), periodSeconds: 20, failureThreshold: 3 },

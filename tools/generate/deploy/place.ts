@@ -7,8 +7,8 @@ export const controllerName = "holdfast-controller";
 export const imageRepository = "localhost/holdfast";
 
 /** On every node; also what scrapes and probes connect to. Neither is in use by a stock cluster. */
-export const nodeMetricsPort = 9465;
-export const controllerMetricsPort = 9466;
+export const nodeMetricsPort = 9476;
+export const controllerMetricsPort = 9477;
 
 /** Between shim and daemon, and what outlives the daemon's container. */
 export const runFolder = "/run/holdfast";

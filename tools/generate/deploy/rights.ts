@@ -25,9 +25,9 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
 /** Cluster-wide: pods and, with `pool_namespace: nad`, pools live in every namespace. */
 const nodeRules: readonly Rule[] = [
   rule("", ["pods"], ["get", "list", "watch"]), // its own node's, by field selector; one that the watch does not have yet
+  rule("", ["namespaces"], ["get"]), // the quota in a namespace's annotation
   rule("", ["events"], ["create", "patch"]), // on the pod
-  rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get"]), // whose namespace a pool belongs to
-  rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
+  rule(pools, ["ippools"], ["get", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
 ];
@@ -43,15 +43,15 @@ const controllerRules: readonly Rule[] = [
   rule("", ["pods", "nodes"], ["get", "list", "watch"]), // who is gone; re-read before anything is freed
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
   rule("", ["events"], ["create", "patch"]),
-  rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]),
-  rule(pools, ["ippools"], ["get", "list", "watch", "create", "update", "patch"]), // the mirror
-  rule(pools, ["ippools/status"], ["update", "patch"]),
+  rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
+  rule(pools, ["ippools"], ["get", "list", "watch", "patch"]), // the mirror
+  rule(pools, ["ippools/status"], ["patch"]), // totals
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", "watch", ...everyWrite]), // collection, cooling, adoption
   rule(ours, ["holds"], ["get", "list", "watch", ...everyWrite]),
 ];
 
 const controllerSystemRules: readonly Rule[] = [
-  rule("", ["configmaps"], ["get", "list", "watch", ...everyWrite]), // holdfast-state and the free maps
+  rule("", ["configmaps"], ["get", "create", "update"]), // holdfast-state and the free maps
   rule("coordination.k8s.io", ["leases"], ["get", "list", "create"]), // its own to make; whereabouts' to look at
   { ...rule("coordination.k8s.io", ["leases"], ["update"]), resourceNames: [controllerName] },
   rule("apps", ["daemonsets", "deployments"], ["get", "list"]), // is whereabouts installed

@@ -1,0 +1,62 @@
+// `holdfast controller`, put together: connection, metrics, events, the lease, and the leader's work on pools.
+import { hostname } from "node:os";
+
+import { Registry } from "prom-client";
+
+import { clusterConfig } from "../src/cli/connection.ts";
+import type { ControllerOptions } from "../src/cli/controller.ts";
+import { realClock } from "../src/kube/clock.ts";
+import { connect } from "../src/kube/connect.ts";
+import { EventRecorder } from "../src/kube/events.ts";
+import { Elector } from "../src/kube/leader.ts";
+import { Manager } from "../src/kube/manager.ts";
+import { KubeMetrics } from "../src/kube/metrics.ts";
+import { makeLog } from "../src/log/log.ts";
+import { defaultLimits } from "../src/pools/judge.ts";
+import { PoolsLeader } from "../src/pools/leader.ts";
+import { PoolMetrics } from "../src/pools/metrics.ts";
+
+const leaseName = "holdfast-controller";
+
+export async function controller(options: ControllerOptions): Promise<void> {
+  const { systemNamespace, cooldownMs, observeMs, allowMassRelease, logLevel, logFormat } = options;
+  const write = (line: string) => void process.stderr.write(`${line}\n`);
+  const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now });
+  const registry = new Registry();
+  const kubeMetrics = new KubeMetrics(registry);
+  await using connection = connect(await clusterConfig(options), {
+    userAgent: "holdfast-controller",
+    observe: kubeMetrics.call,
+  });
+  const { client } = connection;
+  const clock = realClock;
+  const instance = process.env["POD_NAME"] ?? `${hostname()}-${process.pid}`;
+  const onError = (error: Error) => log.warn("in the background", { error });
+  const events = new EventRecorder({ client, component: "holdfast-controller", instance, onError });
+  const metrics = new PoolMetrics(registry);
+  const limits = { ...defaultLimits, observeMs };
+  const pools = new PoolsLeader({
+    ...{ client, clock, log, systemNamespace, cooldownMs, limits, allowMassRelease, events, metrics, kubeMetrics },
+  });
+  const onChange = (leads: boolean) => {
+    kubeMetrics.leading(leaseName, leads);
+    log.info(leads ? "leading" : "no longer leading", { instance });
+  };
+  const elector = new Elector({ client, namespace: systemNamespace, name: leaseName, identity: instance, onChange, onError });
+  const everywhere = [pools.followDefinitions, { name: "events", run: (signal: AbortSignal) => events.run(signal) }];
+  const manager = new Manager({
+    health: { port: options.metricsPort, host: options.metricsHost },
+    metrics: kubeMetrics,
+    informers: pools.world.informers,
+    runnables: options.leaderElect ? everywhere : [...everywhere, pools.lead],
+    ...(options.leaderElect && { leader: { elector, runnables: [pools.lead] } }),
+    onListen: (what, port) => log.info("listening", { what, port }),
+  });
+  await manager.run(stopSignal());
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+  return stop.signal;
+}

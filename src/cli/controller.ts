@@ -1,0 +1,69 @@
+// `holdfast controller`: the leader of a cluster. Mirrors, free maps, the shared state, leak collection.
+import { Command, Option } from "commander";
+
+import { type Level, levels } from "../log/log.ts";
+import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import type { Output } from "./program.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface ControllerOptions extends ConnectionOptions {
+  readonly systemNamespace: string;
+  readonly leaderElect: boolean;
+  /** 0: a free one. */
+  readonly metricsPort: number;
+  readonly metricsHost: string;
+  readonly cooldownMs: number;
+  /** Between two observations of a leak. */
+  readonly observeMs: number;
+  readonly allowMassRelease: boolean;
+  readonly logLevel: Level;
+  readonly logFormat: "json" | "text";
+}
+
+/** Runs until it is told to stop, or loses the lease. */
+export type RunController = (options: ControllerOptions, output: Output) => Promise<void>;
+
+type Flags = ConnectionOptions & {
+  readonly systemNamespace: string;
+  readonly leaderElect: boolean;
+  readonly metricsPort: string;
+  readonly metricsHost: string;
+  readonly cooldownSeconds: string;
+  readonly observeSeconds: string;
+  readonly allowMassRelease: boolean;
+  readonly logLevel: Level;
+  readonly logFormat: "json" | "text";
+};
+
+export function controllerCommand(output: Output, controller: RunController): Command {
+  return withConnectionOptions(
+    new Command("controller").description(
+      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection. One of its replicas leads.",
+    ),
+  )
+    .option("--system-namespace <name>", "where pools, the lease and the shared state are", "kube-system")
+    .option("--no-leader-elect", "lead at once, without a lease; only where no other runs")
+    .option("--metrics-port <number>", "port of /metrics, /healthz and /readyz; 0 takes a free one", "9477")
+    .option("--metrics-host <address>", "address to serve them on", "0.0.0.0")
+    .option("--cooldown-seconds <number>", "how long an address that was freed rests before another gets it", "30")
+    .option("--observe-seconds <number>", "time between the two looks that a leak takes, at least", "30")
+    .option("--allow-mass-release", "free leaks even where more than 30 % of all addresses look leaked at once", false)
+    .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
+    .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
+    .action((flags: Flags) => controller(optionsOf(flags), output));
+}
+
+function optionsOf({ metricsPort, cooldownSeconds, observeSeconds, ...rest }: Flags): ControllerOptions {
+  return {
+    ...rest,
+    metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
+    cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 86_400),
+    observeMs: 1000 * numberOf("--observe-seconds", observeSeconds, 86_400),
+  };
+}
+
+export function numberOf(flag: string, text: string, max: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= max) return value;
+  throw new UsageError(`${flag} ${JSON.stringify(text)} is no number that it takes: give 0 to ${max}.`);
+}

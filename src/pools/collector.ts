@@ -1,0 +1,165 @@
+// Leak collection: looks at every hold again and again, and frees what judge.ts says, after reading pod and node anew.
+//
+// Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is guarded by
+// the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where too much looks
+// leaked at once, nothing is freed (breaker.ts). Not promised: that two leaders do not both look; both would free the same.
+import type { Ledger } from "../ipam/ledger.ts";
+import { describeOwner, ownerKey } from "../ipam/owner.ts";
+import type { Clock } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
+import { TokenBucket } from "../kube/ratelimit.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Log } from "../log/log.ts";
+import { type BreakerLimits, heldBack } from "./breaker.ts";
+import type { Facts } from "./facts.ts";
+import { describeHeld, type Held, heldKey } from "./held.ts";
+import { defaultLimits, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
+import { cachedFacts, liveFacts, nodesOf } from "./look.ts";
+import { Observations } from "./observations.ts";
+import { doublesOf } from "./superseded.ts";
+import type { World } from "./world.ts";
+
+export interface CollectorOptions {
+  readonly world: World;
+  readonly client: KubeClient;
+  /** Of the namespace in which the hold's object is. */
+  readonly ledgerOf: (namespace: string) => Ledger;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cooldownMs: number;
+  readonly limits?: JudgeLimits;
+  readonly breaker?: BreakerLimits;
+  readonly allowMassRelease?: boolean;
+  /** Told of every suspicion that is new. */
+  readonly onSuspect?: (held: Held, reason: LeakReason) => void;
+  readonly onFreed?: (held: Held, reason: LeakReason, why: string) => void;
+  /** Told when collection stops, with the sentence, and when it goes on, with undefined. */
+  readonly onHeldBack?: (why: string | undefined) => void;
+}
+
+/** A look costs microseconds per hold; ten seconds are a third of the time between two observations. */
+const intervalMs = 10_000;
+/** Each free is two or three reads and a write: 50 a second are a tenth of what a small API server takes. */
+const freesPerSecond = 50;
+
+export class LeakCollector {
+  readonly #options: CollectorOptions;
+  readonly #limits: JudgeLimits;
+  readonly #observations = new Observations();
+  readonly #bucket: TokenBucket;
+  #heldBack: string | undefined;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? defaultLimits;
+    this.#bucket = new TokenBucket(freesPerSecond, freesPerSecond, options.clock);
+  }
+
+  get suspected(): number {
+    return this.#observations.suspected;
+  }
+
+  /** In a sentence why nothing is freed; undefined: it is. */
+  get heldBack(): string | undefined {
+    return this.#heldBack;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look(signal);
+      await sleep(this.#options.clock, intervalMs, signal);
+    }
+  }
+
+  /** One look at every hold; frees what may be freed. */
+  async look(signal: AbortSignal): Promise<void> {
+    const due = this.#observe();
+    if (due === undefined) return;
+    for (const { held, doubles } of due) {
+      if (signal.aborted) return;
+      const waitMs = this.#bucket.reserve();
+      if (waitMs > 0 && !(await sleep(this.#options.clock, waitMs, signal))) return;
+      await this.#freeSurely(held, doubles, signal);
+    }
+  }
+
+  /** What is due by the caches; undefined where nothing may be freed. */
+  #observe(): { held: Held; doubles: readonly Held[] }[] | undefined {
+    const { world, clock } = this.#options;
+    if (!world.informers.every(({ hasSynced }) => hasSynced)) return undefined;
+    world.refreshPools();
+    const nowMs = clock.monotonicMs();
+    const nodes = nodesOf(world.nodes.cache.list());
+    const doubles = this.#doubles();
+    const due: { held: Held; doubles: readonly Held[] }[] = [];
+    const existing = new Set<string>();
+    let holds = 0;
+    for (const held of world.roster.all()) {
+      if (held.cooling !== undefined) continue;
+      holds += 1;
+      existing.add(heldKey(held));
+      const around = { lastNode: this.#observations.lastNode(held), doubles: doubles.get(heldKey(held)) ?? [] };
+      const facts = cachedFacts(world, nodes, held, around);
+      this.#remember(held, facts);
+      const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
+      const isNew = this.#observations.record(held, verdict, nowMs);
+      if (isNew && verdict.verdict !== "keep") this.#options.onSuspect?.(held, verdict.reason);
+      if (verdict.verdict === "free") due.push({ held, doubles: around.doubles });
+    }
+    this.#observations.retain(existing);
+    return this.#mayFree(holds) ? due : undefined;
+  }
+
+  #mayFree(holds: number): boolean {
+    const { allowMassRelease = false, breaker, log, onHeldBack } = this.#options;
+    const why = allowMassRelease ? undefined : heldBack(this.#observations.suspected, holds, breaker);
+    if ((why === undefined) !== (this.#heldBack === undefined)) {
+      onHeldBack?.(why);
+      if (why === undefined) log.info("leak collection goes on");
+      else log.error("leak collection stands still", { why });
+    }
+    this.#heldBack = why;
+    return why === undefined;
+  }
+
+  /** Where the pod is: a hold that was adopted does not say it, and once the pod is gone nothing does. */
+  #remember(held: Held, { pod }: Facts): void {
+    const { owner } = held.hold;
+    if (pod !== undefined && (owner.uid === "" || owner.uid === pod.uid)) this.#observations.seenOn(held, pod.node);
+  }
+
+  /** The object's key -> the owner's holds in one pool, where there are several. */
+  #doubles(): Map<string, readonly Held[]> {
+    const { roster } = this.#options.world;
+    const poolsOf = ({ hold, namespace }: Held) => roster.pools.of(hold, namespace).map(({ key }) => key);
+    const found = new Map<string, readonly Held[]>();
+    for (const all of doublesOf(roster.all(), poolsOf).values()) for (const each of all) found.set(heldKey(each), all);
+    return found;
+  }
+
+  async #freeSurely(held: Held, doubles: readonly Held[], signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const about = { address: held.hold.address.toString(), owner: describeOwner(held.hold.owner), object: describeHeld(held) };
+    try {
+      await this.#free(held, doubles, about, signal);
+    } catch (error) {
+      if (!signal.aborted) log.warn("a leak could not be looked at or freed; it is tried again", { ...about, error });
+    }
+  }
+
+  async #free(held: Held, doubles: readonly Held[], about: object, signal: AbortSignal): Promise<void> {
+    const { client, clock, cooldownMs, ledgerOf, log, onFreed } = this.#options;
+    const facts = await liveFacts(client, held, { lastNode: this.#observations.lastNode(held), doubles }, signal);
+    const nowMs = clock.monotonicMs();
+    const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
+    // Only a look that says `keep` is recorded here: a second observation comes from the next look.
+    if (verdict.verdict === "keep") this.#observations.record(held, verdict, nowMs);
+    if (verdict.verdict !== "free") return log.info("not freed: read anew, it is kept", { ...about, why: verdict.why });
+    const { domain, address, owner, version } = held.hold;
+    const request = { domain, address, owner: ownerKey(owner), version, cooldownMs };
+    const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
+    if (outcome !== "released") return log.info("not freed: it changed meanwhile", { ...about, outcome });
+    log.info("freed a leaked address", { ...about, reason: verdict.reason, why: verdict.why });
+    onFreed?.(held, verdict.reason, verdict.why);
+  }
+}

@@ -1,0 +1,84 @@
+// Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object that an
+// owner has taken back meanwhile stays.
+import { keptFinalizer } from "../api/hold-marks.ts";
+import { preconditionsOf } from "../api/version.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { holds, reservations } from "../ledger/resources.ts";
+import type { Log } from "../log/log.ts";
+import { describeHeld, type Held } from "./held.ts";
+import type { World } from "./world.ts";
+
+export interface CooledOptions {
+  readonly world: World;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const intervalMs = 1000;
+/** At once; with 4 ms a delete, about 2,000 a second at most. */
+const parallel = 8;
+/** In one round: more wait for the next, a second later. */
+const roundMax = 1000;
+
+export class CooledDeleter {
+  readonly #options: CooledOptions;
+
+  constructor(options: CooledOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.round(signal);
+      await sleep(this.#options.clock, intervalMs, signal);
+    }
+  }
+
+  /** Deletes what is due; the number that is gone. */
+  async round(signal: AbortSignal): Promise<number> {
+    const { world, clock } = this.#options;
+    const nowMs = clock.wallMs();
+    const due: Held[] = [];
+    for (const held of world.roster.all()) {
+      if (held.cooling !== undefined && held.cooling.untilMs <= nowMs && due.push(held) === roundMax) break;
+    }
+    let deleted = 0;
+    const next = due.values();
+    const work = async () => {
+      for (const held of next) if (!signal.aborted && (await this.#delete(held, signal))) deleted += 1;
+    };
+    await Promise.all(Array.from({ length: parallel }, work));
+    return deleted;
+  }
+
+  async #delete(held: Held, signal: AbortSignal): Promise<boolean> {
+    const { client, log } = this.#options;
+    const { namespace, name } = held;
+    const resource: Resource = held.kind === "Hold" ? holds : reservations;
+    const preconditions = preconditionsOf(held.hold.version);
+    try {
+      const left = await client.delete(resource, { namespace, name }, { preconditions, signal });
+      if (left?.metadata.finalizers?.includes(keptFinalizer) === true) await this.#letGo(resource, left, signal);
+      return true;
+    } catch (error) {
+      if (isApiError(error, "not-found")) return true;
+      if (!isApiError(error, "conflict") && !signal.aborted) {
+        log.warn("a cooled address could not be removed; it is tried again", { object: describeHeld(held), error });
+      }
+      return false;
+    }
+  }
+
+  /** Our finalizer kept it from whereabouts' reconciler; now that it is deleted, nothing else waits for it. */
+  async #letGo(resource: Resource, { metadata }: KubeObject, signal: AbortSignal): Promise<void> {
+    const { namespace = "", name = "", resourceVersion } = metadata;
+    const finalizers = metadata.finalizers?.filter((each) => each !== keptFinalizer);
+    const body = { metadata: { resourceVersion, finalizers } };
+    await this.#options.client.patch(resource, { namespace, name }, { type: "merge", body }, { signal });
+  }
+}

@@ -1,0 +1,85 @@
+// Holds against pods, nodes and StatefulSets, and against each other. Pure.
+import { describeOwner } from "../ipam/owner.ts";
+import { contains } from "../net/prefix.ts";
+import type { Finding } from "./finding.ts";
+import { describeHeld, type Held, heldKey } from "./held.ts";
+import { defaultLimits, judge } from "./judge.ts";
+import { factsFrom, nodesOf } from "./look.ts";
+import { doublesOf } from "./superseded.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+export function examineHolds(snapshot: Snapshot): Finding[] {
+  const poolsOf = ({ hold, namespace }: Held) => snapshot.index.of(hold, namespace).map(({ key }) => key);
+  const doubles = doublesOf(snapshot.held, poolsOf);
+  return [
+    ...[...doubles].map(([key, all]) => twoAddresses(key.slice(key.lastIndexOf(" ") + 1), all)),
+    ...leaksOf(snapshot, [...doubles.values()]),
+    ...snapshot.held.flatMap((held) => cooled(held, snapshot.nowMs)),
+    ...gateways(snapshot),
+  ];
+}
+
+function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Finding[] {
+  const nodes = nodesOf(snapshot.nodes);
+  const ofHold = new Map(doubles.flatMap((all) => all.map((held) => [heldKey(held), all] as const)));
+  return snapshot.held.flatMap((held): Finding[] => {
+    const facts = factsFrom(snapshot, nodes, held, { lastNode: "", doubles: ofHold.get(heldKey(held)) ?? [] });
+    const verdict = judge(held, facts, undefined, snapshot.nowMs, defaultLimits);
+    if (verdict.verdict === "keep") return [];
+    return [
+      {
+        ...{ code: "leaked", severity: "error", objects: [describeHeld(held)] },
+        message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
+        remedy: "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
+        repair: { repair: "free", held },
+      },
+    ];
+  });
+}
+
+function twoAddresses(pool: string, all: readonly Held[]): Finding {
+  const addresses = all.map(({ hold }) => hold.address.toString()).join(" and ");
+  return {
+    ...{ code: "two-addresses", severity: "warning", objects: all.map(describeHeld) },
+    message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
+    remedy: "Where the pod's network-status shows one of them, the other is freed as leaked; otherwise delete the pod.",
+  };
+}
+
+/** The controller deletes it within seconds. */
+const coolingSlackMs = 60_000;
+
+function cooled(held: Held, nowMs: number): Finding[] {
+  if (held.cooling === undefined || held.cooling.untilMs + coolingSlackMs > nowMs) return [];
+  return [
+    {
+      ...{ code: "cooled", severity: "warning", objects: [describeHeld(held)] },
+      message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,
+      remedy: "Harmless, but is a controller running? holdfast check --repair deletes it.",
+      repair: { repair: "delete-cooled", held },
+    },
+  ];
+}
+
+function gateways({ held, networks, index }: Snapshot): Finding[] {
+  return networks.uses.flatMap(({ config, range, definition, namespace, names }): Finding[] => {
+    const { gateway } = config;
+    if (gateway === undefined || !contains(range.prefix, gateway)) return [];
+    const holder = held.find(
+      (each) =>
+        each.cooling === undefined &&
+        each.namespace === namespace &&
+        each.hold.address.toString() === gateway.toString() &&
+        index.of(each.hold, each.namespace).some(({ name }) => names.includes(name)),
+    );
+    if (holder === undefined) return [];
+    return [
+      {
+        ...{ code: "gateway-held", severity: "error" },
+        objects: [describeHeld(holder), `NetworkAttachmentDefinition ${definition}`],
+        message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.hold.owner)} holds it.`,
+        remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
+      },
+    ];
+  });
+}

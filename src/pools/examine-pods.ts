@@ -1,0 +1,88 @@
+// Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
+import type { PodOwner } from "../ipam/owner.ts";
+import { describeOwner } from "../ipam/owner.ts";
+import type { Pod } from "../ledger/resources.ts";
+import type { Address } from "../net/address.ts";
+import { contains } from "../net/prefix.ts";
+import type { Finding } from "./finding.ts";
+import { describeHeld, type Held } from "./held.ts";
+import { domainOfUse, type NetworkUse } from "./networks.ts";
+import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+export function examinePods(snapshot: Snapshot): Finding[] {
+  const held = byPlace(snapshot.held);
+  const uses = Map.groupBy(snapshot.networks.uses, ({ definition }) => definition);
+  return [...snapshot.pods.values()].filter(isAlive).flatMap((pod) =>
+    (readNetworkStatus(statusAnnotation(pod.metadata.annotations)) ?? []).flatMap((status) => {
+      const ofNetwork = uses.get(definitionOf(status, pod)) ?? [];
+      return status.addresses.flatMap((address) => judgeAddress(snapshot, held, pod, status, address, ofNetwork) ?? []);
+    }),
+  );
+}
+
+/** Namespace, domain and address -> its hold, and what rests beside it. */
+function byPlace(all: readonly Held[]): Map<string, Held> {
+  const places = new Map<string, Held>();
+  for (const held of all) if (held.cooling === undefined) places.set(placeOf(held.namespace, held.hold), held);
+  return places;
+}
+
+function placeOf(namespace: string, { domain, address }: { domain: string; address: Address }): string {
+  return `${namespace} ${domain} ${address}`;
+}
+
+function isAlive({ metadata, status }: Pod): boolean {
+  return metadata.deletionTimestamp === undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
+}
+
+/** A name without a namespace is one of the pod's own namespace. */
+function definitionOf({ network }: InterfaceStatus, { metadata }: Pod): string {
+  return network.includes("/") ? network : `${metadata.namespace}/${network}`;
+}
+
+function judgeAddress(
+  snapshot: Snapshot,
+  holds: ReadonlyMap<string, Held>,
+  pod: Pod,
+  status: InterfaceStatus,
+  address: Address,
+  uses: readonly NetworkUse[],
+): Finding | undefined {
+  const use = uses.find(({ range }) => contains(range.prefix, address));
+  if (use === undefined) return undefined;
+  const pool = snapshot.pools.find(({ range }) => range.namespace === use.namespace && use.names.includes(range.name));
+  const domain = domainOfUse(use, pool?.range.name);
+  const held = holds.get(placeOf(use.namespace, { domain, address }));
+  const owner = ownerOf(pod, status);
+  const words = `${describeOwner(owner)} uses ${address} of ${status.network}`;
+  const object = `Pod ${pod.metadata.namespace}/${pod.metadata.name}`;
+  if (held === undefined) {
+    const note = { why: "re-added by holdfast check: the pod uses it", ...(pool && { pool: pool.range.key }) };
+    return {
+      ...{ code: "not-held", severity: "error", objects: [object] },
+      message: `${words}, and nobody holds it: it may be given to another.`,
+      remedy: "holdfast check --repair holds it for the pod.",
+      repair: { repair: "take", namespace: use.namespace, request: { domain, address, owner, note } },
+    };
+  }
+  if (isSamePod(held, pod)) return undefined;
+  return {
+    ...{ code: "held-by-another", severity: "error", objects: [object, describeHeld(held)] },
+    message: `${words}, and ${describeOwner(held.hold.owner)} holds it: two may use one address.`,
+    remedy: "Delete one of the two pods; its successor gets another address.",
+  };
+}
+
+function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
+  const { namespace = "", name = "", uid = "" } = metadata;
+  return { kind: "pod", uid, namespace, name, interface: status.interface };
+}
+
+/** A hold that others keep for the pod (a claim, a VM) is theirs to judge. */
+function isSamePod({ hold }: Held, { metadata }: Pod): boolean {
+  const { owner } = hold;
+  if (owner.kind !== "pod") return true;
+  const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
+  return isNamed && (owner.uid === "" || owner.uid === metadata.uid || hold.note?.keeper !== undefined);
+}

@@ -1,0 +1,157 @@
+// Pools against holds and against the networks that use them. Pure.
+import { readAllocations } from "../api/allocations.ts";
+import { describeOwner } from "../ipam/owner.ts";
+import { overlaps } from "../net/prefix.ts";
+import type { Finding } from "./finding.ts";
+import { describeHeld, type Held } from "./held.ts";
+import { membersOf, networkOf, type PoolRange } from "./membership.ts";
+import { type MirrorPlan, planMirror } from "./mirror.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { isMarkedAdopted } from "./world.ts";
+
+/** Named in one finding; the rest is counted. */
+const namedMax = 10;
+
+export function examinePools(snapshot: Snapshot): Finding[] {
+  const members = membersOf(snapshot.held, snapshot.index);
+  return [
+    ...snapshot.pools.flatMap((each) => examinePool(snapshot, each, members.get(each.range.key) ?? [])),
+    ...overlapsOf(snapshot.pools.map(({ range }) => range)),
+    ...clashesOf(snapshot),
+  ];
+}
+
+function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][number], held: readonly Held[]): Finding[] {
+  const object = `IPPool ${range.key}`;
+  const plan = planMirror(pool, held, { coexistence: false });
+  const { unreadable } = readAllocations(pool);
+  return [
+    ...unreadable.map(
+      ({ message }): Finding => ({
+        ...{ code: "unreadable", severity: "error", objects: [object], message },
+        remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
+      }),
+    ),
+    ...entriesWithout(object, range, plan),
+    ...staleEntries(object, range, plan, isMarkedAdopted(pool as never)),
+    ...contested(object, pool, plan, held),
+    ...unusedPool(object, snapshot, range),
+    ...mixedProtection(object, snapshot, range),
+  ];
+}
+
+function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPlan): Finding[] {
+  if (foreign.length === 0) return [];
+  return [
+    {
+      ...{ code: "entry-without-hold", severity: "error", objects: [object] },
+      message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
+      remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
+      repair: { repair: "adopt", pool: range.key },
+    },
+  ];
+}
+
+/** The mirror lags by a second: what differs is told as a warning, and is the controller's to write. */
+function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, isAdopted: boolean): Finding[] {
+  const missing = changes.filter(({ from }) => from === undefined);
+  const stale = changes.filter(({ to }) => to === undefined);
+  const findings: Finding[] = [];
+  const common = { severity: "warning", objects: [object] } as const;
+  const remedy = "The controller writes it within seconds: is one running? holdfast check --repair writes it now.";
+  if (missing.length > 0) {
+    const message = `${missing.length} holds are not shown in ${object}: offsets ${named(missing.map(({ key }) => key))}.`;
+    const repair = { repair: "entries", pool: range.key, changes: missing } as const;
+    findings.push({ code: "hold-without-entry", ...common, message, remedy, repair });
+  }
+  if (stale.length > 0) {
+    const message = `${stale.length} entries of ${object} are ours and have no hold any more: offsets ${named(stale.map(({ key }) => key))}.`;
+    const repair = { repair: "entries", pool: range.key, changes: stale } as const;
+    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(isAdopted && { repair }) });
+  }
+  return findings;
+}
+
+function contested(object: string, pool: Snapshot["pools"][number]["pool"], plan: MirrorPlan, held: readonly Held[]): Finding[] {
+  return plan.contested.map((key): Finding => {
+    const entry = pool.spec.allocations[key];
+    const { entries } = readAllocations({ ...pool, spec: { ...pool.spec, allocations: { [key]: entry! } } });
+    const address = entries[0]?.address.toString() ?? "";
+    const holder = held.find(({ hold }) => hold.address.toString() === address);
+    return {
+      ...{ code: "two-owners", severity: "error", objects: [object, ...(holder ? [describeHeld(holder)] : [])] },
+      message: `${address} has two owners: ${entry?.podref} by ${object}, ${holder ? describeOwner(holder.hold.owner) : "another"} by its hold.`,
+      remedy: `See which pod uses it (network-status), delete the other pod, then remove its record (entry ${key}, or the hold).`,
+    };
+  });
+}
+
+function unusedPool(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
+  if (networks.uses.some((use) => use.namespace === namespace && use.names.includes(name))) return [];
+  return [
+    {
+      ...{ code: "pool-without-network", severity: "warning", objects: [object] },
+      message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
+      remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
+    },
+  ];
+}
+
+/** enable_overlapping_ranges on and off for one pool: two sets of records, and each address could be given in both. */
+function mixedProtection(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
+  const own = networks.uses.filter((use) => use.namespace === namespace && use.names.includes(name));
+  if (new Set(own.map(({ config }) => config.overlappingRanges)).size < 2) return [];
+  const objects = own.map(({ definition }) => `NetworkAttachmentDefinition ${definition}`);
+  return [
+    {
+      ...{ code: "mixed-protection", severity: "error", objects: [object, ...new Set(objects)] },
+      message: `enable_overlapping_ranges is on in some and off in others of the networks that use ${object}: one address could be given twice.`,
+      remedy: "Set it alike in all of them, or give one of them a network_name of its own.",
+    },
+  ];
+}
+
+function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
+  const domains = Map.groupBy(ranges, (range) => `${range.namespace} ${networkOf(range)}`);
+  return [...domains.values()].flatMap((pools) =>
+    pools.flatMap((a, index) =>
+      pools.slice(index + 1).flatMap((b): Finding[] => {
+        if (a.range.prefix.family !== b.range.prefix.family || !overlaps(a.range.prefix, b.range.prefix)) return [];
+        return [
+          {
+            ...{ code: "overlapping-ranges", severity: "warning", objects: [`IPPool ${a.key}`, `IPPool ${b.key}`] },
+            message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
+            remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
+          },
+        ];
+      }),
+    ),
+  );
+}
+
+/** Two pools of one network that give one address to two pods, by their entries. */
+function clashesOf({ pools }: Snapshot): Finding[] {
+  /** namespace, network and address -> the first entry that names it */
+  const seen = new Map<string, { readonly object: string; readonly podref: string }>();
+  return pools.flatMap(({ pool, range }) =>
+    readAllocations(pool).entries.flatMap(({ address, owner }): Finding[] => {
+      const place = `${range.namespace} ${networkOf(range)} ${address}`;
+      const here = { object: `IPPool ${range.key}`, podref: `${owner.namespace}/${owner.name}` };
+      const before = seen.get(place);
+      if (before === undefined) seen.set(place, here);
+      if (before === undefined || before.podref === here.podref) return [];
+      return [
+        {
+          ...{ code: "two-owners", severity: "error", objects: [before.object, here.object] },
+          message: `${address} has two owners: ${before.podref} by ${before.object}, ${here.podref} by ${here.object}.`,
+          remedy: "Delete one of the two pods, unless enable_overlapping_ranges is off on purpose.",
+        },
+      ];
+    }),
+  );
+}
+
+function named(keys: readonly string[]): string {
+  const more = keys.length - namedMax;
+  return `${keys.slice(0, namedMax).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

@@ -1,0 +1,26 @@
+// One object behind an address, as the reconcilers of this folder see it: the hold, and what stands around it.
+import type { Hold } from "../ipam/ledger.ts";
+import type { OwnerKey } from "../ipam/owner.ts";
+
+export interface Held {
+  readonly hold: Hold;
+  readonly kind: "OverlappingRangeIPReservation" | "Hold";
+  /** Of the object, which is that of its pool. */
+  readonly namespace: string;
+  readonly name: string;
+  /** The node whose daemon wrote it; empty where it was adopted. */
+  readonly node: string;
+  /** Nobody's: it rests. */
+  readonly cooling?: { readonly untilMs: number; readonly lastOwner: OwnerKey };
+  readonly createdMs?: number;
+}
+
+/** For a sentence: `OverlappingRangeIPReservation kube-system/10.0.0.7`. */
+export function describeHeld({ kind, namespace, name }: Pick<Held, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** One object at one moment of its life: what an observation is about. */
+export function heldKey({ kind, namespace, name }: Pick<Held, "kind" | "namespace" | "name">): string {
+  return `${kind}/${namespace}/${name}`;
+}

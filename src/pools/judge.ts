@@ -1,0 +1,159 @@
+// Whether an address that is held is still somebody's: the heart of leak collection. Pure.
+//
+// Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot be
+// reached, unless its Node was deleted or tainted out-of-service; nothing on one look: `free` needs an earlier observation of
+// the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
+// read just before, and guards the release by the hold's version (collector.ts).
+import type { PodOwner } from "../ipam/owner.ts";
+import type { Facts, PodFacts } from "./facts.ts";
+import type { Held } from "./held.ts";
+
+export type LeakReason =
+  | "pod-gone"
+  | "pod-replaced"
+  | "pod-completed"
+  | "node-gone"
+  | "superseded"
+  | "stateful-set-gone"
+  | "scaled-down";
+
+export interface Suspicion {
+  readonly reason: LeakReason;
+  /** A sentence without a full stop, for events and logs. */
+  readonly why: string;
+  /** How long it must have been suspected before it is freed. */
+  readonly afterMs: number;
+}
+
+export type Verdict =
+  | { readonly verdict: "keep"; readonly why: string }
+  | ({ readonly verdict: "suspect" | "free" } & Suspicion);
+
+/** The first time that this very hold was suspected, without a break since. */
+export interface Observation {
+  readonly version: string;
+  readonly firstMs: number;
+}
+
+export interface JudgeLimits {
+  /** Two observations are at least so far apart. */
+  readonly observeMs: number;
+  /** A StatefulSet that was deleted or scaled down may come back: so long its pods' addresses wait for it. */
+  readonly keeperGraceMs: number;
+  /** A pod object that stays behind on a node that is gone. The pod garbage collector of Kubernetes removes it sooner. */
+  readonly strandedGraceMs: number;
+}
+
+export const defaultLimits: JudgeLimits = { observeMs: 30_000, keeperGraceMs: 300_000, strandedGraceMs: 300_000 };
+
+export function judge(
+  held: Held,
+  facts: Facts,
+  earlier: Observation | undefined,
+  nowMs: number,
+  limits: JudgeLimits = defaultLimits,
+): Verdict {
+  const suspicion = suspect(held, facts, limits);
+  if (typeof suspicion === "string") return { verdict: "keep", why: suspicion };
+  const isOld = earlier?.version === held.hold.version && nowMs - earlier.firstMs >= suspicion.afterMs;
+  return { verdict: isOld ? "free" : "suspect", ...suspicion };
+}
+
+/** The reason why it looks leaked, or in a sentence why not. */
+function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | string {
+  const { owner, note } = held.hold;
+  if (owner.kind !== "pod") return `a ${owner.kind} has a reconciler of its own`;
+  if (held.cooling !== undefined) return "it is nobody's already, and cools down";
+  if (note?.keeper !== undefined) return suspectKept(note.keeper, held, owner, facts, limits);
+  if (owner.uid === "" && held.node !== "") return "its runtime gave no pod UID: the API need not know such a pod";
+  const { pod } = facts;
+  if (pod !== undefined && isOwners(pod, owner)) return suspectPresent(held, pod, owner, facts, limits);
+  const why = pod === undefined ? `pod ${podOf(owner)} does not exist` : `pod ${podOf(owner)} is another one now`;
+  const node = held.node === "" ? facts.lastNode : held.node;
+  return (
+    keptByNode(node, facts) ?? {
+      reason: pod === undefined ? "pod-gone" : "pod-replaced",
+      why: facts.nodeState(node) === "ready" || node === "" ? why : `${why}, and node ${node} is gone`,
+      afterMs: limits.observeMs,
+    }
+  );
+}
+
+/** Where no UID was recorded, the name is all there is: a pod of that name is taken for the owner. */
+function isOwners(pod: PodFacts, owner: PodOwner): boolean {
+  return owner.uid === "" || pod.uid === owner.uid;
+}
+
+/** The owner's pod exists. */
+function suspectPresent(held: Held, pod: PodFacts, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspicion | string {
+  const node = pod.node === "" ? held.node : pod.node;
+  const state = node === "" ? "ready" : facts.nodeState(node);
+  if (state === "unreachable") return unreachable(node);
+  if (state !== "ready") return stranded(pod, owner, node, limits);
+  if (pod.phase === "Succeeded" || pod.phase === "Failed") {
+    return {
+      reason: "pod-completed",
+      why: `pod ${podOf(owner)} has ended (${pod.phase})`,
+      afterMs: limits.observeMs,
+    };
+  }
+  if (pod.isTerminating) return `pod ${podOf(owner)} is terminating, and may still use it`;
+  if (!facts.isSuperseded) return `pod ${podOf(owner)} exists`;
+  return {
+    reason: "superseded",
+    why: `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`,
+    afterMs: limits.observeMs,
+  };
+}
+
+/** Its Node was deleted, or an operator vouches that nothing runs there. The pod object itself may outlive that for a while. */
+function stranded(pod: PodFacts, owner: PodOwner, node: string, limits: JudgeLimits): Suspicion {
+  const isOver = pod.isTerminating || pod.phase === "Succeeded" || pod.phase === "Failed";
+  return {
+    reason: "node-gone",
+    why: `node ${node} of pod ${podOf(owner)} is gone`,
+    afterMs: isOver ? limits.observeMs : limits.strandedGraceMs,
+  };
+}
+
+/** A sentence where the node keeps the address although the pod object is gone: its containers may run on. */
+function keptByNode(node: string, facts: Facts): string | undefined {
+  if (node !== "") return facts.nodeState(node) === "unreachable" ? unreachable(node) : undefined;
+  if (facts.unreachableNode === undefined) return undefined;
+  return `it is not known on which node its pod was, and node ${facts.unreachableNode} is unreachable`;
+}
+
+function unreachable(node: string): string {
+  return `node ${node} is unreachable, and its containers may run on: delete the Node, or taint it out-of-service`;
+}
+
+/** The hold outlives its pods: the StatefulSet decides, and its pods while there are any. */
+function suspectKept(keeper: string, held: Held, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspicion | string {
+  const [kind, name] = [keeper.slice(0, keeper.indexOf("/")), keeper.slice(keeper.indexOf("/") + 1)];
+  if (kind !== "statefulset" || name === "") return `its keeper ${JSON.stringify(keeper)} is of no kind that is known here`;
+  const ordinal = ordinalOf(name, owner.name);
+  if (ordinal === undefined) return `pod ${podOf(owner)} has no ordinal of ${keeper}`;
+  const { pod, statefulSet } = facts;
+  if (pod !== undefined && pod.phase !== "Succeeded" && pod.phase !== "Failed") return `pod ${podOf(owner)} exists`;
+  if (statefulSet !== undefined && isWithin(statefulSet, ordinal)) return `${keeper} keeps it`;
+  const kept = keptByNode(pod?.node || held.node || facts.lastNode, facts);
+  if (kept !== undefined) return kept;
+  const afterMs = Math.max(limits.keeperGraceMs, limits.observeMs);
+  if (statefulSet === undefined) {
+    return { reason: "stateful-set-gone", why: `${keeper} of ${owner.namespace} does not exist`, afterMs };
+  }
+  return { reason: "scaled-down", why: `${keeper} of ${owner.namespace} has no pod ${owner.name} any more`, afterMs };
+}
+
+function isWithin({ start, replicas, isTerminating }: NonNullable<Facts["statefulSet"]>, ordinal: number): boolean {
+  return isTerminating || (ordinal >= start && ordinal < start + replicas);
+}
+
+/** `web-12` of `web` is 12. */
+function ordinalOf(statefulSet: string, pod: string): number | undefined {
+  if (!pod.startsWith(`${statefulSet}-`)) return undefined;
+  const text = pod.slice(statefulSet.length + 1);
+  return /^(0|[1-9]\d{0,9})$/.test(text) ? Number(text) : undefined;
+}
+
+const podOf = ({ namespace, name }: PodOwner) => `${namespace}/${name}`;

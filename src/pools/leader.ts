@@ -1,0 +1,166 @@
+// The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
+import type { Ledger } from "../ipam/ledger.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { Controller } from "../kube/controller.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import { Informer } from "../kube/informer.ts";
+import type { KubeMetrics } from "../kube/metrics.ts";
+import { pathOf } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Runnable } from "../kube/stages.ts";
+import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import { networkAttachmentDefinitions } from "../ledger/resources.ts";
+import { stateName } from "../ledger/state.ts";
+import type { Log } from "../log/log.ts";
+import { LeakCollector } from "./collector.ts";
+import { CooledDeleter } from "./cooled.ts";
+import { FreeMapWriter } from "./free-map-writer.ts";
+import type { Held } from "./held.ts";
+import type { JudgeLimits } from "./judge.ts";
+import type { PoolMetrics } from "./metrics.ts";
+import { MirrorWriter } from "./mirror-writer.ts";
+import { networksOf, type NetworkUse } from "./networks.ts";
+import { StateKeeper } from "./state-keeper.ts";
+import { World } from "./world.ts";
+
+export interface LeaderOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  readonly cooldownMs: number;
+  readonly limits?: JudgeLimits;
+  readonly allowMassRelease?: boolean;
+  readonly entriesMax?: number;
+  readonly events?: EventRecorder;
+  readonly metrics?: PoolMetrics;
+  readonly kubeMetrics?: KubeMetrics;
+}
+
+/** Until the kind is there: a cluster may get its multi-network plugin after us. */
+const servedRetryMs = 30_000;
+
+export class PoolsLeader {
+  readonly world: World;
+  readonly #options: LeaderOptions;
+  readonly #definitions: Informer<{ metadata: object; spec?: { config?: string } }>;
+
+  constructor(options: LeaderOptions) {
+    this.#options = options;
+    const { client, clock } = options;
+    const onError = (error: Error) => options.log.warn("following the cluster", { error });
+    this.world = new World({ client, clock, onError });
+    this.#definitions = new Informer({ client, clock, onError, resource: networkAttachmentDefinitions });
+  }
+
+  /** On every replica: definitions are followed as soon as the cluster has the kind. */
+  readonly followDefinitions: Runnable = {
+    name: "network attachment definitions",
+    run: async (signal) => {
+      const { client, clock } = this.#options;
+      while (!signal.aborted && !(await isServed(client, signal))) await sleep(clock, servedRetryMs, signal);
+      if (!signal.aborted) await this.#definitions.run(signal);
+    },
+  };
+
+  /** Under the lease. What was observed before another led counts no more: everything begins anew. */
+  readonly lead: Runnable = {
+    name: "pools",
+    run: async (signal) => {
+      const { mirror, work } = this.#build();
+      this.world.follow((pool) => mirror.enqueue(pool), signal);
+      await Promise.all([mirror.run(signal), ...work.map((each) => each.run(signal))]);
+    },
+  };
+
+  uses(): readonly NetworkUse[] {
+    return networksOf(this.#definitions.cache.list(), this.#options.systemNamespace).uses;
+  }
+
+  #build() {
+    const { client, clock, log, metrics, kubeMetrics, entriesMax } = this.#options;
+    const { world } = this;
+    const touchAll = () => {
+      for (const key of world.pools.cache.keys()) mirror.enqueue(key);
+    };
+    const state = this.#makeState(touchAll);
+    const collector = this.#makeCollector(state, touchAll);
+    const writer = new MirrorWriter({
+      ...{ world, client, clock, freeMaps: new FreeMapWriter(client, () => clock.wallMs()) },
+      coexistence: () => state.coexistence,
+      leaksHeldBack: () => collector.heldBack,
+      ...(entriesMax !== undefined && { entriesMax }),
+      ...(metrics && { onWrite: metrics.wrote, onTotals: metrics.totals }),
+    });
+    const mirror = new Controller({
+      ...{ name: "pools", reconcile: writer.reconcile, concurrency: 4, clock },
+      onError: (error, pool) => log.warn("a pool could not be written; it is tried again", { pool, error }),
+      ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
+    });
+    return { mirror, work: [state, collector, new CooledDeleter({ world, client, clock, log })] };
+  }
+
+  #makeState(onChange: () => void): StateKeeper {
+    const { client, clock, log, systemNamespace, metrics } = this.#options;
+    return new StateKeeper({
+      ...{ world: this.world, client, clock, log, systemNamespace, uses: () => this.uses() },
+      onChange: (coexistence) => {
+        metrics?.coexistence(coexistence);
+        onChange();
+      },
+    });
+  }
+
+  #makeCollector(state: StateKeeper, onHeldBack: () => void): LeakCollector {
+    const { client, clock, log, cooldownMs, limits, allowMassRelease = false, metrics } = this.#options;
+    const ledgers = new Map<string, Ledger>();
+    const ledgerOf = (namespace: string) => {
+      const known = ledgers.get(namespace);
+      if (known !== undefined) return known;
+      const now = () => clock.wallMs();
+      const made = new ReservationLedger({ client, namespace, now, clock, coexistence: () => state.coexistence });
+      ledgers.set(namespace, made);
+      return made;
+    };
+    return new LeakCollector({
+      ...{ world: this.world, client, clock, log, ledgerOf, cooldownMs, allowMassRelease },
+      ...(limits && { limits }),
+      onSuspect: (_held, reason) => metrics?.suspected(reason),
+      onFreed: (held, reason, why) => {
+        metrics?.freed(reason);
+        this.#tellPod(held, why);
+      },
+      onHeldBack: (why) => {
+        metrics?.heldBack(why !== undefined);
+        this.#tellState(why);
+        onHeldBack();
+      },
+    });
+  }
+
+  /** Under the name that whereabouts gives it, so that existing searches find it. */
+  #tellPod({ hold }: Held, why: string): void {
+    const { namespace, name, uid } = hold.owner;
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, ...(uid !== "" && { uid }) } };
+    const words = `Freed the IP address ${hold.address} of ${hold.domain}: ${why}.`;
+    this.#options.events?.record(pod, "Normal", "IPAddressGarbageCollected", words);
+  }
+
+  #tellState(why: string | undefined): void {
+    const { systemNamespace, events } = this.#options;
+    const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: systemNamespace, name: stateName } };
+    if (why === undefined) events?.record(about, "Normal", "LeakCollectionRunning", "Leaks are collected again.");
+    else events?.record(about, "Warning", "TooManyLeaks", why);
+  }
+}
+
+async function isServed(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  try {
+    await client.raw(`${pathOf(networkAttachmentDefinitions, {})}?limit=1`, { signal });
+    return true;
+  } catch (error) {
+    // Anything but "no such kind" is the informer's to retry.
+    return !isApiError(error, "not-found") && !signal.aborted;
+  }
+}

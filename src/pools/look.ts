@@ -1,0 +1,132 @@
+// The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
+import { nodeLabel } from "../api/hold-marks.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { DeepReadonly, ObjectName } from "../kube/meta.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import * as kinds from "../ledger/resources.ts";
+import { type Facts, type NodeState, nodeStateOf, type PodFacts, type StatefulSetFacts } from "./facts.ts";
+import type { Held } from "./held.ts";
+import { readNetworkStatus, statusAnnotation } from "./network-status.ts";
+import { isSuperseded } from "./superseded.ts";
+import type { World } from "./world.ts";
+
+export interface Nodes {
+  readonly stateOf: (node: string) => NodeState | undefined;
+  readonly unreachable: string | undefined;
+}
+
+/** By the name as holds carry it (nodeLabel). */
+export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
+  const states = new Map<string, NodeState>();
+  for (const node of nodes) states.set(nodeLabel(node.metadata.name ?? ""), nodeStateOf(node));
+  const unreachable = [...states].find(([, state]) => state === "unreachable")?.[0];
+  return { stateOf: (node) => states.get(node), unreachable };
+}
+
+export function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
+  const { uid = "", deletionTimestamp, annotations } = pod.metadata;
+  const status = readNetworkStatus(statusAnnotation(annotations));
+  return {
+    uid,
+    node: nodeLabel(pod.spec?.nodeName ?? ""),
+    phase: pod.status?.phase ?? "",
+    isTerminating: deletionTimestamp !== undefined,
+    ...(status && { status }),
+  };
+}
+
+function statefulSetFactsOf({ metadata, spec }: DeepReadonly<kinds.StatefulSet>): StatefulSetFacts {
+  const { replicas = 1, ordinals } = spec ?? {};
+  return { start: ordinals?.start ?? 0, replicas, isTerminating: metadata.deletionTimestamp !== undefined };
+}
+
+interface Around {
+  readonly lastNode: string;
+  /** The owner's holds in one pool, this one among them; empty: it has no other. */
+  readonly doubles: readonly Held[];
+}
+
+export function cachedFacts(world: World, nodes: Nodes, held: Held, around: Around): Facts {
+  return factsFrom({ pods: world.pods.cache, statefulSets: world.statefulSets.cache }, nodes, held, around);
+}
+
+interface Known {
+  /** Key: namespace/name. */
+  readonly pods: { get(key: string): DeepReadonly<kinds.Pod> | undefined };
+  readonly statefulSets: { get(key: string): DeepReadonly<kinds.StatefulSet> | undefined };
+}
+
+export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around): Facts {
+  const { namespace, name } = held.hold.owner;
+  const pod = known.pods.get(`${namespace}/${name}`);
+  const keeper = keeperName(held);
+  const set = keeper === undefined ? undefined : known.statefulSets.get(`${namespace}/${keeper}`);
+  return factsOf(held, pod && podFactsOf(pod), nodes, set && statefulSetFactsOf(set), around);
+}
+
+/** Throws where the server does not answer: then nothing is known, and nothing may be freed. */
+export async function liveFacts(client: KubeClient, held: Held, around: Around, signal: AbortSignal): Promise<Facts> {
+  const { namespace, name } = held.hold.owner;
+  const pod = isNameless(held) ? undefined : await read(client, kinds.pods, { namespace, name }, signal);
+  const keeper = keeperName(held);
+  const set = keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
+  const facts = pod && podFactsOf(pod);
+  const nodes = await readNodes(client, [held.node, facts?.node ?? "", around.lastNode], signal);
+  return factsOf(held, facts, nodes, set && statefulSetFactsOf(set), around);
+}
+
+function factsOf(
+  held: Held,
+  pod: PodFacts | undefined,
+  nodes: Nodes,
+  statefulSet: StatefulSetFacts | undefined,
+  { lastNode, doubles }: Around,
+): Facts {
+  return {
+    pod,
+    nodeState: nodes.stateOf,
+    unreachableNode: nodes.unreachable,
+    statefulSet,
+    lastNode,
+    isSuperseded: isSuperseded(held, doubles, pod?.status),
+  };
+}
+
+/** A record of others may name no namespace, or no pod: no server can be asked for it. */
+function isNameless({ hold }: Held): boolean {
+  return hold.owner.namespace === "" || hold.owner.name === "";
+}
+
+function keeperName({ hold }: Held): string | undefined {
+  const [kind, name] = (hold.note?.keeper ?? "").split("/");
+  return kind === "statefulset" && name !== "" ? name : undefined;
+}
+
+/** A label of this length may be a name that was cut: only a list tells. */
+const longestLabel = 63;
+
+/** Those that matter, or all where none is known or a name was cut. */
+async function readNodes(client: KubeClient, labels: readonly string[], signal: AbortSignal): Promise<Nodes> {
+  const known = [...new Set(labels)].filter((label) => label !== "");
+  if (known.length === 0 || known.some((label) => label.length >= longestLabel)) {
+    return nodesOf((await client.list(kinds.nodes, { signal })).items);
+  }
+  const found = await Promise.all(known.map((name) => read(client, kinds.nodes, { name }, signal)));
+  return nodesOf(found.filter((node) => node !== undefined));
+}
+
+async function read<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  at: ObjectName,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  try {
+    return await client.get(resource, at, { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+// Which pools an address shows in: the one that its hold names, else every pool of its domain whose range has it. Pure.
+//
+// An address may be in several pools where ranges overlap; it is taken in all of them. Not promised: that every hold has a
+// pool. A hold whose pool was deleted counts all the same, for those who free and for those who check.
+import type { IPPool } from "../api/ip-pool.ts";
+import { parseDomain } from "../api/domain.ts";
+import { ApiError } from "../api/error.ts";
+import { holdfastGroup } from "../api/kind.ts";
+import { poolNamesToRead, readPoolName } from "../api/pool-name.ts";
+import { parseRange } from "../api/range.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import { contains, type Cidr } from "../net/prefix.ts";
+import type { Held } from "./held.ts";
+
+/** A pool, read once. */
+export interface PoolRange {
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly range: Cidr;
+  /** What its annotation says; undefined: whereabouts made it, and only its name tells. */
+  readonly network: string | undefined;
+  readonly node: string;
+}
+
+/** Undefined where the range is none: such a pool has no addresses. */
+export function poolRangeOf(pool: IPPool): PoolRange | undefined {
+  const { namespace = "", name = "", annotations } = pool.metadata;
+  try {
+    return {
+      key: `${namespace}/${name}`,
+      namespace,
+      name,
+      range: parseRange(pool.spec.range),
+      network: annotations?.[`${holdfastGroup}/network-name`],
+      node: annotations?.[`${holdfastGroup}/node`] ?? "",
+    };
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether the pool hands out addresses of the network; empty: the one without a name. A node's slice is not found by its name,
+ * which may mean several things: its holds name it.
+ */
+export function isOfNetwork(pool: PoolRange, network: string): boolean {
+  if (pool.network !== undefined) return pool.network === network;
+  const identity = { range: pool.range.prefix, network, node: "" };
+  return poolNamesToRead(identity, "whereabouts", pool.range).includes(pool.name);
+}
+
+/** The network of a pool: what its annotation says, else what stands before the range in its name. Empty: none. */
+export function networkOf(pool: PoolRange): string {
+  if (pool.network !== undefined) return pool.network;
+  return readPoolName(pool.name).find(({ before }) => isOfNetwork(pool, before))?.before ?? "";
+}
+
+/** Pools by what a hold can be asked for: made once per pass, read for every hold. */
+export class PoolIndex {
+  /** namespace/name -> pool */
+  readonly #byKey = new Map<string, PoolRange>();
+  /** namespace -> its pools */
+  readonly #byNamespace = new Map<string, PoolRange[]>();
+  /** namespace, network -> the pools of that network */
+  readonly #byNetwork = new Map<string, readonly PoolRange[]>();
+
+  constructor(pools: Iterable<PoolRange>) {
+    for (const pool of pools) {
+      this.#byKey.set(pool.key, pool);
+      const others = this.#byNamespace.get(pool.namespace);
+      if (others === undefined) this.#byNamespace.set(pool.namespace, [pool]);
+      else others.push(pool);
+    }
+  }
+
+  get(key: string): PoolRange | undefined {
+    return this.#byKey.get(key);
+  }
+
+  values(): IterableIterator<PoolRange> {
+    return this.#byKey.values();
+  }
+
+  /** The pools of a hold whose object is in this namespace. */
+  of(hold: Hold, namespace: string): readonly PoolRange[] {
+    const named = this.#byKey.get(hold.note?.pool ?? "");
+    if (named !== undefined && contains(named.range.prefix, hold.address)) return [named];
+    const domain = parseDomain(hold.domain);
+    if (domain.scope !== "network") {
+      const own = this.#byKey.get(`${domain.namespace}/${domain.name}`);
+      return own !== undefined && contains(own.range.prefix, hold.address) ? [own] : [];
+    }
+    return this.#ofNetwork(namespace, domain.network).filter(({ range }) => contains(range.prefix, hold.address));
+  }
+
+  #ofNetwork(namespace: string, network: string): readonly PoolRange[] {
+    const key = `${namespace}\0${network}`;
+    const known = this.#byNetwork.get(key);
+    if (known !== undefined) return known;
+    const found = (this.#byNamespace.get(namespace) ?? []).filter((pool) => isOfNetwork(pool, network));
+    this.#byNetwork.set(key, found);
+    return found;
+  }
+}
+
+/** namespace/name of the pool -> what is held of it; what cools down is nobody's. */
+export function membersOf(all: Iterable<Held>, index: PoolIndex): Map<string, Held[]> {
+  const members = new Map<string, Held[]>();
+  for (const held of all) {
+    if (held.cooling !== undefined) continue;
+    for (const { key } of index.of(held.hold, held.namespace)) {
+      const others = members.get(key);
+      if (others === undefined) members.set(key, [held]);
+      else others.push(held);
+    }
+  }
+  return members;
+}

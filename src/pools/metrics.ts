@@ -1,0 +1,64 @@
+// What the leader measures of pools and leaks, for Prometheus.
+import { Counter, Gauge, type Registry } from "prom-client";
+
+import { networkOf, type PoolRange } from "./membership.ts";
+import type { PoolTotals } from "./pool-status.ts";
+
+const poolLabels = ["namespace", "pool", "network"] as const;
+
+export class PoolMetrics {
+  readonly #used: Gauge<(typeof poolLabels)[number]>;
+  readonly #free: Gauge<(typeof poolLabels)[number]>;
+  readonly #total: Gauge<(typeof poolLabels)[number]>;
+  readonly #suspected: Counter<"reason">;
+  readonly #freed: Counter<"reason">;
+  readonly #writes: Counter<"what">;
+  readonly #heldBack: Gauge;
+  readonly #coexistence: Gauge;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const ofPool = (name: string, help: string) => new Gauge({ name, help, labelNames: [...poolLabels], registers });
+    this.#used = ofPool("holdfast_pool_used", "Addresses of the pool that are held.");
+    this.#free = ofPool("holdfast_pool_free", "Addresses of the pool that nobody holds.");
+    this.#total = ofPool("holdfast_pool_total", "Addresses of the pool that can be handed out.");
+    this.#suspected = new Counter({
+      ...{ name: "holdfast_leaks_suspected_total", help: "Holds that looked leaked at a first look, by reason." },
+      ...{ labelNames: ["reason"], registers },
+    });
+    this.#freed = new Counter({
+      ...{ name: "holdfast_leaks_freed_total", help: "Leaked addresses that were freed, by reason." },
+      ...{ labelNames: ["reason"], registers },
+    });
+    this.#writes = new Counter({
+      ...{ name: "holdfast_mirror_writes_total", help: "Writes of pools and their free maps, by what was written." },
+      ...{ labelNames: ["what"], registers },
+    });
+    this.#heldBack = new Gauge({
+      ...{ name: "holdfast_leaks_held_back", help: "1 while too much looks leaked at once, and nothing is freed." },
+      registers,
+    });
+    this.#coexistence = new Gauge({
+      ...{ name: "holdfast_coexistence", help: "1 while whereabouts counts as active in this cluster." },
+      registers,
+    });
+  }
+
+  /** Gauges are numbers: an IPv6 range is told to 53 bits. Undefined: the pool is gone. */
+  readonly totals = (pool: PoolRange, totals: PoolTotals | undefined): void => {
+    const labels = { namespace: pool.namespace, pool: pool.name, network: networkOf(pool) };
+    if (totals === undefined) {
+      for (const gauge of [this.#used, this.#free, this.#total]) gauge.remove(labels);
+      return;
+    }
+    this.#used.set(labels, Number(totals.used));
+    this.#free.set(labels, Number(totals.free));
+    this.#total.set(labels, Number(totals.total));
+  };
+
+  readonly suspected = (reason: string): void => this.#suspected.inc({ reason });
+  readonly freed = (reason: string): void => this.#freed.inc({ reason });
+  readonly wrote = (what: string): void => this.#writes.inc({ what });
+  readonly heldBack = (isHeldBack: boolean): void => this.#heldBack.set(isHeldBack ? 1 : 0);
+  readonly coexistence = (isOn: boolean): void => this.#coexistence.set(isOn ? 1 : 0);
+}

@@ -1,0 +1,174 @@
+// Writes what a pool shows: spec.allocations, status, free map. At most once a second for a pool, and only what differs.
+//
+// Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
+// itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
+import { readAllocationKey } from "../api/allocation-key.ts";
+import { formatDomain } from "../api/domain.ts";
+import { coolingLabelName } from "../api/hold-marks.ts";
+import { holdName } from "../api/hold-object.ts";
+import type { IPPool } from "../api/ip-pool.ts";
+import { reservationNamesToRead } from "../api/reservation-name.ts";
+import type { Clock } from "../kube/clock.ts";
+import { isEqual } from "../kube/conditions.ts";
+import type { Reconcile } from "../kube/controller.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { ObjectKey } from "../kube/meta.ts";
+import type { JsonPatchOperation } from "../kube/patch.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { holds, ipPools, reservations } from "../ledger/resources.ts";
+import type { Address } from "../net/address.ts";
+import type { FreeMapWriter } from "./free-map-writer.ts";
+import type { Held } from "./held.ts";
+import { networkOf, type PoolRange } from "./membership.ts";
+import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
+import { type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
+import { isMarkedAdopted, type World } from "./world.ts";
+
+export interface MirrorWriterOptions {
+  readonly world: World;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly freeMaps: FreeMapWriter;
+  readonly coexistence: () => boolean;
+  readonly leaksHeldBack: () => string | undefined;
+  readonly entriesMax?: number;
+  readonly onWrite?: (what: "allocations" | "status" | "free-map") => void;
+  readonly onTotals?: (pool: PoolRange, totals: PoolTotals | undefined) => void;
+}
+
+const intervalMs = 1000;
+/** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
+const changesMax = 1000;
+/** Each costs a read or two while whereabouts is active. */
+const confirmationsMax = 50;
+
+export class MirrorWriter {
+  readonly #options: MirrorWriterOptions;
+  /** namespace/name of the pool -> when it was last looked at. */
+  readonly #lookedMs = new Map<ObjectKey, number>();
+  /** UIDs of pools whose managed fields were cleared by this process. */
+  readonly #cleared = new Set<string>();
+
+  constructor(options: MirrorWriterOptions) {
+    this.#options = options;
+  }
+
+  readonly reconcile: Reconcile = async (key, { signal }) => {
+    const { world, clock, freeMaps, onTotals } = this.#options;
+    world.refreshPools();
+    const pool = world.pool(key);
+    const range = world.roster.pools.get(key);
+    if (pool === undefined || range === undefined) {
+      freeMaps.forget(key);
+      this.#lookedMs.delete(key);
+      if (range !== undefined) onTotals?.(range, undefined);
+      return undefined;
+    }
+    const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    this.#lookedMs.set(key, clock.monotonicMs());
+    return (await this.#show(pool, range, signal)) ? undefined : { requeueAfterMs: intervalMs };
+  };
+
+  /** True if nothing is left to write. */
+  async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
+    const { world, coexistence, leaksHeldBack, entriesMax, onTotals } = this.#options;
+    const all = world.roster.of(range.key);
+    const held = all.filter(({ cooling }) => cooling === undefined);
+    const isCoexisting = coexistence();
+    const plan = planMirror(pool, held, { coexistence: isCoexisting, ...(entriesMax !== undefined && { entriesMax }) });
+    const situation: PoolSituation = {
+      ...{ pool, range, held, plan },
+      coexistence: isCoexisting,
+      isAdopted: isMarkedAdopted(pool as never),
+      leaksHeldBack: leaksHeldBack(),
+    };
+    onTotals?.(range, totalsOf(situation));
+    await this.#writeFreeMap(pool, range, all, plan, signal);
+    const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
+    await this.#writeStatus(situation, signal);
+    return isComplete;
+  }
+
+  async #writeFreeMap(pool: IPPool, { range }: PoolRange, all: readonly Held[], plan: MirrorPlan, signal: AbortSignal) {
+    const taken = [...all.map(({ hold }) => hold.address), ...addressesOf(range, [...plan.foreign, ...plan.contested])];
+    const holders = all.filter(({ cooling }) => cooling === undefined).length;
+    const facts = { pool, prefix: range.prefix, taken, holders };
+    if (await this.#options.freeMaps.write(facts, signal)) this.#options.onWrite?.("free-map");
+  }
+
+  async #writeEntries(pool: IPPool, range: PoolRange, plan: MirrorPlan, isCoexisting: boolean, signal: AbortSignal) {
+    const due = plan.changes.slice(0, changesMax);
+    const changes = isCoexisting ? await this.#confirmed(range, due, signal) : due;
+    if (changes.length === 0) return due.length === 0;
+    const operations = [...mirrorPatch(changes), ...this.#clearing(pool, isCoexisting)];
+    try {
+      await this.#options.client.patch(ipPools, at(range), { type: "json", operations }, { signal });
+    } catch (error) {
+      // Something else changed there meanwhile: the cache will tell.
+      if (isApiError(error, "invalid", "conflict", "not-found")) return false;
+      throw error;
+    }
+    this.#cleared.add(pool.metadata.uid ?? "");
+    this.#options.onWrite?.("allocations");
+    return changes.length === plan.changes.length;
+  }
+
+  /** The API server would track who wrote which key, at more than the cost of the write itself; once told, it stops. */
+  #clearing({ metadata }: IPPool, isCoexisting: boolean): JsonPatchOperation[] {
+    // While whereabouts is active these fields show that it writes.
+    if (isCoexisting || this.#cleared.has(metadata.uid ?? "")) return [];
+    return [{ op: "add", path: "/metadata/managedFields", value: [{}] }];
+  }
+
+  async #writeStatus(situation: PoolSituation, signal: AbortSignal): Promise<void> {
+    const { client, clock, onWrite } = this.#options;
+    const status = statusOf(situation, clock.wallMs());
+    if (isEqual(situation.pool.status, status)) return;
+    const patch = { type: "merge", body: { status } } as const;
+    try {
+      await client.patch(ipPools, at(situation.range), patch, { signal, subresource: "status" });
+      onWrite?.("status");
+    } catch (error) {
+      // whereabouts' own definition has no status: then there is none to write.
+      if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+
+  /** Without removals whose hold exists after all: the two kinds are followed separately, and one may lag. */
+  async #confirmed(range: PoolRange, changes: readonly EntryChange[], signal: AbortSignal): Promise<EntryChange[]> {
+    const confirmed: EntryChange[] = changes.filter(({ to }) => to !== undefined);
+    const removals = changes.filter(({ to }) => to === undefined).slice(0, confirmationsMax);
+    for (const change of removals) {
+      const addresses = addressesOf(range.range, [change.key]);
+      const found = await Promise.all(addresses.map((address) => this.#isHeld(range, address, signal)));
+      if (found.every((isHeld) => !isHeld)) confirmed.push(change);
+    }
+    return confirmed;
+  }
+
+  async #isHeld(pool: PoolRange, address: Address, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = pool;
+    const own = holdName(formatDomain({ scope: "pool", namespace, name }), address);
+    const { client } = this.#options;
+    const reads = [
+      ...reservationNamesToRead(networkOf(pool), address).map((each) => client.get(reservations, { namespace, name: each }, { signal })),
+      client.get(holds, { namespace, name: own }, { signal }),
+    ];
+    const answers = await Promise.allSettled(reads);
+    return answers.some((answer) => {
+      if (answer.status === "fulfilled") return answer.value.metadata.labels?.[coolingLabelName] !== "true";
+      if (isApiError(answer.reason, "not-found")) return false;
+      throw answer.reason;
+    });
+  }
+}
+
+const at = ({ namespace, name }: PoolRange) => ({ namespace, name });
+
+function addressesOf(range: PoolRange["range"], keys: readonly string[]): Address[] {
+  return keys.flatMap((key) => {
+    const reading = readAllocationKey(range, key);
+    return typeof reading === "string" ? [] : [reading.address, ...reading.others];
+  });
+}

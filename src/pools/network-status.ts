@@ -1,0 +1,53 @@
+// The annotation in which a multi-network plugin says what each interface of a pod got (multi-network standard, section 5).
+//
+// Read leniently: it is written by others, and what cannot be read proves nothing. Promised: an entry that is returned has an
+// interface or a network name, and only addresses that parse.
+import { tryAddress } from "../api/address-name.ts";
+import type { Address } from "../net/address.ts";
+
+const annotations = ["k8s.v1.cni.cncf.io/network-status", "k8s.v1.cni.cncf.io/networks-status"];
+
+export interface InterfaceStatus {
+  /** namespace/name of the NetworkAttachmentDefinition, or the name of a network that has none. */
+  readonly network: string;
+  /** Empty where it is not said. */
+  readonly interface: string;
+  readonly addresses: readonly Address[];
+  /** The pod's first network, which is not ours. */
+  readonly isDefault: boolean;
+}
+
+/** The one annotation to keep of a pod; undefined where there is none. */
+export function statusAnnotation(all: Readonly<Record<string, string>> | undefined): string | undefined {
+  return annotations.map((name) => all?.[name]).find((text) => text !== undefined);
+}
+
+/** Undefined: nothing is known. An empty list: the plugin said that there is nothing. */
+export function readNetworkStatus(text: string | undefined): readonly InterfaceStatus[] | undefined {
+  if (text === undefined) return undefined;
+  const parsed = tryJson(text);
+  if (!Array.isArray(parsed)) return undefined;
+  return parsed.flatMap((entry: unknown) => {
+    if (typeof entry !== "object" || entry === null) return [];
+    const { name, interface: port, ips, default: isDefault } = entry as Record<string, unknown>;
+    const addresses = (Array.isArray(ips) ? ips : []).flatMap((ip) => addressOf(ip) ?? []);
+    return [{ network: textOf(name), interface: textOf(port), addresses, isDefault: isDefault === true }];
+  });
+}
+
+/** Some plugins write the prefix length behind it. */
+function addressOf(ip: unknown): Address | undefined {
+  return typeof ip === "string" ? tryAddress(ip.split("/")[0]!) : undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,151 @@
+// What `holdfast check --repair` does: the safe findings, under the rules of the controller.
+//
+// Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
+// later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
+// What is left is told with the reason, and needs a person or more time.
+import type { Ledger } from "../ipam/ledger.ts";
+import { describeOwner, ownerKey } from "../ipam/owner.ts";
+import { preconditionsOf } from "../api/version.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { parseKey } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { holds, ipPools, reservations } from "../ledger/resources.ts";
+import { silent } from "../log/log.ts";
+import { adopt } from "./adopter.ts";
+import { heldBack } from "./breaker.ts";
+import type { Finding, Repair } from "./finding.ts";
+import type { Held } from "./held.ts";
+import { defaultLimits, judge, type JudgeLimits } from "./judge.ts";
+import { liveFacts } from "./look.ts";
+import { mirrorPatch } from "./mirror.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { doublesOf } from "./superseded.ts";
+
+export interface RepairOptions {
+  readonly client: KubeClient;
+  readonly ledgerOf: (namespace: string) => Ledger;
+  readonly clock: Clock;
+  readonly cooldownMs: number;
+  readonly limits?: JudgeLimits;
+  readonly allowMassRelease?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Repaired {
+  readonly finding: Finding;
+  readonly isDone: boolean;
+  /** A sentence: what was done, or why not. */
+  readonly words: string;
+}
+
+/** Repairs that take, before those that free. */
+const order: readonly Repair["repair"][] = ["take", "adopt", "entries", "free", "delete-cooled"];
+
+export async function repair(snapshot: Snapshot, findings: readonly Finding[], options: RepairOptions): Promise<Repaired[]> {
+  const results: Repaired[] = [];
+  const observedMs = options.clock.monotonicMs();
+  for (const kind of order) {
+    const due = findings.filter((finding) => finding.repair?.repair === kind);
+    const refusal = kind === "free" ? await beforeFreeing(snapshot, due.length, observedMs, options) : undefined;
+    for (const finding of due) results.push(await repairOne(snapshot, finding, observedMs, options, refusal));
+  }
+  return results;
+}
+
+/** Waits until a second look may be taken; a sentence where nothing may be freed. */
+async function beforeFreeing(snapshot: Snapshot, due: number, observedMs: number, options: RepairOptions) {
+  if (due === 0) return undefined;
+  const held = snapshot.held.filter(({ cooling }) => cooling === undefined).length;
+  const why = options.allowMassRelease === true ? undefined : heldBack(due, held);
+  if (why !== undefined) return why;
+  const leftMs = observedMs + (options.limits ?? defaultLimits).observeMs - options.clock.monotonicMs();
+  if (leftMs > 0 && !(await sleep(options.clock, leftMs, options.signal))) return "It was called off.";
+  return undefined;
+}
+
+async function repairOne(
+  snapshot: Snapshot,
+  finding: Finding,
+  observedMs: number,
+  options: RepairOptions,
+  refusal: string | undefined,
+): Promise<Repaired> {
+  if (refusal !== undefined) return { finding, isDone: false, words: refusal };
+  try {
+    const words = await perform(snapshot, finding.repair!, observedMs, options);
+    return { finding, isDone: words.isDone, words: words.words };
+  } catch (error) {
+    return { finding, isDone: false, words: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+interface Performed {
+  readonly isDone: boolean;
+  readonly words: string;
+}
+
+async function perform(snapshot: Snapshot, what: Repair, observedMs: number, options: RepairOptions): Promise<Performed> {
+  switch (what.repair) {
+    case "take":
+      return take(what, options);
+    case "adopt":
+      return adoptNow(snapshot, what.pool, options);
+    case "entries":
+      return writeEntries(what, options);
+    case "free":
+      return free(snapshot, what.held, observedMs, options);
+    case "delete-cooled":
+      return deleteCooled(what.held, options);
+  }
+}
+
+async function take({ namespace, request }: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
+  const result = await options.ledgerOf(namespace).take({ ...request, early: true }, { signal: options.signal });
+  if (result.outcome === "taken" || result.outcome === "yours") {
+    return { isDone: true, words: `${request.address} is held for ${describeOwner(request.owner)} now.` };
+  }
+  const who = result.outcome === "held" ? describeOwner(result.hold.owner) : "nobody yet, it cools down";
+  return { isDone: false, words: `${request.address} is held by ${who} meanwhile: delete one of the two pods.` };
+}
+
+async function adoptNow(snapshot: Snapshot, key: string, { client, clock, signal }: RepairOptions): Promise<Performed> {
+  const found = snapshot.pools.find(({ range }) => range.key === key);
+  if (found === undefined) return { isDone: false, words: `IPPool ${key} is gone.` };
+  const adopter = { client, now: () => clock.wallMs(), log: silent, mark: false };
+  const isAdopted = await adopt(adopter, found.pool, snapshot.networks.uses, signal);
+  if (isAdopted) return { isDone: true, words: `Every entry of IPPool ${key} has its hold now.` };
+  return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };
+}
+
+async function writeEntries({ pool, changes }: Extract<Repair, { repair: "entries" }>, options: RepairOptions): Promise<Performed> {
+  const patch = { type: "json", operations: mirrorPatch(changes) } as const;
+  await options.client.patch(ipPools, parseKey(pool), patch, { signal: options.signal });
+  return { isDone: true, words: `IPPool ${pool} shows its holds now.` };
+}
+
+async function free(snapshot: Snapshot, held: Held, observedMs: number, options: RepairOptions): Promise<Performed> {
+  const { client, clock, cooldownMs, ledgerOf, limits = defaultLimits, signal } = options;
+  const poolsOf = ({ hold, namespace }: Held) => snapshot.index.of(hold, namespace).map(({ key }) => key);
+  const doubles = [...doublesOf(snapshot.held, poolsOf).values()].find((all) => all.includes(held)) ?? [];
+  const facts = await liveFacts(client, held, { lastNode: "", doubles }, signal);
+  const earlier = { version: held.hold.version, firstMs: observedMs };
+  const verdict = judge(held, facts, earlier, clock.monotonicMs(), limits);
+  if (verdict.verdict === "keep") return { isDone: true, words: `${held.hold.address} is kept: ${verdict.why}.` };
+  if (verdict.verdict === "suspect") {
+    const words = `${held.hold.address} is kept for another ${Math.ceil(verdict.afterMs / 1000)} s: ${verdict.why}.`;
+    return { isDone: false, words };
+  }
+  const { domain, address, owner, version } = held.hold;
+  const request = { domain, address, owner: ownerKey(owner), version, cooldownMs };
+  const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
+  if (outcome === "superseded") return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
+  return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
+}
+
+async function deleteCooled(held: Held, { client, signal }: RepairOptions): Promise<Performed> {
+  const { namespace, name, hold } = held;
+  const resource: Resource = held.kind === "Hold" ? holds : reservations;
+  await client.delete(resource, { namespace, name }, { preconditions: preconditionsOf(hold.version), signal });
+  return { isDone: true, words: `The object of ${hold.address} is deleted.` };
+}

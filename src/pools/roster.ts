@@ -1,0 +1,66 @@
+// Every hold by the pools that show it, kept up to date object by object: so that a change of one address costs the work of one
+// pool, not of all.
+//
+// Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools themselves is
+// rare and makes everything anew.
+import type { Held } from "./held.ts";
+import { PoolIndex, type PoolRange } from "./membership.ts";
+
+export class Roster {
+  #index = new PoolIndex([]);
+  /** The object's key -> what it says; several where its name has several meanings. */
+  readonly #objects = new Map<string, readonly Held[]>();
+  /** namespace/name of the pool -> object's key -> holds */
+  #byPool = new Map<string, Map<string, readonly Held[]>>();
+
+  /** How many objects there are. */
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get pools(): PoolIndex {
+    return this.#index;
+  }
+
+  setPools(pools: Iterable<PoolRange>): void {
+    this.#index = new PoolIndex(pools);
+    this.#byPool = new Map();
+    for (const [key, held] of this.#objects) this.#enter(key, held);
+  }
+
+  /** The pools that the object was or is in. No holds: the object is gone, or cannot be read. */
+  put(key: string, held: readonly Held[]): ReadonlySet<string> {
+    const touched = new Set<string>();
+    for (const pool of this.#poolsOf(this.#objects.get(key) ?? [])) {
+      this.#byPool.get(pool)?.delete(key);
+      touched.add(pool);
+    }
+    if (held.length === 0) this.#objects.delete(key);
+    else this.#objects.set(key, held);
+    for (const pool of this.#enter(key, held)) touched.add(pool);
+    return touched;
+  }
+
+  of(pool: string): Held[] {
+    return [...(this.#byPool.get(pool)?.values() ?? [])].flat();
+  }
+
+  *all(): IterableIterator<Held> {
+    for (const held of this.#objects.values()) yield* held;
+  }
+
+  #enter(key: string, held: readonly Held[]): ReadonlySet<string> {
+    const pools = this.#poolsOf(held);
+    for (const pool of pools) {
+      const inPool = held.filter((each) => this.#index.of(each.hold, each.namespace).some((at) => at.key === pool));
+      const members = this.#byPool.get(pool);
+      if (members === undefined) this.#byPool.set(pool, new Map([[key, inPool]]));
+      else members.set(key, inPool);
+    }
+    return pools;
+  }
+
+  #poolsOf(held: readonly Held[]): ReadonlySet<string> {
+    return new Set(held.flatMap((each) => this.#index.of(each.hold, each.namespace).map((pool) => pool.key)));
+  }
+}

@@ -1,0 +1,82 @@
+// Everything that `holdfast check`, `pools` and `who` look at, read once: plain lists, no following.
+//
+// Not promised: one moment. The kinds are read one after the other, holds first: a pod that came in between has its hold.
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import { keyOf } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { listHolds } from "../ledger/held-objects.ts";
+import * as kinds from "../ledger/resources.ts";
+import type { Held } from "./held.ts";
+import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
+import { type Networks, networksOf } from "./networks.ts";
+import { heldOf, trimPod } from "./world.ts";
+
+export interface Snapshot {
+  readonly systemNamespace: string;
+  readonly nowMs: number;
+  readonly held: readonly Held[];
+  readonly pools: readonly { readonly pool: IPPool; readonly range: PoolRange }[];
+  readonly index: PoolIndex;
+  readonly pods: ReadonlyMap<string, kinds.Pod>;
+  readonly nodes: readonly kinds.Node[];
+  readonly statefulSets: ReadonlyMap<string, kinds.StatefulSet>;
+  readonly networks: Networks;
+  /** Sentences about objects that cannot be read. */
+  readonly unreadable: readonly { readonly object: string; readonly why: string }[];
+}
+
+export interface SnapshotOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+export async function readSnapshot({ client, systemNamespace, now, signal }: SnapshotOptions): Promise<Snapshot> {
+  const unreadable: { object: string; why: string }[] = [];
+  const held: Held[] = [];
+  for await (const each of listHolds(client, { includeCooling: true, signal })) {
+    if (each.unreadable === undefined) held.push(heldOf(each));
+    else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });
+  }
+  const pools = (await list(client, kinds.ipPools, signal)).flatMap((object) => readPool(object, unreadable));
+  const definitions = await list(client, kinds.networkAttachmentDefinitions, signal);
+  const statefulSets = await list(client, kinds.statefulSets, signal);
+  return {
+    systemNamespace,
+    nowMs: now(),
+    held,
+    pools,
+    index: new PoolIndex(pools.map(({ range }) => range)),
+    pods: new Map((await list(client, kinds.pods, signal)).map((pod) => [keyOf(pod), trimPod(pod)])),
+    nodes: await list(client, kinds.nodes, signal),
+    statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
+    networks: networksOf(definitions, systemNamespace),
+    unreadable,
+  };
+}
+
+function readPool(object: kinds.StoredPool, unreadable: { object: string; why: string }[]) {
+  try {
+    const pool = parseObject(ipPoolKind, object);
+    const range = poolRangeOf(pool);
+    return range === undefined ? [] : [{ pool, range }];
+  } catch (error) {
+    unreadable.push({ object: `IPPool ${keyOf(object)}`, why: (error as Error).message });
+    return [];
+  }
+}
+
+/** A kind that the cluster does not have has no objects. */
+async function list<T extends KubeObject>(client: KubeClient, resource: Resource<T>, signal: AbortSignal): Promise<T[]> {
+  try {
+    return (await client.list(resource, { signal })).items;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,129 @@
+// Keeps the shared state: looks for whereabouts, adopts pools when it is silent, and tells daemons by `holdfast-state`.
+//
+// Promised: `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
+// a look that failed changes nothing. Until the first look, coexistence counts as on.
+import type { IPPool } from "../api/ip-pool.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { configMaps } from "../ledger/resources.ts";
+import { fetchState, readState, stateObject } from "../ledger/state.ts";
+import { detectUpstream } from "../ledger/upstream.ts";
+import type { Log } from "../log/log.ts";
+import { adopt } from "./adopter.ts";
+import { type Memory, nextCoexistence, type UpstreamSigns } from "./coexistence.ts";
+import { planMirror } from "./mirror.ts";
+import type { NetworkUse } from "./networks.ts";
+import { isMarkedAdopted, type World } from "./world.ts";
+
+export interface StateKeeperOptions {
+  readonly world: World;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  readonly uses: () => readonly NetworkUse[];
+  readonly onChange?: (coexistence: boolean) => void;
+}
+
+const intervalMs = 10_000;
+
+export class StateKeeper {
+  readonly #options: StateKeeperOptions;
+  #memory: Memory = { silentSinceMs: undefined };
+  #coexistence = true;
+
+  constructor(options: StateKeeperOptions) {
+    this.#options = options;
+  }
+
+  get coexistence(): boolean {
+    return this.#coexistence;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.look(signal);
+      } catch (error) {
+        if (!signal.aborted) this.#options.log.warn("the shared state could not be looked at; it is tried again", { error });
+      }
+      await sleep(this.#options.clock, intervalMs, signal);
+    }
+  }
+
+  /** One look: signs of whereabouts, adoption, the state. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { client, clock, systemNamespace } = this.#options;
+    const object = await fetchState(client, { namespace: systemNamespace, signal });
+    const current = object === undefined ? undefined : readState(object);
+    const upstream = await this.#signs(current?.coexistence === false, signal);
+    const input = { current: current?.coexistence, upstream, nowMs: clock.monotonicMs() };
+    let verdict = nextCoexistence(this.#memory, { ...input, unadopted: this.#unadopted().length });
+    if (verdict.mayAdopt) {
+      const left = await this.#adoptAll(signal);
+      verdict = nextCoexistence(verdict.memory, { ...input, unadopted: left });
+    }
+    this.#memory = verdict.memory;
+    const { coexistence, why } = verdict;
+    this.#tell(coexistence, why);
+    if (current?.coexistence === coexistence && current.why === why) return;
+    const wanted = stateObject(systemNamespace, { coexistence, why, paused: current?.paused ?? "" });
+    if (object === undefined) await this.#create(wanted, signal);
+    else {
+      const data = { ...object.data, ...wanted.data };
+      await client.update(configMaps, { ...object, data }, { signal });
+    }
+  }
+
+  /** Entries that are not ours in a pool that was adopted are a sign too: after an adoption only whereabouts makes such. */
+  async #signs(isOff: boolean, signal: AbortSignal): Promise<UpstreamSigns> {
+    const { client, clock, systemNamespace } = this.#options;
+    const { active, why } = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+    const strange = isOff ? this.#unadopted().filter((pool) => isMarkedAdopted(pool as never)) : [];
+    if (strange.length === 0) return { active, why };
+    const names = strange.map(({ metadata }) => metadata.name).join(", ");
+    return { active: true, why: [...why, `somebody else wrote entries into ${names} after it was adopted`] };
+  }
+
+  /** Pools that are not marked, or have entries without a hold. */
+  #unadopted(): IPPool[] {
+    const { world } = this.#options;
+    world.refreshPools();
+    return [...world.pools.cache.keys()].flatMap((key) => {
+      const pool = world.pool(key);
+      if (pool === undefined) return [];
+      const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
+      const isDone = isMarkedAdopted(pool as never) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
+      return isDone ? [] : [pool];
+    });
+  }
+
+  /** How many are left. */
+  async #adoptAll(signal: AbortSignal): Promise<number> {
+    const { client, clock, log, uses } = this.#options;
+    let left = 0;
+    for (const pool of this.#unadopted()) {
+      const isAdopted = await adopt({ client, now: () => clock.wallMs(), log, mark: true }, pool, uses(), signal);
+      if (!isAdopted) left += 1;
+    }
+    return left;
+  }
+
+  async #create(wanted: ReturnType<typeof stateObject>, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.client.create(configMaps, wanted, { signal });
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error; // another's, and as good: the next look reads it
+    }
+  }
+
+  #tell(coexistence: boolean, why: string): void {
+    if (this.#coexistence !== coexistence) {
+      this.#options.log.info(coexistence ? "whereabouts is active" : "whereabouts is not active", { why });
+    }
+    const isNew = this.#coexistence !== coexistence;
+    this.#coexistence = coexistence;
+    if (isNew) this.#options.onChange?.(coexistence);
+  }
+}

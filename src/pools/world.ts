@@ -1,0 +1,185 @@
+// What the leader follows of the cluster: informers over everything that an address's life depends on, trimmed to what is read,
+// and the roster of holds made from them.
+//
+// Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
+import { adoptedAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
+import type { Clock } from "../kube/clock.ts";
+import { Informer } from "../kube/informer.ts";
+import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
+import * as kinds from "../ledger/resources.ts";
+import type { Held } from "./held.ts";
+import { poolRangeOf } from "./membership.ts";
+import { statusAnnotation } from "./network-status.ts";
+import { Roster } from "./roster.ts";
+
+export interface WorldOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+}
+
+export class World {
+  readonly pools: Informer<kinds.StoredPool>;
+  readonly reservations: Informer<kinds.StoredReservation>;
+  readonly holds: Informer<kinds.StoredHold>;
+  readonly pods: Informer<kinds.Pod>;
+  readonly nodes: Informer<kinds.Node>;
+  readonly statefulSets: Informer<kinds.StatefulSet>;
+  readonly roster = new Roster();
+  readonly #unreadable = new Map<string, string>();
+  readonly #onError: (error: Error) => void;
+  #poolsChanged = true;
+
+  constructor(options: WorldOptions) {
+    this.#onError = options.onError;
+    const follow = <T extends KubeObject>(resource: Resource<T>, transform?: (object: T) => T) =>
+      new Informer<T>({ ...options, resource, ...(transform && { transform }) });
+    this.pools = follow(kinds.ipPools);
+    this.reservations = follow(kinds.reservations);
+    this.holds = follow(kinds.holds);
+    this.pods = follow(kinds.pods, trimPod);
+    this.nodes = follow(kinds.nodes, trimNode);
+    this.statefulSets = follow(kinds.statefulSets, trimStatefulSet);
+  }
+
+  get informers() {
+    return [this.pools, this.reservations, this.holds, this.pods, this.nodes, this.statefulSets] as const;
+  }
+
+  /** The object's key -> why it cannot be read. */
+  get unreadable(): ReadonlyMap<string, string> {
+    return this.#unreadable;
+  }
+
+  /** Tells which pools are to be looked at, until the signal aborts. `touched` gets namespace/name. */
+  follow(touched: (pool: ObjectKey) => void, signal: AbortSignal): void {
+    this.refreshPools();
+    const ends = [
+      this.#followHeld(this.reservations, touched),
+      this.#followHeld(this.holds, touched),
+      this.pools.handle((event) => {
+        this.#poolsChanged ||= event.type !== "update" || !isSamePlace(event.object, event.previous);
+        touched(keyOf(event.object));
+      }),
+    ];
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+  }
+
+  /** Makes the roster anew where pools came, went or moved. */
+  refreshPools(): void {
+    if (!this.#poolsChanged) return;
+    this.#poolsChanged = false;
+    this.roster.setPools([...this.pools.cache.list()].flatMap((pool) => poolRangeOf(pool as IPPool) ?? []));
+  }
+
+  /** Undefined: there is none, or it cannot be read. */
+  pool(key: ObjectKey): IPPool | undefined {
+    const object = this.pools.cache.get(key);
+    if (object === undefined) return undefined;
+    try {
+      return parseObject(ipPoolKind, object);
+    } catch (error) {
+      this.#onError(error as Error);
+      return undefined;
+    }
+  }
+
+  #followHeld<T extends HeldObject>(informer: Informer<T>, touched: (pool: ObjectKey) => void): () => void {
+    return informer.handle(({ type, object }) => {
+      const key = `${informer.resource.kind}/${keyOf(object)}`;
+      const held = type === "delete" ? [] : this.#read(key, object);
+      if (type === "delete") this.#unreadable.delete(key);
+      for (const pool of this.roster.put(key, held)) touched(pool);
+    });
+  }
+
+  #read(key: string, object: DeepReadonly<HeldObject>): Held[] {
+    this.#unreadable.delete(key);
+    return readHeld(object as HeldObject).flatMap((each) => {
+      if (each.unreadable === undefined) return [heldOf(each)];
+      this.#unreadable.set(key, each.unreadable);
+      return [];
+    });
+  }
+}
+
+type ReadHold = Extract<ReturnType<typeof readHeld>[number], { unreadable?: undefined }>;
+
+export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
+  const { name = "", labels, creationTimestamp } = object.metadata;
+  return {
+    hold,
+    kind: object.kind === "Hold" ? "Hold" : "OverlappingRangeIPReservation",
+    namespace,
+    name,
+    node: labels?.[nodeLabelName] ?? "",
+    ...(cooling && { cooling }),
+    ...(creationTimestamp !== undefined && { createdMs: Date.parse(creationTimestamp) }),
+  };
+}
+
+export function isMarkedAdopted({ metadata }: DeepReadonly<KubeObject>): boolean {
+  return (metadata.annotations?.[adoptedAnnotation] ?? "") !== "";
+}
+
+/** As holds carry it: longer names than a label's are cut. */
+export function nodeKey(name: string): string {
+  return nodeLabel(name);
+}
+
+function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.StoredPool>): boolean {
+  const placeOf = (pool: DeepReadonly<kinds.StoredPool>) => {
+    const { key, network } = poolRangeOf(pool as IPPool) ?? {};
+    return `${key} ${pool.spec.range} ${network}`;
+  };
+  return placeOf(a) === placeOf(b);
+}
+
+/** Of a pod of 5 to 50 KB, what is read here is about 300 bytes: 100,000 pods are 30 MB. */
+export function trimPod({ metadata, spec, status }: kinds.Pod): kinds.Pod {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
+  const networks = statusAnnotation(metadata.annotations);
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...(name !== undefined && { name }),
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(networks !== undefined && { annotations: { "k8s.v1.cni.cncf.io/network-status": networks } }),
+    },
+    ...(spec?.nodeName !== undefined && { spec: { nodeName: spec.nodeName } }),
+    ...(status?.phase !== undefined && { status: { phase: status.phase } }),
+  };
+}
+
+function trimNode({ apiVersion, kind, metadata, spec, status }: kinds.Node): kinds.Node {
+  const { annotations: _, labels: __, ...rest } = metadata;
+  const conditions = status?.conditions?.filter(({ type }) => type === "Ready");
+  return {
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata: rest,
+    ...(spec?.taints !== undefined && { spec: { taints: spec.taints } }),
+    ...(conditions !== undefined && { status: { conditions } }),
+  };
+}
+
+function trimStatefulSet(object: kinds.StatefulSet): kinds.StatefulSet {
+  const { apiVersion, kind, metadata, spec } = object;
+  const { annotations: _, labels: __, ...rest } = metadata;
+  const { replicas, ordinals } = spec ?? {};
+  return {
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata: rest,
+    spec: { ...(replicas !== undefined && { replicas }), ...(ordinals !== undefined && { ordinals }) },
+  };
+}

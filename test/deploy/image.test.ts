@@ -1,0 +1,122 @@
+// The image, unpacked and run with nothing around it: what is missing in it is missing here too.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+
+import { buildImage } from "../../tools/image/build.ts";
+import { run } from "../lab/command.ts";
+
+const checkout = join(import.meta.dirname, "..", "..");
+
+interface Descriptor {
+  readonly digest: string;
+  readonly size: number;
+}
+interface Config {
+  readonly config: { readonly Entrypoint: readonly string[]; readonly Env: readonly string[] };
+  readonly rootfs: { readonly diff_ids: readonly string[] };
+}
+
+let folder: string;
+let root: string;
+let built: { name: string; archive: Buffer };
+let config: Config;
+let manifest: { config: Descriptor; layers: readonly Descriptor[] };
+const shimWords = "#!/stand-in for the plugin\n";
+
+const blob = ({ digest }: Descriptor) => join(folder, "blobs", digest.replace(":", "/"));
+const readJson = (path: string) => JSON.parse(readFileSync(path, "utf8")) as unknown;
+const sha256 = (content: Uint8Array) => `sha256:${createHash("sha256").update(content).digest("hex")}`;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "holdfast-image-"));
+  root = join(folder, "root");
+  mkdirSync(root);
+  const shim = join(folder, "shim");
+  writeFileSync(shim, shimWords);
+  built = await buildImage({ shim });
+  await run(["tar", "-xf", "-", "-C", folder], { input: built.archive });
+  const index = readJson(join(folder, "index.json")) as { manifests: [Descriptor] };
+  manifest = readJson(blob(index.manifests[0])) as typeof manifest;
+  config = readJson(blob(manifest.config)) as Config;
+  for (const layer of manifest.layers) await run(["tar", "-xzf", blob(layer), "-C", root]);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** As a container starts it, but for its namespaces. */
+function inside(...args: readonly string[]): Promise<string> {
+  const env = Object.fromEntries(config.config.Env.map((line) => line.split("=") as [string, string]));
+  return run(["/usr/sbin/chroot", root, ...args], { env });
+}
+
+test("every blob is what its name says, in both forms", () => {
+  for (const descriptor of [manifest.config, ...manifest.layers]) {
+    const content = readFileSync(blob(descriptor));
+    expect(sha256(content)).toBe(descriptor.digest);
+    expect(content.length).toBe(descriptor.size);
+  }
+  const [docker] = readJson(join(folder, "manifest.json")) as [
+    { Config: string; RepoTags: string[]; Layers: string[] },
+  ];
+  expect(docker.RepoTags).toEqual([built.name]);
+  expect([docker.Config, ...docker.Layers].map((path) => join(folder, path))).toEqual(
+    [manifest.config, ...manifest.layers].map(blob),
+  );
+});
+
+test("the layers' digests are those of what they unpack to", async () => {
+  for (const [index, layer] of manifest.layers.entries()) {
+    const plain = await run(["sh", "-c", `gzip -dc ${blob(layer)} | sha256sum`]);
+    expect(`sha256:${plain.split(" ")[0]}`).toBe(config.rootfs.diff_ids[index]);
+  }
+});
+
+test("the same checkout makes the same bytes", async () => {
+  const again = await buildImage({ shim: join(folder, "shim") });
+  expect(sha256(again.archive)).toBe(sha256(built.archive));
+});
+
+test("it is called what deploy/holdfast.yaml asks for", () => {
+  const text = readFileSync(join(checkout, "deploy", "holdfast.yaml"), "utf8");
+  const used = parseAllDocuments(text)
+    .map((document) => JSON.stringify(document.toJS()))
+    .flatMap((object) => [...object.matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image));
+  expect(new Set(used)).toEqual(new Set([built.name]));
+});
+
+test("the command runs in it", async () => {
+  const { version } = readJson(join(checkout, "package.json")) as { version: string };
+  expect(await inside(...config.config.Entrypoint, "--version")).toBe(`${version}\n`);
+  expect(await inside(...config.config.Entrypoint, "--help")).toContain("Commands:");
+});
+
+test("every package that production code names can be loaded in it", async () => {
+  const { dependencies } = readJson(join(checkout, "package.json")) as { dependencies: Record<string, string> };
+  const names = Object.keys(dependencies);
+  const script = `for (const name of ${JSON.stringify(names)}) { await import(name); console.log(name); }`;
+  writeFileSync(join(root, "app", "load.mjs"), script);
+  expect((await inside("/usr/local/bin/node", "/app/load.mjs")).trim().split("\n")).toEqual(names);
+});
+
+test("the kernel's calls work in it", async () => {
+  const script = 'const { libc } = await import("/app/src/node/kernel/libc.ts"); console.log(libc.close(-1));';
+  writeFileSync(join(root, "app", "call.mjs"), script);
+  expect(await inside("/usr/local/bin/node", "/app/call.mjs")).toBe("-1\n");
+});
+
+test("no tests, no tools, nothing for development", () => {
+  expect(existsSync(join(root, "app/src/net/address.ts"))).toBe(true);
+  expect(existsSync(join(root, "app/src/net/address.test.ts"))).toBe(false);
+  expect(existsSync(join(root, "app/test"))).toBe(false);
+  expect(existsSync(join(root, "app/node_modules/vitest"))).toBe(false);
+});
+
+test("the plugin is in it, and the command is told where", () => {
+  const variable = config.config.Env.find((line) => line.startsWith("HOLDFAST_SHIM="));
+  const path = variable?.split("=")[1] ?? "";
+  expect(readFileSync(join(root, path), "utf8")).toBe(shimWords);
+});

@@ -1,0 +1,87 @@
+// What stands in the image: Node with its libraries in one layer, ours in the next, so that a new release moves a few MB only.
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { TarEntry } from "../../test/lab/tar.ts";
+import type { Library } from "./libraries.ts";
+
+export const nodePath = "/usr/local/bin/node";
+/** The checkout's part that runs, and the plugin that `holdfast cni install` puts into place. */
+export const appPath = "/app";
+export const shimPath = `${appPath}/shim/holdfast`;
+
+const withoutSlash = (path: string) => path.replace(/^\//, "");
+const file = (path: string, content: Uint8Array, executable = false): TarEntry => ({
+  kind: "file",
+  path: withoutSlash(path),
+  content,
+  executable,
+});
+
+export function nodeLayer(node: string, license: string, libraries: readonly Library[]): TarEntry[] {
+  const files = [
+    file(nodePath, readFileSync(node), true),
+    file("/usr/local/share/doc/node/LICENSE", readFileSync(license)),
+    ...libraries.map(({ path, file: source }) => file(path, readFileSync(source), true)),
+    file("/etc/passwd", Buffer.from("root:x:0:0:root:/:/bin/false\nholdfast:x:65532:65532:holdfast:/:/bin/false\n")),
+    file("/etc/nsswitch.conf", Buffer.from("hosts: files dns\n")),
+  ];
+  const bare = ["proc", "sys", "dev", "run", "var", "host"].map((path): TarEntry => ({
+    kind: "folder",
+    path: `${path}/`,
+  }));
+  // Runtimes name namespaces below /var/run, hosts have them in /run.
+  const links: TarEntry[] = [{ kind: "link", path: "var/run", target: "../run" }];
+  return [...foldersOf(files), ...bare, { kind: "folder", path: "tmp/", sticky: true }, ...links, ...files];
+}
+
+export interface AppParts {
+  readonly root: string;
+  /** Paths below the root. */
+  readonly packages: readonly string[];
+  /** The native plugin; without it the image has none to install. */
+  readonly shim?: string | undefined;
+}
+
+export function appLayer({ root, packages, shim }: AppParts): TarEntry[] {
+  const paths = [
+    "package.json",
+    "LICENSE",
+    ...walk(root, "bin", isSource),
+    ...walk(root, "src", isSource),
+    ...packages.flatMap((path) => walk(root, path, isRunnable)),
+  ];
+  const files = paths.map((path) => file(`${appPath}/${path}`, readFileSync(join(root, path))));
+  if (shim !== undefined) files.push(file(shimPath, readFileSync(shim), true));
+  return [...foldersOf(files), ...files];
+}
+
+const isSource = (path: string) => !path.endsWith(".test.ts") && !path.includes("/testing/");
+
+/** Of a package what can run, and its license. By the kind of file only: which folders a package needs is its own affair. */
+function isRunnable(path: string): boolean {
+  if (/\/(LICENSE|LICENCE|COPYING|NOTICE)[^/]*$/i.test(path)) return true;
+  return /\.(js|cjs|mjs|json|node|wasm)$/.test(path) && !/\/musl_\w+\//.test(path); // Node here is linked to glibc
+}
+
+function walk(root: string, folder: string, accept: (path: string) => boolean): string[] {
+  return readdirSync(join(root, folder))
+    .sort()
+    .flatMap((name) => {
+      const path = `${folder}/${name}`;
+      const stats = lstatSync(join(root, path));
+      if (stats.isDirectory()) return name === "node_modules" ? [] : walk(root, path, accept);
+      return stats.isFile() && accept(path) ? [path] : [];
+    });
+}
+
+/** Every folder above the files, parents first: a layer that does not name them leaves their mode to chance. */
+function foldersOf(files: readonly TarEntry[]): TarEntry[] {
+  const folders = new Set(
+    files.flatMap(({ path }) => {
+      const parts = path.split("/").slice(0, -1);
+      return parts.map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);
+    }),
+  );
+  return [...folders].sort().map((path) => ({ kind: "folder", path }));
+}
