@@ -1,29 +1,176 @@
-// (body follows)
+// Taking over a pool that whereabouts filled: a hold for every entry, every old IPv6 name under today's name, our marks on all;
+// then the IPPool carries `holdfast.io/adopted`, and addresses may be handed out of it.
+//
+// Promised: idempotent, resumable at any point, and safe for any number of daemons and the leader at once: what is to do is
+// planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
+// very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
+// mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
+import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
 import type { Domain } from "../ipam/ledger.ts";
+import { LedgerError } from "../ipam/ledger.ts";
+import { type Clock, realClock } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { PoolObject } from "./pool-object.ts";
+import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
+import { patiently } from "./patience.ts";
+import { isAdopted, poolObject, type PoolObject, readPool } from "./pool-object.ts";
+import { type Records, recordsOf, rewritten } from "./records.ts";
+import { removeObject } from "./removal.ts";
+import { ipPools } from "./resources.ts";
 
 export interface AdoptionOptions {
   readonly pool: PoolObject;
   /** Where the pool's addresses are unique: decides which kind of object a hold is. */
   readonly domain: Domain;
+  /** Where those objects are. Default: the pool's namespace. */
+  readonly namespace?: string;
+  /** The wall clock, for the time in the mark. */
   readonly now: () => number;
-  /** Upstream is active: holds are made, but nothing is marked. */
+  /** whereabouts is active: its entries arbitrate, come and go, and nothing is made of them. Nothing is done. */
   readonly coexistence?: boolean;
   readonly signal?: AbortSignal;
+  /** For waits between tries. */
+  readonly clock?: Clock;
+  readonly random?: () => number;
 }
 
 export interface Adoption {
-  /** As it is now: `adopted`, unless upstream is active or something could not be read. */
+  /** As it is now: `adopted`, unless whereabouts is active or `blocking` says why not. */
   readonly pool: PoolObject;
-  /** Holds that were made. */
+  /** Holds that were made here. */
   readonly created: number;
-  /** Sentences: entries that keep the pool from being adopted. Empty: it is adopted. */
+  /** Sentences: entries that keep the pool from being adopted. */
   readonly blocking: readonly string[];
-  /** Sentences: what was found and means no address, or two owners of one address. */
+  /** Sentences: keys that mean no address of the pool, and addresses that two owners claim. */
   readonly warnings: readonly string[];
 }
 
-export async function adoptPool(_client: KubeClient, _options: AdoptionOptions): Promise<Adoption> {
-  throw new Error("not built yet");
+/**
+ * One round for the entries and one to see that nothing is left; every further one means that others wrote meanwhile. With
+ * twenty daemons at it each sees the others' work as its own.
+ */
+const roundsMax = 20;
+/** At once: the API server takes some 700 writes a second, and 16 writers reach that. */
+const writersMax = 16;
+
+export async function adoptPool(client: KubeClient, options: AdoptionOptions): Promise<Adoption> {
+  const { coexistence = false, domain, signal } = options;
+  const { namespace = options.pool.namespace } = options;
+  if (coexistence) return { pool: options.pool, created: 0, blocking: [], warnings: [] };
+  const work = new Work(client, recordsOf(domain, namespace), options);
+  let created = 0;
+  for (let round = 1; round <= roundsMax; round++) {
+    signal?.throwIfAborted();
+    const pools = await work.readPools();
+    const plan = planAdoption(work.records, pools, await work.readObjects());
+    const { blocking, warnings } = plan;
+    if (plan.create.length + plan.claim.length + plan.retire.length > 0) {
+      created += await work.carryOut(plan);
+      continue;
+    }
+    const isDone = blocking.length > 0 || pools.every(isAdopted);
+    const [first, ...others] = isDone ? pools : await work.mark(pools);
+    if (first !== undefined) return { pool: poolObject(first, others), created, blocking, warnings };
+  }
+  throw new LedgerError(
+    "unavailable",
+    `IPPool ${options.pool.namespace}/${options.pool.name} changed ${roundsMax} times while it was being adopted: something ` +
+      "else writes to it. Stop whereabouts, or turn coexistence on.",
+  );
+}
+
+class Work {
+  readonly records: Records;
+  readonly #client: KubeClient;
+  readonly #options: AdoptionOptions;
+
+  constructor(client: KubeClient, records: Records, options: AdoptionOptions) {
+    this.#client = client;
+    this.records = records;
+    this.#options = options;
+  }
+
+  /** The pool and its earlier selves, as they are now; one that is gone has no entries. */
+  async readPools(): Promise<IPPool[]> {
+    const { pool, signal } = this.#options;
+    const read = [pool.object, ...pool.others].map(({ metadata }) =>
+      this.#call(() =>
+        readPool(this.#client, { namespace: metadata.namespace ?? "", name: metadata.name ?? "", signal }),
+      ),
+    );
+    const pools = (await Promise.all(read)).filter((each) => each !== undefined);
+    if (pools[0]?.metadata.name === pool.name) return pools;
+    throw new LedgerError("unavailable", `IPPool ${pool.namespace}/${pool.name} is gone: it was deleted. Try again.`);
+  }
+
+  async readObjects() {
+    const { resource, namespace } = this.records;
+    const { signal } = this.#options;
+    return (await this.#call(() => this.#client.list(resource, { namespace, signal }))).items;
+  }
+
+  /** How many holds were made; those that others made first are theirs. */
+  async carryOut({ create, claim, retire }: AdoptionPlan): Promise<number> {
+    const { resource } = this.records;
+    const { signal } = this.#options;
+    let created = 0;
+    await inParallel(create, async (hold) => {
+      const isNew = await this.#unless(["already-exists"], () =>
+        this.#client.create(resource, this.records.make(hold), { signal }),
+      );
+      if (isNew) created += 1;
+    });
+    await inParallel(claim, async ({ object, hold }) => {
+      await this.#unless(["conflict", "not-found"], () =>
+        this.#client.update(resource, rewritten(object, this.records.make(hold)), { signal }),
+      );
+    });
+    await inParallel(retire, async (object) => {
+      await this.#call(() => removeObject(this.#client, resource, object, signal));
+    });
+    return created;
+  }
+
+  /** Only for the state that was read. None: one of them has changed since. */
+  async mark(pools: readonly IPPool[]): Promise<IPPool[]> {
+    const { now, signal } = this.#options;
+    const annotations = { [adoptedAnnotation]: new Date(now()).toISOString() };
+    const marked: IPPool[] = [];
+    for (const { metadata } of pools) {
+      const { namespace = "", name = "", resourceVersion } = metadata;
+      const body = { metadata: { resourceVersion, annotations } };
+      const isDone = await this.#unless(["conflict", "not-found"], async () => {
+        const object = await this.#client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
+        marked.push(parseObject(ipPoolKind, object));
+      });
+      if (!isDone) return [];
+    }
+    return marked;
+  }
+
+  /** False where it failed for one of these reasons. */
+  async #unless(codes: readonly ("already-exists" | "conflict" | "not-found")[], call: () => Promise<unknown>) {
+    try {
+      await this.#call(call);
+      return true;
+    } catch (error) {
+      if (isApiError(error, ...codes)) return false;
+      throw error;
+    }
+  }
+
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    const { clock = realClock, random = Math.random, signal } = this.#options;
+    return patiently(call, { clock, random }, signal);
+  }
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(writersMax, items.length) }, worker));
 }

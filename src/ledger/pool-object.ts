@@ -95,7 +95,7 @@ export function poolObject(object: IPPool, others: readonly IPPool[] = []): Pool
   return { namespace, name, adopted, object, others };
 }
 
-function isAdopted({ metadata }: IPPool): boolean {
+export function isAdopted({ metadata }: IPPool): boolean {
   return (metadata.annotations?.[adoptedAnnotation] ?? "") !== "";
 }
 

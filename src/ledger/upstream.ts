@@ -1,5 +1,12 @@
-// (body follows)
+// Whether whereabouts, or another writer of its objects, is at work in this cluster: then coexistence mode is on.
+//
+// Errs on the side of "active": that is slower, never wrong. Three signs: its workloads, its lease, and pools that somebody
+// else wrote (it writes the pool at every ADD and DEL). The times are those of other machines' clocks, which an hour's window forgives. It reads every IPPool of the
+// system namespace, so ask once a minute, not once a second.
+import { isApiError } from "../kube/errors.ts";
+import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "./resources.ts";
 
 export interface UpstreamOptions {
   readonly systemNamespace: string;
@@ -17,6 +24,74 @@ export interface Upstream {
   readonly why: readonly string[];
 }
 
-export async function detectUpstream(_client: KubeClient, _options: UpstreamOptions): Promise<Upstream> {
-  throw new Error("not built yet");
+/** whereabouts leaves its lease and its objects alone between two pods; where none came for an hour, none comes now. */
+const windowMs = 3_600_000;
+
+export async function detectUpstream(client: KubeClient, options: UpstreamOptions): Promise<Upstream> {
+  const { systemNamespace: namespace, now, signal } = options;
+  const [sets, deployed, lease, pools] = await Promise.all([
+    client.list(daemonSets, { signal }),
+    client.list(deployments, { signal }),
+    renewedMs(client, namespace, signal),
+    client.list(ipPools, { namespace, signal }),
+  ]);
+  const workloads = [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
+  const writers = foreignWriters(pools.items, now() - windowMs);
+  const why = [
+    ...workloads.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} runs whereabouts.`),
+    ...(lease > now() - windowMs
+      ? [`Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`]
+      : []),
+    ...writers,
+  ];
+  return { active: why.length > 0, reconciler: workloads.length > 0, why };
+}
+
+async function renewedMs(client: KubeClient, namespace: string, signal: AbortSignal | undefined): Promise<number> {
+  try {
+    const { spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
+    return timeOf(spec?.renewTime);
+  } catch (error) {
+    if (isApiError(error, "not-found")) return Number.NEGATIVE_INFINITY;
+    throw error;
+  }
+}
+
+/** A set that was made a moment ago has no count yet: it counts as running. */
+function isRunning({ status }: DaemonSet): boolean {
+  return status?.desiredNumberScheduled !== 0;
+}
+
+function isDeployed({ spec }: Deployment): boolean {
+  return spec?.replicas !== 0;
+}
+
+/** By its image, whoever built it: `ghcr.io/k8snetworkplumbingwg/whereabouts:v0.9.4`. A name alone may be ours. */
+function isWhereabouts({ spec }: DaemonSet | Deployment): boolean {
+  const { containers = [], initContainers = [] } = spec?.template?.spec ?? {};
+  return [...containers, ...initContainers].some(({ image = "" }) => /(^|\/)[^/]*whereabouts[^/]*$/.test(image));
+}
+
+/** Those who write to these objects without being at work on them: people with their tools, and the garbage collector. */
+const bystanders = /^(holdfast|kubectl|helm|argocd|flux|kustomize|kube-controller-manager|k9s|Mozilla)/;
+
+/** One sentence for each writer, with the object that it wrote last. */
+function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string[] {
+  /** manager -> what it wrote last, and when */
+  const last = new Map<string, { readonly ms: number; readonly object: KubeObject }>();
+  for (const object of objects) {
+    for (const { manager = "", time } of (object.metadata.managedFields ?? []) as { manager?: string; time?: string }[]) {
+      const ms = timeOf(time);
+      if (ms > sinceMs && !bystanders.test(manager) && ms > (last.get(manager)?.ms ?? 0)) last.set(manager, { ms, object });
+    }
+  }
+  return Array.from(last, ([manager, { ms, object }]) => {
+    const { namespace, name } = object.metadata;
+    return `${JSON.stringify(manager)} wrote ${object.kind} ${namespace}/${name} at ${new Date(ms).toISOString()}.`;
+  });
+}
+
+function timeOf(text: string | undefined): number {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms;
 }
