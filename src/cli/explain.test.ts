@@ -1,12 +1,12 @@
 // The command line, as a person types it.
 import { describe, expect, it } from "vitest";
 
-import { run } from "./program.ts";
+import { run, type Wiring } from "./program.ts";
 
 async function holdfast(...argv: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
   const out: string[] = [];
   const err: string[] = [];
-  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), { up: async () => {} });
+  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), {} as Wiring);
   return { code, out, err };
 }
 

@@ -1,12 +1,10 @@
 // Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object that an
 // owner has taken back meanwhile stays.
-import { keptFinalizer } from "../api/hold-marks.ts";
 import { preconditionsOf } from "../api/version.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
-import type { KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { removeObject } from "../ledger/removal.ts";
 import { holds, reservations } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { describeHeld, type Held } from "./held.ts";
@@ -60,25 +58,14 @@ export class CooledDeleter {
     const { client, log } = this.#options;
     const { namespace, name } = held;
     const resource: Resource = held.kind === "Hold" ? holds : reservations;
-    const preconditions = preconditionsOf(held.hold.version);
     try {
-      const left = await client.delete(resource, { namespace, name }, { preconditions, signal });
-      if (left?.metadata.finalizers?.includes(keptFinalizer) === true) await this.#letGo(resource, left, signal);
-      return true;
+      const metadata = { namespace, name, ...preconditionsOf(held.hold.version) };
+      return (await removeObject(client, resource, { metadata }, signal)) !== "changed";
     } catch (error) {
-      if (isApiError(error, "not-found")) return true;
-      if (!isApiError(error, "conflict") && !signal.aborted) {
+      if (!signal.aborted) {
         log.warn("a cooled address could not be removed; it is tried again", { object: describeHeld(held), error });
       }
       return false;
     }
-  }
-
-  /** Our finalizer kept it from whereabouts' reconciler; now that it is deleted, nothing else waits for it. */
-  async #letGo(resource: Resource, { metadata }: KubeObject, signal: AbortSignal): Promise<void> {
-    const { namespace = "", name = "", resourceVersion } = metadata;
-    const finalizers = metadata.finalizers?.filter((each) => each !== keptFinalizer);
-    const body = { metadata: { resourceVersion, finalizers } };
-    await this.#options.client.patch(resource, { namespace, name }, { type: "merge", body }, { signal });
   }
 }

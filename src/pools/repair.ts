@@ -10,6 +10,7 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { removeObject } from "../ledger/removal.ts";
 import { holds, ipPools, reservations } from "../ledger/resources.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
@@ -146,6 +147,8 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
 async function deleteCooled(held: Held, { client, signal }: RepairOptions): Promise<Performed> {
   const { namespace, name, hold } = held;
   const resource: Resource = held.kind === "Hold" ? holds : reservations;
-  await client.delete(resource, { namespace, name }, { preconditions: preconditionsOf(hold.version), signal });
+  const metadata = { namespace, name, ...preconditionsOf(hold.version) };
+  const removal = await removeObject(client, resource, { metadata }, signal);
+  if (removal === "changed") return { isDone: false, words: `${hold.address} was taken again meanwhile, and stays.` };
   return { isDone: true, words: `The object of ${hold.address} is deleted.` };
 }

@@ -1,10 +1,13 @@
 // docs/cli.md, from the commands themselves: what --help prints is what the page says.
 import type { Command } from "commander";
 
-import { program } from "../../src/cli/program.ts";
+import { program, type Wiring } from "../../src/cli/program.ts";
+
+/** Help runs no command. */
+const nothing = {} as Wiring;
 
 export function commandReference(): string {
-  const top = program({ line() {} }, { up: async () => {} });
+  const top = program({ line() {} }, nothing);
   const pages = [top, ...allCommands(top)].map((command) => {
     command.configureHelp({ helpWidth: 110 });
     return `## \`${pathOf(command)}\`\n\n\`\`\`\n${command.helpInformation().trim()}\n\`\`\``;

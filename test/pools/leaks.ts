@@ -1,0 +1,255 @@
+// Leak collection on a server: what is freed, what never is, and the complaints of whereabouts' users about its reconciler.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import * as kinds from "../../src/ledger/resources.ts";
+import { parseAddress } from "../../src/net/address.ts";
+import { podOwner, type Stage, Watching } from "./stage.ts";
+
+export function leakStories(stage: () => Stage): void {
+  beforeEach(async () => {
+    await stage().clear();
+    await stage().node("n1");
+  });
+
+  describe("complaints about whereabouts' reconciler", () => {
+    it("162, 176, 207: a live pod's address is never freed, also without network-status", async () => {
+      const uid = await stage().pod("shop", "web", { phase: "Pending" });
+      await stage().hold("10.0.0.5", { uid });
+      await stage().hold("10.0.0.6", {}, { node: "" }); // adopted: no UID
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(600_000);
+      expect(watching.suspected).toEqual([]);
+      expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
+    });
+
+    it("162: a pod list that came too late frees nothing: pods are read again before", async () => {
+      await stage().hold("10.0.0.5", {}, { node: "" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      expect(watching.suspected).toHaveLength(1);
+      // The pod comes now; the cache has not heard of it when the second look is taken.
+      await watching.caughtUp();
+      await watching.blind();
+      await watching.clock.advance(30_000);
+      await stage().pod("shop", "web");
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toEqual([]);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it("546, 484, 75: what leaked while nobody watched is found by looking, not by events", async () => {
+      await stage().hold("10.0.0.5", { uid: "gone-while-we-were-down" });
+      await stage().hold("fd00::5", { uid: "gone-too" });
+      await stage().hold("10.0.0.5", { uid: "of-a-named-network" }, { domain: "network:blue" });
+      await stage().hold("10.0.0.7", { uid: "no-overlaps" }, { domain: "pool:kube-system/10.0.0.0-24" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      expect(watching.freed).toEqual([]);
+      expect(await stage().held()).toHaveLength(4);
+      await watching.look(30_000);
+      expect(watching.freed.map(({ reason }) => reason)).toEqual(Array(4).fill("pod-gone"));
+      expect(await stage().held()).toEqual([]);
+    });
+
+    it("484: a crashed node keeps everything until its Node is deleted", async () => {
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().node("n1", "Unknown");
+      await stage().deletePod("shop", "web");
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(3_600_000);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+      await stage().client.delete(kinds.nodes, { name: "n1" });
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-gone" }]);
+    });
+
+    it("75: or until it is tainted out-of-service", async () => {
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().node("n1", "Unknown");
+      await stage().deletePod("shop", "web");
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+      await stage().taint("n1");
+      await watching.lookTwice();
+      expect(await stage().held()).toEqual([]);
+    });
+
+    it.each(["Succeeded", "Failed"])("550: after a graceful node shutdown, a pod that is %s holds nothing", async (phase) => {
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().phase("shop", "web", phase);
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-completed" }]);
+    });
+
+    it("291: a pod that restarts gets its own address, and its former self's is freed", async () => {
+      const former = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid: former });
+      await stage().deletePod("shop", "web");
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.6", { uid });
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-replaced" }]);
+      expect(await stage().held()).toEqual(["10.0.0.6"]);
+      const again = await stage().ledger("n1").take({ domain: "network:", address: parseAddress("10.0.0.6"), owner: podOwner({ uid }) });
+      expect(again.outcome).toBe("yours");
+    });
+
+    it("386, 260: of each pod a few hundred bytes are kept, whatever its size", async () => {
+      const env = Array.from({ length: 200 }, (_, index) => ({ name: `LONG_${index}`, value: "x".repeat(100) }));
+      await stage().client.create(kinds.pods, {
+        metadata: { namespace: "shop", name: "big", annotations: { note: "y".repeat(10_000) } },
+        spec: { nodeName: "n1", containers: [{ name: "c", image: "i", env }] },
+      } as kinds.Pod);
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      expect(JSON.stringify(watching.world.pods.cache.get("shop/big")).length).toBeLessThan(400);
+    });
+  });
+
+  describe("a free is guarded", () => {
+    it("a sandbox that was renewed between two looks keeps the address for another time", async () => {
+      await stage().hold("10.0.0.5", { uid: "gone", containerId: "a" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      const owner = podOwner({ uid: "gone", containerId: "b" });
+      await stage().ledger("n1").take({ domain: "network:", address: parseAddress("10.0.0.5"), owner });
+      await watching.look(30_000);
+      expect(watching.freed).toEqual([]);
+      await watching.look(30_000);
+      expect(watching.freed).toHaveLength(1);
+    });
+
+    it("and one that is renewed after the look and before the release, too", async () => {
+      await stage().hold("10.0.0.5", { uid: "gone", containerId: "a" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      await watching.caughtUp();
+      await watching.blind();
+      await watching.clock.advance(30_000);
+      // Renewed behind the cache's back.
+      const owner = podOwner({ uid: "gone", containerId: "b" });
+      await stage().ledger("n1").take({ domain: "network:", address: parseAddress("10.0.0.5"), owner });
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toEqual([]);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it.each([
+      ["the pod cannot be read", (path: string) => path.includes("/pods/")],
+      ["the node cannot be read", (path: string) => path.includes("/nodes/n1")],
+    ])("%s: nothing is freed, and nothing is forgotten", async (_story, isFaulty) => {
+      await stage().hold("10.0.0.5", { uid: "gone" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      await watching.caughtUp();
+      stage().fault = (_method, path) => isFaulty(path);
+      await watching.clock.advance(30_000);
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toEqual([]);
+      stage().fault = undefined;
+      // No third observation is needed: the two stand.
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toHaveLength(1);
+    });
+
+    it("a leader that takes over observes anew", async () => {
+      await stage().hold("10.0.0.5", { uid: "gone" });
+      await using first = new Watching(stage());
+      await first.look();
+      await using second = new Watching(stage());
+      await second.clock.advance(30_000);
+      await second.look();
+      expect(second.freed).toEqual([]);
+      await second.look(30_000);
+      expect(second.freed).toHaveLength(1);
+    });
+
+    it("two leaders at once free each address once", async () => {
+      for (let index = 1; index <= 20; index++) await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
+      await using first = new Watching(stage());
+      await using second = new Watching(stage());
+      await Promise.all([first.look(), second.look()]);
+      await Promise.all([first.look(30_000), second.look(30_000)]);
+      const all = [...first.freed, ...second.freed].map(({ address }) => address);
+      expect(all.length).toBe(new Set(all).size);
+      expect(all).toHaveLength(20);
+      expect(await stage().held()).toEqual([]);
+    });
+  });
+
+  describe("what is not a leak", () => {
+    it("a hold of podman's, which no API knows", async () => {
+      await stage().hold("10.0.0.5", { namespace: "default", name: "jolly_curie" });
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(3_600_000);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it("a StatefulSet's, while it wants that many; after a grace it is", async () => {
+      await stage().client.create(kinds.statefulSets, statefulSet(2));
+      await stage().hold("10.0.0.5", { uid: "old", name: "db-1" }, { keeper: "statefulset/db" });
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      expect(watching.suspected).toEqual([]);
+      await stage().client.patch(kinds.statefulSets, { namespace: "shop", name: "db" }, { type: "merge", body: { spec: { replicas: 1 } } });
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      await watching.look(300_000);
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "scaled-down" }]);
+    });
+
+    it("a second address of one interface, unless network-status shows the other", async () => {
+      await stage().whereaboutsPool("10.0.0.0-24", "10.0.0.0/24");
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().hold("10.0.0.6", { uid });
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      const networks = JSON.stringify([{ name: "shop/blue", interface: "net1", ips: ["10.0.0.6"] }]);
+      const body = { metadata: { annotations: { "k8s.v1.cni.cncf.io/network-status": networks } } };
+      await stage().client.patch(kinds.pods, { namespace: "shop", name: "web" }, { type: "merge", body });
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "superseded" }]);
+    });
+  });
+
+  it("more than 30 % at once: nothing is freed until an operator says so", async () => {
+    for (let index = 1; index <= 60; index++) await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
+    const told: (string | undefined)[] = [];
+    await using watching = new Watching(stage(), { onHeldBack: (why) => told.push(why) });
+    await watching.lookTwice();
+    expect(watching.freed).toEqual([]);
+    expect(told).toEqual([expect.stringContaining("60 of 60 held addresses look leaked at once")]);
+    expect(watching.collector.heldBack).toBe(told[0]);
+    await using allowed = new Watching(stage(), { allowMassRelease: true });
+    const rate = setInterval(() => void allowed.clock.advance(1000), 20);
+    await allowed.look();
+    await allowed.look(30_000).finally(() => clearInterval(rate));
+    expect(allowed.freed).toHaveLength(60);
+    await watching.look();
+    expect(told).toEqual([expect.anything(), undefined]);
+  });
+}
+
+function statefulSet(replicas: number): kinds.StatefulSet {
+  const labels = { app: "db" };
+  return {
+    metadata: { namespace: "shop", name: "db" },
+    spec: {
+      replicas,
+      serviceName: "db",
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } },
+    },
+  } as kinds.StatefulSet;
+}

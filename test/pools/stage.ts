@@ -1,0 +1,261 @@
+// What the tests of shared pools stand on: a server with our kinds, objects as kubelet, whereabouts and daemons write them, and
+// the leader's parts under a clock that stands still until told.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { parseAllDocuments } from "yaml";
+
+import type { IPPool, PoolAllocation } from "../../src/api/ip-pool.ts";
+import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import type { PodOwner } from "../../src/ipam/owner.ts";
+import { realClock } from "../../src/kube/clock.ts";
+import { connect, type Connection } from "../../src/kube/connect.ts";
+import { isApiError } from "../../src/kube/errors.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
+import { defineResource, type Resource } from "../../src/kube/resource.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { silent } from "../../src/log/log.ts";
+import { parseAddress } from "../../src/net/address.ts";
+import { LeakCollector, type CollectorOptions } from "../../src/pools/collector.ts";
+import type { LeakReason } from "../../src/pools/judge.ts";
+import { World } from "../../src/pools/world.ts";
+import { until } from "../conformance/api/until.ts";
+
+export interface PoolsServer {
+  /** Path of a kubeconfig whose user may do everything. */
+  readonly kubeconfig: string;
+  stop(): Promise<void>;
+}
+
+const crds = defineResource({
+  ...{ group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" },
+  ...{ kind: "CustomResourceDefinition", namespaced: false },
+});
+const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
+export const system = "kube-system";
+
+export class Stage {
+  readonly connection: Connection;
+  readonly server: PoolsServer;
+  readonly client: KubeClient;
+  /** Answers for a request instead of the server, while it is set. */
+  fault: ((method: string, path: string) => boolean) | undefined;
+
+  private constructor(server: PoolsServer, connection: Connection) {
+    this.server = server;
+    this.connection = connection;
+    this.client = new KubeClient({ transport: (request) => this.#send(request) });
+  }
+
+  static async open(start: () => Promise<PoolsServer>): Promise<Stage> {
+    const server = await start();
+    const stage = new Stage(server, connect(await loadKubeconfig({ path: server.kubeconfig })));
+    await stage.#install();
+    return stage;
+  }
+
+  async close(): Promise<void> {
+    await this.connection[Symbol.asyncDispose]();
+    await this.server.stop();
+  }
+
+  /** Nothing of an earlier test is left. */
+  async clear(): Promise<void> {
+    this.fault = undefined;
+    const all = [kinds.pods, kinds.reservations, kinds.holds, kinds.ipPools, kinds.statefulSets, kinds.nodes];
+    for (const resource of [...all, kinds.networkAttachmentDefinitions] as Resource[]) {
+      for (const { metadata } of (await this.client.list(resource)).items) {
+        const { namespace, name = "" } = metadata;
+        const at = namespace === undefined ? { name } : { namespace, name };
+        await this.client.delete(resource, at, { gracePeriodSeconds: 0 }).catch(ignoreGone);
+      }
+    }
+    const maps = (await this.client.list(kinds.configMaps, { namespace: system })).items;
+    for (const { metadata } of maps.filter(({ metadata: { name } }) => name?.startsWith("holdfast-"))) {
+      await this.client.delete(kinds.configMaps, { namespace: system, name: metadata.name ?? "" }).catch(ignoreGone);
+    }
+  }
+
+  async pod(namespace: string, name: string, parts: { node?: string; phase?: string; networks?: object[] } = {}) {
+    const { node = "n1", phase = "Running", networks } = parts;
+    const annotations = networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) };
+    const made = await this.client.create(kinds.pods, {
+      metadata: { namespace, name, ...(annotations && { annotations }) },
+      spec: { nodeName: node, containers: [{ name: "c", image: "i" }], terminationGracePeriodSeconds: 0 },
+    } as kinds.Pod);
+    await this.phase(namespace, name, phase);
+    return made.metadata.uid ?? "";
+  }
+
+  async phase(namespace: string, name: string, phase: string): Promise<void> {
+    const patch = { type: "merge", body: { status: { phase } } } as const;
+    await this.client.patch(kinds.pods, { namespace, name }, patch, { subresource: "status" });
+  }
+
+  /** As an administrator does it with --force: the object goes at once, whatever still runs. */
+  async deletePod(namespace: string, name: string): Promise<void> {
+    await this.client.delete(kinds.pods, { namespace, name }, { gracePeriodSeconds: 0 });
+  }
+
+  async node(name: string, ready: "True" | "False" | "Unknown" = "True"): Promise<void> {
+    await this.client.create(kinds.nodes, { metadata: { name } }).catch((error: unknown) => {
+      if (!isApiError(error, "already-exists")) throw error;
+    });
+    const body = { status: { conditions: [{ type: "Ready", status: ready }] } };
+    await this.client.patch(kinds.nodes, { name }, { type: "merge", body }, { subresource: "status" });
+  }
+
+  async taint(name: string): Promise<void> {
+    const taints = [{ key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" }];
+    await this.client.patch(kinds.nodes, { name }, { type: "merge", body: { spec: { taints } } });
+  }
+
+  /** A pool as whereabouts writes it: no annotations, entries without anything of ours. */
+  async whereaboutsPool(name: string, range: string, allocations: Record<string, PoolAllocation> = {}): Promise<void> {
+    await this.client.create(kinds.ipPools, { metadata: { namespace: system, name }, spec: { range, allocations } });
+  }
+
+  async readPool(name: string): Promise<IPPool> {
+    return (await this.client.get(kinds.ipPools, { namespace: system, name })) as IPPool;
+  }
+
+  ledger(node?: string): ReservationLedger {
+    return new ReservationLedger({ client: this.client, namespace: system, now: Date.now, ...(node && { node }) });
+  }
+
+  /** A hold as a daemon writes it. */
+  async hold(address: string, owner: Partial<PodOwner>, { node = "n1", domain = "network:", ...note }: HoldOptions = {}) {
+    const request = { domain, address: parseAddress(address), owner: podOwner(owner), note };
+    const result = await this.ledger(node).take(request);
+    if (result.outcome !== "taken") throw new Error(`${address} was ${result.outcome}`);
+    return result.hold;
+  }
+
+  /** What is held, in order; cooling or gone is not. */
+  async held(): Promise<string[]> {
+    const scope = { labelSelector: "!holdfast.io/cooling" };
+    const found = [
+      ...(await this.client.list(kinds.reservations, scope)).items.map(({ metadata }) => metadata.name ?? ""),
+      ...(await this.client.list(kinds.holds, scope)).items.map(({ spec }) => spec.address),
+    ];
+    return found.toSorted();
+  }
+
+  async #send(request: Parameters<Transport>[0]): ReturnType<Transport> {
+    if (this.fault?.(request.method, request.path) !== true) return this.connection.transport(request);
+    const status = { kind: "Status", status: "Failure", code: 503, reason: "ServiceUnavailable", message: "injected" };
+    const body = [new TextEncoder().encode(JSON.stringify(status))];
+    return { status: 503, headers: { "content-type": "application/json" }, body: (async function* () { yield* body; })() } as Awaited<ReturnType<Transport>>;
+  }
+
+  async #install(): Promise<void> {
+    const documents = readdirSync(folder).flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), "utf8")));
+    const manifests = documents.map((each) => each.toJS() as KubeObject);
+    const definitions = manifests.filter(({ kind }) => kind === "CustomResourceDefinition");
+    for (const each of [...definitions, networkAttachmentDefinitionCrd as unknown as KubeObject]) {
+      await this.client.create(crds, structuredClone(each));
+    }
+    for (const namespace of [system, "default", "shop"]) {
+      await this.client.create(kinds.namespaces, { metadata: { name: namespace } }).catch((error: unknown) => {
+        if (!isApiError(error, "already-exists")) throw error;
+      });
+    }
+    for (const resource of [kinds.ipPools, kinds.reservations, kinds.holds, kinds.networkAttachmentDefinitions] as Resource[]) {
+      await until(`${resource.plural} is served`, async () =>
+        this.client.list(resource).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+  }
+}
+
+interface HoldOptions {
+  readonly node?: string;
+  readonly domain?: string;
+  readonly pool?: string;
+  readonly keeper?: string;
+  readonly why?: string;
+}
+
+export function podOwner(parts: Partial<PodOwner>): PodOwner {
+  return { kind: "pod", uid: "", namespace: "shop", name: "web", interface: "net1", ...parts };
+}
+
+/** The informers of a leader, and its leak collection under a clock of the test's own. */
+export class Watching implements AsyncDisposable {
+  readonly world: World;
+  readonly clock = new ManualClock();
+  readonly collector: LeakCollector;
+  readonly freed: { address: string; reason: LeakReason }[] = [];
+  readonly suspected: { address: string; reason: LeakReason }[] = [];
+  readonly #stop = new AbortController();
+  readonly #client: KubeClient;
+  readonly #running: Promise<unknown>;
+
+  constructor(stage: Stage, options: Partial<CollectorOptions> = {}) {
+    const { client } = stage;
+    this.#client = client;
+    this.world = new World({ client, clock: realClock, onError: () => {} });
+    this.world.follow(() => {}, this.#stop.signal);
+    this.#running = Promise.all(this.world.informers.map((informer) => informer.run(this.#stop.signal)));
+    this.collector = new LeakCollector({
+      ...{ world: this.world, client, clock: this.clock, log: silent, cooldownMs: 0 },
+      ledgerOf: (namespace) => new ReservationLedger({ client, namespace, now: Date.now }),
+      onFreed: ({ hold }, reason) => this.freed.push({ address: hold.address.toString(), reason }),
+      onSuspect: ({ hold }, reason) => this.suspected.push({ address: hold.address.toString(), reason }),
+      ...options,
+    });
+  }
+
+  readonly signal = new AbortController().signal;
+
+  /** The caches stay as they are from here on: a watch that hangs. */
+  async blind(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** The caches show what the server has. */
+  async caughtUp(): Promise<void> {
+    for (const informer of this.world.informers) {
+      await informer.synced(this.#stop.signal);
+      await until(`${informer.resource.kind} has caught up`, async () => {
+        const { items } = await this.#client.list(informer.resource as Resource);
+        return items.length === informer.cache.size && items.every((object) => this.#has(informer.cache.get(keyOf(object)), object));
+      });
+    }
+  }
+
+  #has(cached: { readonly metadata: { readonly resourceVersion?: string } } | undefined, object: KubeObject): boolean {
+    return cached?.metadata.resourceVersion === object.metadata.resourceVersion;
+  }
+
+  /** One look, after the caches have caught up and the time has passed. */
+  async look(afterMs = 0): Promise<void> {
+    await this.caughtUp();
+    await this.clock.advance(afterMs);
+    await this.collector.look(this.signal);
+  }
+
+  /** Two looks, far enough apart for anything that has no grace. */
+  async lookTwice(): Promise<void> {
+    await this.look();
+    await this.look(30_000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
+
+function ignoreGone(error: unknown): undefined {
+  if (!isApiError(error, "not-found", "conflict")) throw error;
+}

@@ -1,0 +1,18 @@
+// Shared pools on a server that claims to be the Kubernetes API.
+import { afterAll, beforeAll, describe } from "vitest";
+
+import { leakStories } from "./leaks.ts";
+import { type PoolsServer, Stage } from "./stage.ts";
+
+/** Two processes and a database on a busy machine. */
+const startTimeoutMs = 180_000;
+
+export function poolsSuite(name: string, start: () => Promise<PoolsServer>): void {
+  describe(name, () => {
+    let stage: Stage;
+    beforeAll(async () => void (stage = await Stage.open(start)), startTimeoutMs);
+    afterAll(async () => stage?.close(), startTimeoutMs);
+
+    describe("leak collection", () => leakStories(() => stage));
+  });
+}
