@@ -36,7 +36,7 @@ export async function burstOnFleets(lab: BenchLab, sizes: readonly number[]): Pr
     await using fleet = await Fleet.start(lab, names);
     for (const [index, range] of rangesFor(size).entries()) {
       const network = `fleet${size}-${index}`;
-      await settle(lab, fleet, { range, network });
+      await settle(lab, { range, network });
       const plan = { what: `${size} daemons at once, ${range}`, pods, range, networks: [network] };
       const cold = await shown(lab, fleet, plan);
       const warm = await shown(lab, fleet, { ...plan, what: `${plan.what}, again`, firstInterface: 2, earlier: [cold] });
@@ -59,7 +59,7 @@ export async function rollOut(lab: BenchLab) {
   for (const count of [1, 10]) {
     const networks = Array.from({ length: count }, (_, index) => `rollout${count}-${index}`);
     const range = "10.74.0.0/16";
-    for (const network of networks) await settle(lab, fleet, { range, network });
+    for (const network of networks) await settle(lab, { range, network });
     const what = `${rolloutPods} pods, ${count} networks, ${rolloutDaemons} daemons`;
     rollouts.push({ what, ...rolloutFigures(await shown(lab, fleet, { what, pods, range, networks })) });
   }
@@ -73,7 +73,7 @@ async function nodesOf(lab: BenchLab, prefix: string, count: number): Promise<st
 }
 
 /** The pool exists and the leader has told of it, as in a cluster that has used this network before. Nothing is held. */
-async function settle(lab: BenchLab, fleet: Fleet, plan: NetworkPlan): Promise<void> {
+async function settle(lab: BenchLab, plan: Required<NetworkPlan>): Promise<void> {
   const [node] = (await nodesOf(lab, `settler-${plan.network}`, 1)) as [string];
   const [pod] = await makePods(lab, { prefix: `settler-${plan.network}`, count: 1, on: [node] });
   await using settler = await Fleet.start(lab, [node], { cooldownSeconds: 0 });

@@ -6,6 +6,17 @@ import { type Attachment, type Command, environmentOf } from "./attachment.ts";
 import { callLimitMs, readReply, type Reply } from "./reply.ts";
 
 export function socketCall(path: string, command: Command, attachment: Attachment, config: string): Promise<Reply> {
+  return exchange(path, environmentOf(command, attachment), config);
+}
+
+/** Whether the daemon says that it can give addresses. */
+export async function socketStatus(path: string): Promise<boolean> {
+  const ipam = { type: "holdfast", range: "192.0.2.0/24" };
+  const config = JSON.stringify({ cniVersion: "1.1.0", name: "status", type: "macvlan", ipam });
+  return (await exchange(path, { CNI_COMMAND: "STATUS", CNI_PATH: "/opt/cni/bin" }, config)).problem === undefined;
+}
+
+function exchange(path: string, environment: Readonly<Record<string, string>>, config: string): Promise<Reply> {
   const startedMs = performance.now();
   const { promise, resolve } = Promise.withResolvers<Reply>();
   const reader = new ReplyReader();
@@ -28,6 +39,6 @@ export function socketCall(path: string, command: Command, attachment: Attachmen
       fail(String(error));
     }
   });
-  socket.write(encodeRequest({ environment: environmentOf(command, attachment), stdin: Buffer.from(config) }));
+  socket.write(encodeRequest({ environment, stdin: Buffer.from(config) }));
   return promise;
 }

@@ -1,6 +1,5 @@
 // Ours, ready to be measured: the daemon of one node and, unless left out, the leader, each a process with its own account.
 import { mkdirSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 
 import { freePort } from "../../test/lab/port.ts";
@@ -9,6 +8,7 @@ import { ensureShim } from "../../tools/shim/ensure.ts";
 import { type HoldfastProcess, startController, startDaemon } from "./daemon.ts";
 import type { BenchLab } from "./lab.ts";
 import { controllerIdentity, makeIdentities, makeNodes } from "./population.ts";
+import { socketStatus } from "./socket-call.ts";
 
 export class Stage implements AsyncDisposable {
   readonly node: string;
@@ -38,7 +38,7 @@ export class Stage implements AsyncDisposable {
     const daemon = startDaemon({ node, socket, access, folder: join(folder, "node"), metricsPort: await freePort() });
     const stage = new Stage({ node, socket, shim, access }, [daemon]);
     try {
-      await daemon.ready(() => answers(socket));
+      await daemon.ready(() => socketStatus(socket));
       return controller ? await stage.#withController(lab, folder) : stage;
     } catch (error) {
       await stage[Symbol.asyncDispose]();
@@ -62,12 +62,4 @@ export async function runController(lab: BenchLab, folder: string): Promise<Hold
   const controller = startController({ access: await controllerIdentity(lab), folder, metricsPort });
   await controller.ready(async () => (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).ok);
   return controller;
-}
-
-function answers(socket: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const probe = connect(socket);
-  probe.once("connect", () => resolve(true));
-  probe.once("error", () => resolve(false));
-  return promise.finally(() => probe.destroy());
 }
