@@ -12,5 +12,6 @@ process.exitCode = await run(
     check: async (options) => (await import("./check.ts")).check(options),
     pools: async (options) => (await import("./check.ts")).pools(options),
     who: async (options, asked) => (await import("./check.ts")).who(options, asked),
+    node: async (options) => (await import("./node.ts")).node(options),
   },
 );

@@ -5,6 +5,7 @@ import { type Check, checkCommand } from "./check.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
 import { type ListPools, poolsCommand } from "./pools.ts";
+import { nodeCommand, type RunNode } from "./node.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -24,6 +25,7 @@ export interface Wiring {
   readonly check: Check;
   readonly pools: ListPools;
   readonly who: Who;
+  readonly node: RunNode;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -37,6 +39,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
     .addCommand(poolsCommand(output, wiring.pools))
+    .addCommand(nodeCommand(output, wiring.node))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
     .addCommand(whoCommand(output, wiring.who));

@@ -1,3 +1,4 @@
+import { holdfastGroup } from "../api/kind.ts";
 // From one ADD to what it asks for: the pod, the owner, the network selection, the namespace of the pools. Reads the pod, no more.
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../cni/invocation.ts";
@@ -5,7 +6,6 @@ import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
 import { staticRequests } from "../cni/static-request.ts";
 import type { PodOwner } from "../ipam/owner.ts";
-import { holdfastGroup } from "../api/kind.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";

@@ -11,7 +11,12 @@ import { askingOf } from "./asking.ts";
 import type { Parts } from "./parts.ts";
 
 /** Silent where they agree; code 100 with every difference otherwise. Nothing is written. */
-export async function check(parts: Parts, invocation: AttachmentInvocation, text: string, signal: AbortSignal): Promise<void> {
+export async function check(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  text: string,
+  signal: AbortSignal,
+): Promise<void> {
   const loaded = parts.configs.load(text);
   const previous = requirePreviousResult(loaded.network);
   await parts.attachments.check(invocation, signal, async () => {

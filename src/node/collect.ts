@@ -16,7 +16,8 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
   const stale = [...parts.held.all()].flatMap((entry) => {
     const attachment = attachmentOf(entry.hold);
     const isOurs = networkOf(entry.hold.note?.why) === loaded.config.name;
-    const isStale = attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
+    const isStale =
+      attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
     return isStale ? [{ entry, attachment }] : [];
   });
   for (const { entry, attachment } of stale) await free(parts, loaded, entry, attachment, signal);
@@ -34,5 +35,10 @@ async function free(
     parts.releases.free(namespace, hold, { attachment, cooldownMs, signal }),
   );
   const pod = `${hold.owner.namespace}/${hold.owner.name}`;
-  parts.log.info("collected, the runtime does not list it", { pod, ...attachment, address: String(hold.address), network: config.name });
+  parts.log.info("collected, the runtime does not list it", {
+    pod,
+    ...attachment,
+    address: String(hold.address),
+    network: config.name,
+  });
 }

@@ -2,16 +2,21 @@
 //
 // Works without a readable configuration, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
 import type { AttachmentInvocation } from "../cni/invocation.ts";
+import { attachmentKey } from "./attachment.ts";
 import type { LoadedConfig } from "./configs.ts";
 import type { Intent, IntentPool } from "./intent.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
-import { attachmentKey } from "./attachment.ts";
 
 /** The API server answers in milliseconds or is in trouble; then the release is recorded, and the pod's end does not wait. */
 const patienceMs = 15_000;
 
-export async function del(parts: Parts, invocation: AttachmentInvocation, text: string, signal: AbortSignal): Promise<void> {
+export async function del(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  text: string,
+  signal: AbortSignal,
+): Promise<void> {
   const loaded = configOf(parts, text);
   await parts.attachments.delete(invocation, signal, async () => {
     const intent = intentOf(parts, invocation, loaded);
@@ -29,7 +34,12 @@ export async function del(parts: Parts, invocation: AttachmentInvocation, text: 
       parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed });
     } catch (error) {
       await parts.intents.add(intent);
-      parts.log.warn("the release is recorded and follows", { pod: podText(invocation), containerId, interfaceName, error });
+      parts.log.warn("the release is recorded and follows", {
+        pod: podText(invocation),
+        containerId,
+        interfaceName,
+        error,
+      });
       parts.wake();
     }
   });

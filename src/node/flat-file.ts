@@ -1,10 +1,10 @@
 // The flat file of whereabouts: the first that exists of a few paths, read again when it has changed.
 import { readFileSync, statSync } from "node:fs";
 
+import { CniError, errorCodes } from "../cni/error.ts";
 import type { FlatFile } from "../cni/ipam-config.ts";
 import { maxConfigBytes } from "../cni/json.ts";
 import { flatFilePaths } from "../cni/merge.ts";
-import { CniError, errorCodes } from "../cni/error.ts";
 
 export interface Disk {
   /** Undefined where there is no file. */
@@ -54,7 +54,10 @@ export class FlatFiles {
     const known = this.#files.get(path);
     if (known?.stamp === stamp) return known;
     if (size > maxConfigBytes) {
-      throw new CniError(errorCodes.ioFailure, `the flat file ${path} has ${size} bytes, more than ${maxConfigBytes}: shorten it.`);
+      throw new CniError(
+        errorCodes.ioFailure,
+        `the flat file ${path} has ${size} bytes, more than ${maxConfigBytes}: shorten it.`,
+      );
     }
     const file = { path, text: this.#disk.read(path), stamp };
     this.#files.set(path, file);

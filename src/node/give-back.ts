@@ -41,10 +41,13 @@ export async function giveBack(addition: Addition, withdrawn: Intent | undefined
     parts.wake();
   } catch (error) {
     const { podNamespace, podName } = invocation.args;
-    parts.log.error("a failed ADD may have left an address behind, and that could not be recorded; the leader collects it", {
-      pod: `${podNamespace}/${podName}`,
-      containerId,
-      error,
-    });
+    parts.log.error(
+      "a failed ADD may have left an address behind, and that could not be recorded; the leader collects it",
+      {
+        pod: `${podNamespace}/${podName}`,
+        containerId,
+        error,
+      },
+    );
   }
 }

@@ -31,6 +31,9 @@ export class Held {
   readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
   /** namespace, domain -> places */
   readonly #byDomain = new Map<string, Set<PlaceKey>>();
+  /** Place -> which record it was. */
+  readonly #recorded = new Map<PlaceKey, number>();
+  #records = 0;
 
   get size(): number {
     return this.#entries.size;
@@ -40,6 +43,8 @@ export class Held {
     const key = placeKey(placeOf(entry));
     this.#remove(key);
     this.#entries.set(key, entry);
+    this.#records += 1;
+    this.#recorded.set(key, this.#records);
     const attachment = attachmentOf(entry.hold);
     if (attachment !== undefined) join(this.#byAttachment, attachmentKey(attachment), key);
     join(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);
@@ -65,10 +70,16 @@ export class Held {
     return this.#entries.values();
   }
 
-  /** After a new list. What is recorded while the list is under way is put again by who recorded it. */
-  replace(entries: Iterable<HeldEntry>): void {
-    for (const key of [...this.#entries.keys()]) this.#remove(key);
-    for (const entry of entries) this.put(entry);
+  /** How many records there were so far: what a list takes when it begins. */
+  get records(): number {
+    return this.#records;
+  }
+
+  /** After a new list, begun when there were `records`: what was recorded since is newer, and stays. */
+  replace(entries: Iterable<HeldEntry>, records: number): void {
+    const newer = new Set([...this.#recorded].filter(([, at]) => at > records).map(([key]) => key));
+    for (const key of [...this.#entries.keys()]) if (!newer.has(key)) this.#remove(key);
+    for (const entry of entries) if (!newer.has(placeKey(placeOf(entry)))) this.put(entry);
   }
 
   #pick(keys: ReadonlySet<PlaceKey> = new Set()): HeldEntry[] {
@@ -79,6 +90,7 @@ export class Held {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
+    this.#recorded.delete(key);
     const attachment = attachmentOf(entry.hold);
     if (attachment !== undefined) leave(this.#byAttachment, attachmentKey(attachment), key);
     leave(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);

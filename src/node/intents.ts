@@ -76,7 +76,10 @@ export class Intents {
     const key = attachmentKey(intent);
     const known = this.#pending.get(key);
     if (known === undefined && this.#pending.size >= maxPending) {
-      throw new IntentsError("full", `${maxPending} releases wait in ${this.#path} already: bring the API server back first.`);
+      throw new IntentsError(
+        "full",
+        `${maxPending} releases wait in ${this.#path} already: bring the API server back first.`,
+      );
     }
     const whole = known === undefined ? intent : joinIntents(known, intent);
     await this.#append({ op: "add", intent: whole });
@@ -167,7 +170,13 @@ export function parse(text: string): ReadResult {
     else if (record.op === "add") pending.set(attachmentKey(record.intent), record.intent);
     else pending.delete(record.key as AttachmentKey);
   }
-  return { pending, lines: lines.length, damaged, keepBytes: Buffer.byteLength(text.slice(0, end)), torn: text.length - end };
+  return {
+    pending,
+    lines: lines.length,
+    damaged,
+    keepBytes: Buffer.byteLength(text.slice(0, end)),
+    torn: text.length - end,
+  };
 }
 
 async function syncFolder(folder: string): Promise<void> {
@@ -181,5 +190,7 @@ async function syncFolder(folder: string): Promise<void> {
 
 function diskError(path: string, cause: unknown): IntentsError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new IntentsError("disk", `${path} cannot be written: ${reason}. Free the disk, or give another --state.`, { cause });
+  return new IntentsError("disk", `${path} cannot be written: ${reason}. Free the disk, or give another --state.`, {
+    cause,
+  });
 }

@@ -14,8 +14,8 @@ import type { HeldEntry } from "./held.ts";
 import { attachmentOf } from "./held.ts";
 import type { Intent, IntentPool } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
-import type { PoolUse } from "./plan.ts";
 import type { Pictures } from "./pictures.ts";
+import type { PoolUse } from "./plan.ts";
 
 export interface LegacyOptions {
   readonly client: KubeClient;
@@ -45,12 +45,19 @@ export class Legacy {
     if (own.length === 0) return [];
     // Adopted: every entry has its hold now, and the hold is what is released.
     const name = await this.#options.pictures.nameOf(use, signal);
-    const domain = domainOfPool({ network: identity.network, protectsOverlaps: pool.protectsOverlaps, pool: { namespace, name } });
+    const domain = domainOfPool({
+      network: identity.network,
+      protectsOverlaps: pool.protectsOverlaps,
+      pool: { namespace, name },
+    });
     const holds = await Promise.all(
       own.map(({ owner }) => this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal })),
     );
     return own.flatMap(({ address }, index) =>
-      holds[index]!.filter((hold) => equal(hold.address, address) && isFree(hold.owner, attachment)).map((hold) => ({ namespace, hold })),
+      holds[index]!.filter((hold) => equal(hold.address, address) && isFree(hold.owner, attachment)).map((hold) => ({
+        namespace,
+        hold,
+      })),
     );
   }
 }

@@ -1,12 +1,12 @@
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { Recent } from "../kube/recent.ts";
+import type { Log } from "../log/log.ts";
+import type { Address } from "../net/address.ts";
 // What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { Attachments } from "./attachment.ts";
 import type { Configs } from "./configs.ts";
 import type { Held } from "./held.ts";
 import type { Intents } from "./intents.ts";
-import type { Recent } from "../kube/recent.ts";
-import type { Log } from "../log/log.ts";
-import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { Address } from "../net/address.ts";
 import type { PodSource } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Releases } from "./release.ts";
@@ -49,6 +49,10 @@ export interface Parts {
   readonly now: () => number;
   /** Throws CniError (11) where no address can be given now: not ready, or paused. */
   readonly assertReady: (signal: AbortSignal) => Promise<void>;
+  /** Throws where what this node holds cannot be known now. */
+  readonly assertKnown: (signal: AbortSignal) => Promise<void>;
+  /** What keeps the daemon from giving addresses, each as a sentence with its remedy. */
+  readonly obstacles: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
   /** There is something new to replay. */

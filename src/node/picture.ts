@@ -1,10 +1,10 @@
+import type { Cooling } from "../ipam/cooling.ts";
+import type { PoolDefinition } from "../ipam/definition.ts";
 // What this daemon knows of one domain: which addresses are taken, as far as it has heard. Shared by all pools of the domain.
 //
 // A picture costs a conflict where it is behind, never a duplicate: the ledger arbitrates. What this node holds, and what a
 // request of its own is just writing, is never overwritten by a list that began before.
 import type { Domain, Hold } from "../ipam/ledger.ts";
-import type { PoolDefinition } from "../ipam/definition.ts";
-import type { Cooling } from "../ipam/cooling.ts";
 import { type Owner, ownerKey, sameOwner } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";
 import type { Address } from "../net/address.ts";
@@ -43,6 +43,8 @@ export class DomainPicture {
   listedMs = Number.NEGATIVE_INFINITY;
   /** When it was last used for an answer. */
   usedMs = Number.NEGATIVE_INFINITY;
+  /** When it was made, or last renewed in the background. */
+  renewedMs: number;
   readonly #options: PictureOptions;
   /** Text of the definition -> its pool. Definitions come from configurations: a handful. */
   readonly #pools = new Map<string, Pool>();
@@ -56,6 +58,7 @@ export class DomainPicture {
     this.namespace = options.namespace;
     this.domain = options.domain;
     this.crowd = options.crowd;
+    this.renewedMs = options.now();
   }
 
   pools(): IterableIterator<Pool> {
@@ -115,7 +118,8 @@ export class DomainPicture {
       seen.add(String(address));
       if (held.get({ namespace, domain, address }) === undefined) this.#learn(address, owner, startedMs);
     }
-    for (const [key, entry] of this.#foreign) if (!seen.has(key) && entry.learntMs <= startedMs) this.#forget(key, entry);
+    for (const [key, entry] of this.#foreign)
+      if (!seen.has(key) && entry.learntMs <= startedMs) this.#forget(key, entry);
     this.#resting = resting;
     for (const pool of this.#pools.values()) {
       pool.suppose([]);

@@ -153,7 +153,12 @@ export class Pictures {
     return pool.name;
   }
 
-  async #readMap(namespace: string, name: string, { range }: PoolIdentity, signal: AbortSignal): Promise<FreeMap | undefined> {
+  async #readMap(
+    namespace: string,
+    name: string,
+    { range }: PoolIdentity,
+    signal: AbortSignal,
+  ): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
     try {
       const at = { namespace, name: freeMapName(pool) };

@@ -57,8 +57,7 @@ export function planOf(input: PlanInput): Share[] {
       range: index,
       pool: poolOf(input, range.prefix, range.l3),
       namespace: input.namespace,
-      domain: (pool) =>
-        domainOfPool({ network: config.networkName, protectsOverlaps: config.overlappingRanges, pool }),
+      domain: (pool) => domainOfPool({ network: config.networkName, protectsOverlaps: config.overlappingRanges, pool }),
       definition: asked === undefined ? definition : beside(definition),
       owner: withPart(input.owner, parts[index]!),
       want:

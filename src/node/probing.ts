@@ -34,7 +34,13 @@ export async function takeProbed(addition: Addition, share: Share): Promise<Take
 async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Taken): Promise<string | undefined> {
   const { netns, interfaceName } = invocation;
   try {
-    const answer = await parts.probe({ netns, interface: interfaceName, address: hold.address, timeoutMs: probeMs, signal });
+    const answer = await parts.probe({
+      netns,
+      interface: interfaceName,
+      address: hold.address,
+      timeoutMs: probeMs,
+      signal,
+    });
     return answer.duplicate ? String(answer.mac) : undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -43,7 +49,11 @@ async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Tak
   }
 }
 
-async function reject({ parts, pod, invocation, signal }: Addition, { namespace, hold }: Taken, mac: string): Promise<void> {
+async function reject(
+  { parts, pod, invocation, signal }: Addition,
+  { namespace, hold }: Taken,
+  mac: string,
+): Promise<void> {
   const words = `${hold.address} is in use by ${mac}, which no record knows: it is left out for an hour. Find the host, or exclude the address.`;
   parts.log.warn(words, { network: hold.domain });
   if (pod !== undefined) parts.tell(pod.object, "Warning", "AddressConflict", `${invocation.interfaceName}: ${words}`);

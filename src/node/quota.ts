@@ -5,12 +5,12 @@
 // seconds, so a new limit counts from then on; what is held already stays.
 import { holdfastGroup } from "../api/kind.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import type { Log } from "../log/log.ts";
 import { isApiError } from "../kube/errors.ts";
 import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import { namespaces } from "../ledger/resources.ts";
+import type { Log } from "../log/log.ts";
 
 export const quotaAnnotation = `${holdfastGroup}/max-addresses`;
 /** One read per namespace and node in this time. */
@@ -73,6 +73,8 @@ export class Quota {
 export function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  log.warn(`namespace ${namespace}: ${quotaAnnotation} is ${JSON.stringify(text)}, which is no number: write digits. It is ignored.`);
+  log.warn(
+    `namespace ${namespace}: ${quotaAnnotation} is ${JSON.stringify(text)}, which is no number: write digits. It is ignored.`,
+  );
   return undefined;
 }

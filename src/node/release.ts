@@ -37,7 +37,9 @@ export class Releases {
     const known = unique([...held, ...targets.flat()]);
     const found = known.length > 0 ? known : await this.#options.legacy.find(intent, signal);
     const freed = await Promise.all(
-      found.map(({ namespace, hold }) => this.free(namespace, hold, { attachment: intent, cooldownMs: intent.cooldownMs, signal })),
+      found.map(({ namespace, hold }) =>
+        this.free(namespace, hold, { attachment: intent, cooldownMs: intent.cooldownMs, signal }),
+      ),
     );
     return freed.filter(Boolean).length;
   }
@@ -63,7 +65,8 @@ export class Releases {
       const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
       if (!isSame || tries === triesMax) {
         this.#lost(namespace, hold, outcome.hold);
-        if (isSame) throw new LedgerError("unavailable", `the hold of ${address} in ${domain} changes all the time: try again.`);
+        if (isSame)
+          throw new LedgerError("unavailable", `the hold of ${address} in ${domain} changes all the time: try again.`);
         return false;
       }
       ({ version } = outcome.hold);
@@ -81,7 +84,9 @@ export class Releases {
     const { held, ledgers } = this.#options;
     const ledger = ledgers.of(namespace);
     const { domain, address } = hold;
-    const now = (await ledger.find(domain, ownerKey(hold.owner), { signal })).find((each) => String(each.address) === String(address));
+    const now = (await ledger.find(domain, ownerKey(hold.owner), { signal })).find(
+      (each) => String(each.address) === String(address),
+    );
     if (now === undefined || !isOf(now, attachment)) {
       held.delete({ namespace, domain, address });
       return false;
@@ -119,7 +124,9 @@ function isOf(hold: Hold, { containerId, interfaceName }: Attachment): boolean {
 }
 
 function unique<T extends { readonly namespace: string; readonly hold: Hold }>(found: readonly T[]): T[] {
-  return [...new Map(found.map((each) => [`${each.namespace} ${each.hold.domain} ${each.hold.address}`, each])).values()];
+  return [
+    ...new Map(found.map((each) => [`${each.namespace} ${each.hold.domain} ${each.hold.address}`, each])).values(),
+  ];
 }
 
 /** A guarded write may be sent again when its answer was lost: the guard makes the second harmless. */
@@ -131,4 +138,3 @@ async function surely<T>(write: () => Promise<T>): Promise<T> {
     return write();
   }
 }
-

@@ -43,7 +43,8 @@ function listed(pod: SelectingPod, annotation: string): Selection[] {
   const elements = /^[[{]/.test(text) ? jsonElements(pod, annotation, text) : text.split(",").map(shortElement);
   if (elements.length > maxSelections) throw unreadable(pod, annotation, `it has ${elements.length} elements`);
   return elements.map((element, index) => {
-    if (element === undefined || element.name === "") throw unreadable(pod, annotation, `its element ${index} has no name`);
+    if (element === undefined || element.name === "")
+      throw unreadable(pod, annotation, `its element ${index} has no name`);
     return {
       namespace: element.namespace === "" ? pod.namespace : element.namespace,
       name: element.name,
@@ -73,7 +74,8 @@ function jsonElements(pod: SelectingPod, annotation: string, text: string): (Sel
 }
 
 function shortElement(text: string): Selection | undefined {
-  const [, namespace = "", name = "", interfaceName = ""] = /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(text.trim()) ?? [];
+  const [, namespace = "", name = "", interfaceName = ""] =
+    /^(?:([^/@]+)\/)?([^/@]+)(?:@([^/@]+))?$/.exec(text.trim()) ?? [];
   return name === "" ? undefined : { namespace, name, interfaceName, ips: [] };
 }
 

@@ -1,8 +1,8 @@
+import type { Informer } from "../kube/informer.ts";
 // What the leader tells every daemon (ConfigMap holdfast-state), and what a daemon finds out itself where there is no leader.
 //
 // Until it is known, upstream counts as active: slower, never a duplicate.
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { Informer } from "../kube/informer.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
 import { readState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
@@ -56,7 +56,8 @@ export class SharedState {
   }
 
   detected(active: boolean, why: readonly string[]): void {
-    if (this.#detected !== active) this.#options.log.info(active ? "whereabouts is active" : "whereabouts is not active", { why });
+    if (this.#detected !== active)
+      this.#options.log.info(active ? "whereabouts is active" : "whereabouts is not active", { why });
     this.#detected = active;
     this.#compare();
   }

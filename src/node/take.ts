@@ -84,7 +84,8 @@ export class Taker {
     try {
       return await this.#options.pictures.open(share, signal);
     } catch (error) {
-      if (error instanceof DefinitionError) throw new CniError(errorCodes.badConfiguration, error.message, { cause: error });
+      if (error instanceof DefinitionError)
+        throw new CniError(errorCodes.badConfiguration, error.message, { cause: error });
       throw error;
     }
   }

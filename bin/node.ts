@@ -1,0 +1,66 @@
+// `holdfast node`, put together: connection, metrics, the kernel's part, and the daemon.
+import { Registry } from "prom-client";
+
+import { clusterConfig } from "../src/cli/connection.ts";
+import type { NodeOptions } from "../src/cli/node.ts";
+import { UsageError } from "../src/cli/usage-error.ts";
+import type { CallReport } from "../src/kube/call.ts";
+import { realClock } from "../src/kube/clock.ts";
+import { connect } from "../src/kube/connect.ts";
+import { KubeMetrics } from "../src/kube/metrics.ts";
+import { makeLog } from "../src/log/log.ts";
+import { runDaemon } from "../src/node/daemon.ts";
+import { realDisk } from "../src/node/flat-file.ts";
+import { IntentsError } from "../src/node/intents.ts";
+import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
+import { probeDuplicate } from "../src/node/kernel/probe.ts";
+import { NodeMetrics } from "../src/node/metrics.ts";
+
+export async function node(options: NodeOptions): Promise<void> {
+  const { logLevel, logFormat, nodeName } = options;
+  const write = (line: string) => void process.stderr.write(`${line}\n`);
+  const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now }).with({ node: nodeName });
+  const registry = new Registry();
+  const kubeMetrics = new KubeMetrics(registry);
+  const metrics = new NodeMetrics(registry);
+  const observe = (report: CallReport) => {
+    kubeMetrics.call(report);
+    metrics.call(report);
+  };
+  await using connection = connect(await clusterConfig(options), { userAgent: `holdfast-node/${nodeName}`, observe });
+  try {
+    await runDaemon(
+      {
+        client: connection.client,
+        node: nodeName,
+        systemNamespace: options.systemNamespace,
+        socket: options.socket,
+        state: options.state,
+        coexistence: options.coexistence,
+        isolation: { isolated: options.namespaceIsolation, globalNamespaces: options.globalNamespaces },
+        cooldownMs: options.cooldownMs,
+        health: { host: options.metricsHost, port: options.metricsPort },
+        metrics,
+        kubeMetrics,
+        clock: realClock,
+        random: Math.random,
+        disk: realDisk,
+        probe: probeDuplicate,
+        peerUid: (socket) => peerCredentials(socket).uid,
+        ownUid: process.getuid?.() ?? 0,
+        log,
+        onListen: () => log.info("listening", { socket: options.socket }),
+      },
+      stopSignal(),
+    );
+  } catch (error) {
+    if (error instanceof IntentsError) throw new UsageError(error.message, 1, { cause: error });
+    throw error;
+  }
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+  return stop.signal;
+}

@@ -1,0 +1,224 @@
+// The node daemon, put together from its parts; bin/node.ts gives it the outside world.
+//
+// It serves DEL from its first moment, the API server up or not: a release that cannot be done is recorded. ADD waits until what
+// this node holds is known.
+import type { Socket } from "node:net";
+
+import { untilAborted } from "../kube/abort.ts";
+import type { Clock } from "../kube/clock.ts";
+import { EventRecorder } from "../kube/events.ts";
+import { Informer } from "../kube/informer.ts";
+import { Manager } from "../kube/manager.ts";
+import type { KubeMetrics } from "../kube/metrics.ts";
+import { Recent } from "../kube/recent.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Runnable } from "../kube/stages.ts";
+import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import { configMaps, pods } from "../ledger/resources.ts";
+import { stateName } from "../ledger/state.ts";
+import type { Log } from "../log/log.ts";
+import { Attachments } from "./attachment.ts";
+import { Configs } from "./configs.ts";
+import { type Disk, FlatFiles } from "./flat-file.ts";
+import { makeHandler } from "./handler.ts";
+import { Held } from "./held.ts";
+import { Intents } from "./intents.ts";
+import { Ledgers } from "./ledgers.ts";
+import { Legacy } from "./legacy.ts";
+import { NodeMetrics } from "./metrics.ts";
+import { OwnHolds } from "./own-holds.ts";
+import type { Parts, Probe } from "./parts.ts";
+import { Pictures } from "./pictures.ts";
+import { Pods } from "./pods.ts";
+import { Quota } from "./quota.ts";
+import { Readiness } from "./readiness.ts";
+import { Releases } from "./release.ts";
+import { Replay } from "./replay.ts";
+import type { IsolationRule } from "./selection.ts";
+import { SocketServer } from "./server.ts";
+import { type CoexistenceChoice, SharedState } from "./shared-state.ts";
+import { Taker } from "./take.ts";
+import { Upkeep } from "./upkeep.ts";
+
+export interface DaemonOptions {
+  /** Its calls are observed by who made it: `onCall` of NodeMetrics. */
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly systemNamespace: string;
+  readonly socket: string;
+  /** Folder of what must survive a restart. */
+  readonly state: string;
+  readonly coexistence: CoexistenceChoice;
+  readonly isolation: IsolationRule;
+  readonly cooldownMs: number;
+  readonly health?: { readonly host?: string; readonly port?: number };
+  readonly metrics: NodeMetrics;
+  readonly kubeMetrics?: KubeMetrics;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly disk: Disk;
+  readonly probe: Probe;
+  readonly peerUid: (socket: Socket) => number;
+  readonly ownUid: number;
+  readonly log: Log;
+  /** Told when the socket is open. */
+  readonly onListen?: () => void;
+}
+
+/** A gone attachment is forgotten when so many newer ones came: a node tears down some sandboxes a second at most. */
+const maxGone = 4096;
+/** Requests in work are given so long when the daemon is told to stop; the kubelet waits 30 s before it kills. */
+const drainMs = 20_000;
+
+export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
+  const intents = await Intents.open(options.state);
+  try {
+    await new Assembly(options, intents).run(signal);
+  } finally {
+    await intents.close();
+  }
+}
+
+class Assembly {
+  readonly #options: DaemonOptions;
+  readonly #intents: Intents;
+  readonly #held = new Held();
+
+  constructor(options: DaemonOptions, intents: Intents) {
+    this.#options = options;
+    this.#intents = intents;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, clock, log, metrics, node, systemNamespace } = this.#options;
+    if (this.#intents.damaged > 0) {
+      log.error("lines of the file of releases are damaged and left out; the leader collects what they were for", {
+        lines: this.#intents.damaged,
+      });
+    }
+    const now = () => clock.wallMs();
+    const onError = (error: Error) => log.warn("following the API server", { error });
+    const podInformer = new Informer({
+      client,
+      resource: pods,
+      scope: { fieldSelector: `spec.nodeName=${node}` },
+      clock,
+      onError,
+    });
+    const stateInformer = new Informer({
+      client,
+      resource: configMaps,
+      scope: { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}` },
+      clock,
+      onError,
+    });
+    const own = new OwnHolds({ client, node, held: this.#held, log });
+    const state = new SharedState({
+      choice: this.#options.coexistence,
+      informer: stateInformer,
+      systemNamespace,
+      log,
+      onChange: () => {
+        own.forget();
+        pictures.forget();
+        replay.wake();
+      },
+    });
+    const upkeep = new Upkeep({ client, clock, log, systemNamespace, state, own, pictures: () => pictures });
+    const pictures = new Pictures({
+      client,
+      held: this.#held,
+      log,
+      now,
+      coexistence: () => state.coexistence,
+      daemons: () => upkeep.daemons,
+    });
+    const readiness = new Readiness({ client, own, state, clock });
+    const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
+    const parts = this.#parts({ pictures, readiness, events, podInformer, state, wake: () => replay.wake() });
+    const replay = new Replay(parts, clock);
+    const server = this.#server(parts);
+    metrics.watch({
+      pictures,
+      pendingReleases: () => this.#intents.size,
+      held: () => this.#held.size,
+      inWork: () => server.inWork,
+    });
+    await new Manager({
+      clock,
+      ...(this.#options.health !== undefined && { health: this.#options.health }),
+      ...(this.#options.kubeMetrics !== undefined && { metrics: this.#options.kubeMetrics }),
+      readyz: { holds: (within) => readiness.assertKnown(within) },
+      runnables: [
+        this.#serving(server),
+        { name: "pods", run: (stop) => podInformer.run(stop) },
+        { name: "state", run: (stop) => stateInformer.run(stop) },
+        { name: "events", run: (stop) => events.run(stop) },
+        { name: "releases", run: (stop) => replay.run(stop) },
+        { name: "upkeep", run: (stop) => upkeep.run(stop) },
+      ],
+    }).run(signal);
+  }
+
+  #parts(given: {
+    readonly pictures: Pictures;
+    readonly readiness: Readiness;
+    readonly events: EventRecorder;
+    readonly podInformer: Informer<(typeof pods)["example"] & {}>;
+    readonly state: SharedState;
+    readonly wake: () => void;
+  }): Parts {
+    const { client, node, clock, random, log, metrics, systemNamespace, cooldownMs, isolation } = this.#options;
+    const { pictures, readiness, events, podInformer, state } = given;
+    const now = () => clock.wallMs();
+    const held = this.#held;
+    const ledgers = new Ledgers(
+      (namespace) =>
+        new ReservationLedger({ client, namespace, node, now, clock, random, coexistence: () => state.coexistence }),
+    );
+    const legacy = new Legacy({ client, ledgers, pictures });
+    return {
+      systemNamespace,
+      cooldownMs,
+      isolation,
+      configs: new Configs(new FlatFiles(this.#options.disk)),
+      pods: new Pods(client, pods, podInformer.cache),
+      held,
+      attachments: new Attachments(),
+      intents: this.#intents,
+      gone: new Recent(maxGone),
+      taker: new Taker({ ledgers, pictures, held, random, now, onConflict: metrics.conflict }),
+      releases: new Releases({ ledgers, held, pictures, legacy }),
+      quota: new Quota({ client, log, now }),
+      probe: this.#options.probe,
+      tell: (pod, type, reason, message) => events.record(pod, type, reason, message),
+      log,
+      now,
+      assertReady: (signal) => readiness.assertReady(signal),
+      assertKnown: (signal) => readiness.assertKnown(signal),
+      obstacles: (signal) => readiness.obstacles(signal),
+      mayRelease: () => readiness.mayRelease,
+      wake: given.wake,
+    };
+  }
+
+  #server(parts: Parts): SocketServer {
+    const { socket: path, peerUid, ownUid, clock, log, metrics } = this.#options;
+    const handle = makeHandler({ parts, monotonic: () => clock.monotonicMs(), observe: metrics.request });
+    return new SocketServer({ path, handle, peerUid, ownUid, clock, log });
+  }
+
+  #serving(server: SocketServer): Runnable {
+    return {
+      name: "socket",
+      startsSlowly: true,
+      run: async (signal, ready) => {
+        await server.listen();
+        this.#options.onListen?.();
+        ready();
+        await untilAborted(signal);
+        await server.close(AbortSignal.timeout(drainMs));
+      },
+    };
+  }
+}

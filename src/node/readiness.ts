@@ -1,0 +1,71 @@
+// Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
+import { asError } from "../kube/abort.ts";
+import { type Clock, deadline } from "../kube/clock.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { later } from "./failure.ts";
+import type { OwnHolds } from "./own-holds.ts";
+import type { SharedState } from "./shared-state.ts";
+
+export interface ReadinessOptions {
+  readonly client: KubeClient;
+  readonly own: OwnHolds;
+  readonly state: SharedState;
+  readonly clock: Clock;
+}
+
+/** A daemon that has just started needs some seconds; a runtime asks again anyway. */
+const patienceMs = 20_000;
+/** A STATUS is asked for often, and must not hang. */
+const statusMs = 2000;
+
+export class Readiness {
+  readonly #options: ReadinessOptions;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+  }
+
+  get mayRelease(): boolean {
+    const { own, state } = this.#options;
+    return own.isKnown && state.hasSynced && state.paused === "";
+  }
+
+  async assertReady(signal: AbortSignal): Promise<void> {
+    await this.assertKnown(signal);
+    const { paused } = this.#options.state;
+    if (paused !== "")
+      throw later(`handing out addresses is paused: ${paused}. It goes on by itself when that is over.`);
+  }
+
+  /** Costs nothing once it is known. */
+  async assertKnown(signal: AbortSignal): Promise<void> {
+    const { own, state, clock } = this.#options;
+    if (own.isKnown && state.hasSynced) return;
+    using limit = deadline(clock, patienceMs, signal);
+    try {
+      await Promise.all([own.known(limit.signal), state.synced(limit.signal)]);
+    } catch (error) {
+      const reason = asError(error).message.replace(/\.$/, "");
+      throw later(
+        `the API server has not told yet what this node holds: ${reason}; look at the API server, and try again.`,
+        error,
+      );
+    }
+  }
+
+  async obstacles(signal: AbortSignal): Promise<readonly string[]> {
+    const { client, state, clock } = this.#options;
+    using limit = deadline(clock, statusMs, signal);
+    const found: string[] = [];
+    if (state.paused !== "") found.push(`Handing out is paused: ${state.paused}.`);
+    try {
+      await this.assertKnown(limit.signal);
+      await client.raw("/readyz", { signal: limit.signal });
+    } catch (error) {
+      found.push(
+        `The API server is not reached (${asError(error).message.replace(/\.$/, "")}): look at it, and at the daemon's network.`,
+      );
+    }
+    return found;
+  }
+}

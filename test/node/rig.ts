@@ -1,0 +1,95 @@
+// A daemon in this process, on any API server, with everything that a test wants to hold in its hand.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Registry } from "prom-client";
+
+import { realClock } from "../../src/kube/clock.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import { type Log, silent } from "../../src/log/log.ts";
+import { type DaemonOptions, runDaemon } from "../../src/node/daemon.ts";
+import { peerCredentials } from "../../src/node/kernel/peer-credentials.ts";
+import { NodeMetrics } from "../../src/node/metrics.ts";
+import { type Ask, ask, type Told } from "./shim.ts";
+
+export interface RigOptions extends Partial<DaemonOptions> {
+  readonly transport: Transport;
+  readonly log?: Log;
+}
+
+export class Rig implements AsyncDisposable {
+  readonly folder: string;
+  readonly socket: string;
+  readonly client: KubeClient;
+  readonly registry = new Registry();
+  /** Calls to the API server, as `POST 201`. Watches are not among them until they end. */
+  readonly calls: string[] = [];
+  readonly #options: RigOptions;
+  readonly #metrics = new NodeMetrics(this.registry);
+  #stop = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(options: RigOptions) {
+    this.#options = options;
+    this.folder = mkdtempSync(join(tmpdir(), "holdfast-node-"));
+    this.socket = join(this.folder, "run", "cni.sock");
+    this.client = new KubeClient({
+      transport: options.transport,
+      timeoutMs: 5000,
+      observe: ({ method, status }) => void this.calls.push(`${method} ${status}`),
+    });
+  }
+
+  static async start(options: RigOptions): Promise<Rig> {
+    const rig = new Rig(options);
+    await rig.start();
+    return rig;
+  }
+
+  async start(): Promise<void> {
+    this.#stop = new AbortController();
+    const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+    const { transport: _, ...overrides } = this.#options;
+    this.#ended = runDaemon(
+      {
+        client: this.client,
+        node: "node1",
+        systemNamespace: "kube-system",
+        socket: this.socket,
+        state: join(this.folder, "state"),
+        coexistence: "off",
+        isolation: { isolated: false, globalNamespaces: ["default"] },
+        cooldownMs: 0,
+        metrics: this.#metrics,
+        clock: realClock,
+        random: Math.random,
+        disk: { stat: () => undefined, read: () => "" },
+        probe: async () => ({ duplicate: false }),
+        peerUid: (socket) => peerCredentials(socket).uid,
+        ownUid: process.getuid!(),
+        log: silent,
+        ...overrides,
+        onListen: resolve,
+      },
+      this.#stop.signal,
+    );
+    this.#ended.catch(reject);
+    await listening;
+  }
+
+  ask(asked: Ask): Promise<Told> {
+    return ask(this.socket, asked);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true });
+  }
+}

@@ -1,0 +1,61 @@
+// The shim's part, spoken by the test itself: one request and one reply on the daemon's socket.
+import { connect } from "node:net";
+
+import { encodeRequest, type Reply, ReplyReader } from "../../src/cni/protocol/frame.ts";
+
+export interface Ask {
+  readonly command: string;
+  readonly container?: string;
+  readonly interfaceName?: string;
+  readonly args?: string;
+  readonly netns?: string;
+  readonly config: unknown;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- what a runtime reads is JSON of many shapes
+  readonly json: any;
+}
+
+export function podArgs(namespace: string, name: string, uid = ""): string {
+  const pairs = ["IgnoreUnknown=1", `K8S_POD_NAMESPACE=${namespace}`, `K8S_POD_NAME=${name}`];
+  return [...pairs, ...(uid === "" ? [] : [`K8S_POD_UID=${uid}`])].join(";");
+}
+
+export async function ask(socket: string, asked: Ask): Promise<Told> {
+  const { command, container = "c1", interfaceName = "eth0", args = "", netns = "/run/netns/test", config } = asked;
+  const { exitStatus, stdout } = await exchange(
+    socket,
+    encodeRequest({
+      environment: {
+        CNI_COMMAND: command,
+        CNI_CONTAINERID: container,
+        CNI_IFNAME: interfaceName,
+        CNI_NETNS: netns,
+        CNI_ARGS: args,
+        CNI_PATH: "/opt/cni/bin",
+      },
+      stdin: new TextEncoder().encode(typeof config === "string" ? config : JSON.stringify(config)),
+    }),
+  );
+  const text = new TextDecoder().decode(stdout);
+  return { status: exitStatus, text, json: text === "" ? undefined : JSON.parse(text) };
+}
+
+/** Sends bytes as they are; rejects where the daemon closes without a whole reply. */
+export function exchange(path: string, bytes: Uint8Array): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const reader = new ReplyReader();
+  const socket = connect(path, () => socket.write(bytes));
+  socket.on("error", reject);
+  socket.on("close", () => reject(new Error("the daemon closed the connection without a reply")));
+  socket.on("data", (chunk: Buffer) => {
+    const reply = reader.push(chunk);
+    if (reply === undefined) return;
+    resolve(reply);
+    socket.end();
+  });
+  return promise;
+}
