@@ -54,9 +54,9 @@ const contestants = [shim, daemon, ...(isPresent(anchor) ? [anchor] : []), ...ot
 
 const pods = await makePods(lab, { prefix: "add", count: Math.max(count, warmUps, counted), on: [stage.node] });
 log(`warming ${contestants.map(({ name }) => name).join(", ")}`);
-await inTurns({ contestants, pods: pods.slice(0, warmUps), limitMs });
+await inTurns({ contestants, pods: pods.slice(0, warmUps), prefix: "warm", limitMs });
 log(`${count} ADD, then ${count} DEL, each`);
-const results = await inTurns({ contestants, pods: pods.slice(0, count), limitMs });
+const results = await inTurns({ contestants, pods: pods.slice(0, count), prefix: "timed", limitMs });
 for (const [name, { add, del }] of results) {
   showLoad(`${name} ADD`, add);
   showLoad(`${name} DEL`, del);

@@ -81,9 +81,9 @@ for (const [index, fill] of fills.entries()) {
   const ours = byShim(stage.shim, stage.socket, configOf({ range, network }));
   const others = await peersWith(held, peers, 90 + index);
   const contestants = [ours, ...others.contestants];
-  const first = await inTurns({ contestants: [ours], pods: pods.slice(0, 1), limitMs });
-  await inTurns({ contestants, pods: pods.slice(0, warmUps), limitMs });
-  const results = await inTurns({ contestants, pods: pods.slice(0, count), limitMs });
+  const first = await inTurns({ contestants: [ours], pods: pods.slice(0, 1), prefix: "first", limitMs });
+  await inTurns({ contestants, pods: pods.slice(0, warmUps), prefix: "warm", limitMs });
+  const results = await inTurns({ contestants, pods: pods.slice(0, count), prefix: "timed", limitMs });
   for (const [name, { add }] of results) showLoad(`${name} ADD, ${fill} held`, add);
   const cost = await countRequests(lab, ours, pods.slice(0, counted));
   rows.push({

@@ -20,7 +20,7 @@ export async function countRequests(
   contestant: Contestant,
   pods: readonly BenchPod[],
 ): Promise<Counted> {
-  const attachments = pods.map((pod) => attachmentOf(pod));
+  const attachments = pods.map((pod) => attachmentOf(pod, "counted"));
   const readings: RequestCount[][] = [await lab.requestCounts()];
   for (const command of ["ADD", "DEL"] as const) {
     for (const attachment of attachments) await contestant.call(command, attachment);

@@ -7,8 +7,12 @@ import type { Reply } from "./reply.ts";
 
 export interface TurnsPlan {
   readonly contestants: readonly Contestant[];
-  /** One attachment of each pod for each contestant. */
   readonly pods: readonly BenchPod[];
+  /**
+   * Begins the names of the interfaces; each contestant has one of its own on each pod. An owner that comes back while its
+   * address rests gets it back, which is another way than that of a new pod: so every measurement has a new name.
+   */
+  readonly prefix: string;
   /** Time after which no turn begins. */
   readonly limitMs: number;
 }
@@ -21,8 +25,8 @@ export interface TurnsResult {
   readonly attachments: readonly Attachment[];
 }
 
-export async function inTurns({ contestants, pods, limitMs }: TurnsPlan): Promise<Map<string, TurnsResult>> {
-  const attachments = contestants.map(() => pods.map((pod) => attachmentOf(pod)));
+export async function inTurns({ contestants, pods, prefix, limitMs }: TurnsPlan): Promise<Map<string, TurnsResult>> {
+  const attachments = contestants.map((_, index) => pods.map((pod) => attachmentOf(pod, `${prefix}${index}`)));
   const round = async (command: Command) => {
     const startedMs = performance.now();
     const replies: Reply[][] = contestants.map(() => []);
