@@ -1,13 +1,13 @@
 // CNI ADD by many at once: 64 on one node; 100 and 1,000 daemons; 1,000 pods with 1 and 10 networks over 20 daemons
 //
-//   npm run bench -- cni-burst [--only node,fleet,rollout] [--no-fsync]
+//   npm run bench -- cni-burst [--only node,fleet,rollout] [--fleets 100,1000] [--no-fsync]
 //
 // On one node: 256 calls, 64 at once, exec to exit, in three rounds; the median round counts. Fleets: the daemon's code, many in this process, each with its own
 // connections and a token of the service account bound to its own pod, without shim and socket; every answer is compared
 // with the API server's objects, and a single duplicate ends the benchmark.
 import { parseArgs } from "node:util";
 
-import { burstOnFleets, rollOut } from "./cni/burst-fleet.ts";
+import { burstOnFleet, rollOut } from "./cni/burst-fleet.ts";
 import { burstOnNode } from "./cni/burst-node.ts";
 import { BenchLab } from "./cni/lab.ts";
 import { machine } from "./cni/machine.ts";
@@ -19,6 +19,7 @@ const { values } = parseArgs({
   allowNegative: true,
   options: {
     only: { type: "string", default: "node,fleet,rollout" },
+    fleets: { type: "string", default: "100,1000" },
     fsync: { type: "boolean", default: true },
   },
 });
@@ -28,10 +29,19 @@ const goals = { nodePerSecond: 276, nodeP99Ms: 1000, fleetP99Ms: 3000 };
 
 const log = progress("cni-burst");
 const host = machine();
-await using lab = await BenchLab.start({ fsync: values.fsync, log });
-const node = parts.has("node") ? await burstOnNode(lab) : undefined;
-const fleets = parts.has("fleet") ? await burstOnFleets(lab, [100, 1000]) : [];
-const rollouts = parts.has("rollout") ? await rollOut(lab) : [];
+const node = await onFreshLab("node", (lab) => burstOnNode(lab));
+const fleets = [];
+for (const size of values.fleets.split(",")) {
+  fleets.push(...((await onFreshLab("fleet", (lab) => burstOnFleet(lab, Number(size)))) ?? []));
+}
+const rollouts = (await onFreshLab("rollout", (lab) => rollOut(lab))) ?? [];
+
+/** Each part on an API server of its own: daemons count the nodes there are, and nobody else's should be among them. */
+async function onFreshLab<Result>(part: string, run: (lab: BenchLab) => Promise<Result>): Promise<Result | undefined> {
+  if (!parts.has(part)) return undefined;
+  await using lab = await BenchLab.start({ fsync: values.fsync, log });
+  return await run(lab);
+}
 
 const ours = node?.ours;
 const largest = fleets.at(-1);

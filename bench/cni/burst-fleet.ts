@@ -27,21 +27,20 @@ interface FleetBurst {
 /** A range with room for all, and one that the two rounds fill to the last few addresses. */
 const rangesFor = (daemons: number) => ["10.72.0.0/16", daemons > 100 ? "10.73.0.0/21" : "10.73.0.0/24"];
 
-export async function burstOnFleets(lab: BenchLab, sizes: readonly number[]): Promise<FleetBurst[]> {
-  await using _controller = await runController(lab, join(lab.cluster.folder, "fleet-controller"));
+export async function burstOnFleet(lab: BenchLab, size: number): Promise<FleetBurst[]> {
+  await using _controller = await runController(lab, join(lab.cluster.folder, "controller"));
+  const names = await nodesOf(lab, "fleet", size);
+  const pods = await makePods(lab, { prefix: "fleet", count: size, on: names });
   const bursts: FleetBurst[] = [];
-  for (const size of sizes) {
-    const names = await nodesOf(lab, `fleet${size}`, size);
-    const pods = await makePods(lab, { prefix: `fleet${size}`, count: size, on: names });
-    await using fleet = await Fleet.start(lab, names);
-    for (const [index, range] of rangesFor(size).entries()) {
-      const network = `fleet${size}-${index}`;
-      await settle(lab, { range, network });
-      const plan = { what: `${size} daemons at once, ${range}`, pods, range, networks: [network] };
-      const cold = await shown(lab, fleet, plan);
-      const warm = await shown(lab, fleet, { ...plan, what: `${plan.what}, again`, firstInterface: 2, earlier: [cold] });
-      bursts.push({ daemons: size, range, cold: rolloutFigures(cold), warm: rolloutFigures(warm) });
-    }
+  const networks = rangesFor(size).map((range, index) => ({ range, network: `fleet-${index}` }));
+  for (const network of networks) await settle(lab, network);
+  lab.log(`${size} daemons start`);
+  await using fleet = await Fleet.start(lab, names);
+  for (const { range, network } of networks) {
+    const plan = { what: `${size} daemons at once, ${range}`, pods, range, networks: [network] };
+    const cold = await shown(lab, fleet, plan);
+    const warm = await shown(lab, fleet, { ...plan, what: `${plan.what}, again`, firstInterface: 2, earlier: [cold] });
+    bursts.push({ daemons: size, range, cold: rolloutFigures(cold), warm: rolloutFigures(warm) });
   }
   return bursts;
 }
@@ -51,15 +50,16 @@ const rolloutPods = 1000;
 
 /** 1,000 pods over 20 daemons: with one network, and with ten. */
 export async function rollOut(lab: BenchLab) {
-  await using _controller = await runController(lab, join(lab.cluster.folder, "rollout-controller"));
+  await using _controller = await runController(lab, join(lab.cluster.folder, "controller"));
+  const range = "10.74.0.0/16";
+  const plans = [1, 10].map((count) => Array.from({ length: count }, (_, index) => `rollout${count}-${index}`));
+  for (const network of plans.flat()) await settle(lab, { range, network });
   const names = await nodesOf(lab, "rollout", rolloutDaemons);
   const pods = await makePods(lab, { prefix: "rollout", count: rolloutPods, on: names });
   await using fleet = await Fleet.start(lab, names);
   const rollouts = [];
-  for (const count of [1, 10]) {
-    const networks = Array.from({ length: count }, (_, index) => `rollout${count}-${index}`);
-    const range = "10.74.0.0/16";
-    for (const network of networks) await settle(lab, { range, network });
+  for (const networks of plans) {
+    const count = networks.length;
     const what = `${rolloutPods} pods, ${count} networks, ${rolloutDaemons} daemons`;
     rollouts.push({ what, ...rolloutFigures(await shown(lab, fleet, { what, pods, range, networks })) });
   }
@@ -73,20 +73,21 @@ async function nodesOf(lab: BenchLab, prefix: string, count: number): Promise<st
 }
 
 /** The pool exists and the leader has told of it, as in a cluster that has used this network before. Nothing is held. */
-async function settle(lab: BenchLab, plan: Required<NetworkPlan>): Promise<void> {
-  const [node] = (await nodesOf(lab, `settler-${plan.network}`, 1)) as [string];
-  const [pod] = await makePods(lab, { prefix: `settler-${plan.network}`, count: 1, on: [node] });
+async function settle(lab: BenchLab, { range, network }: Required<NetworkPlan>): Promise<void> {
+  const node = `settler-${network}`;
+  await makeNodes(lab, [node]);
+  const [pod] = await makePods(lab, { prefix: node, count: 1, on: [node] });
   await using settler = await Fleet.start(lab, [node], { cooldownSeconds: 0 });
   const attachment = attachmentOf(pod!);
   for (const command of ["ADD", "DEL"] as const) {
-    const { problem } = await settler.call(node, command, attachment, configOf(plan));
-    if (problem !== undefined) throw new Error(`${command} on ${plan.network}: ${problem}`);
+    const { problem } = await settler.call(node, command, attachment, configOf({ range, network }));
+    if (problem !== undefined) throw new Error(`${command} on ${network}: ${problem}`);
   }
-  const pool = `${systemNamespace}/${plan.network}-${plan.range.replace("/", "-")}`;
-  await until(
-    async () => lab.admin.get(configMaps, { namespace: systemNamespace, name: freeMapName(pool) }),
-    { what: `the leader's free map of ${pool}`, timeoutMs: 30_000 },
-  );
+  const pool = `${systemNamespace}/${network}-${range.replace("/", "-")}`;
+  await until(async () => lab.admin.get(configMaps, { namespace: systemNamespace, name: freeMapName(pool) }), {
+    what: `the leader's free map of ${pool}`,
+    timeoutMs: 30_000,
+  });
 }
 
 async function shown(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Promise<Rollout> {
