@@ -76,7 +76,9 @@ for (const contestant of [shim, ...others]) {
 
 const figuresOf = (name: string) => {
   const result = results.get(name);
-  return result && { add: result.add.figures, del: result.del.figures, refused: result.add.refused + result.del.refused };
+  return (
+    result && { add: result.add.figures, del: result.del.figures, refused: result.add.refused + result.del.refused }
+  );
 };
 const mine = figuresOf(shim.name)!;
 const shimMs = rounded(mine.add.p50Ms - figuresOf(daemon.name)!.add.p50Ms);

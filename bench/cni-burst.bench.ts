@@ -59,9 +59,7 @@ close({
   goals,
   goalsMet:
     (ours === undefined ||
-      (ours.refused === 0 &&
-        ours.figures.perSecond >= goals.nodePerSecond &&
-        ours.figures.p99Ms <= goals.nodeP99Ms)) &&
+      (ours.refused === 0 && ours.figures.perSecond >= goals.nodePerSecond && ours.figures.p99Ms <= goals.nodeP99Ms)) &&
     (largest === undefined || Math.max(largest.cold.p99Ms, largest.warm.p99Ms) < goals.fleetP99Ms) &&
     loads.every(({ refused }) => refused === 0),
   fsync: values.fsync,

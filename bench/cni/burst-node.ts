@@ -19,9 +19,9 @@ const rounds = 3;
 /** whereabouts takes half a minute for a round, its rewrite up to two. */
 const limitMs = 180_000;
 
-export type BurstFigures = Omit<LoadResult, "replies">;
+type BurstFigures = Omit<LoadResult, "replies">;
 
-export interface NodeBurst {
+interface NodeBurst {
   readonly ours: BurstFigures;
   readonly hostLocal?: BurstFigures;
   readonly whereabouts?: BurstFigures;
@@ -52,7 +52,12 @@ export async function burstOnNode(lab: BenchLab): Promise<NodeBurst> {
   }
   await judge(lab, network, given, pods[0]!);
   const of = (name: string) => (results.has(name) ? { [name]: medianRound(results.get(name)!) } : {});
-  const { [ours.name]: mine, "host-local": local, whereabouts, "whereabouts-fork": fork } = {
+  const {
+    [ours.name]: mine,
+    "host-local": local,
+    whereabouts,
+    "whereabouts-fork": fork,
+  } = {
     ...of(ours.name),
     ...of("host-local"),
     ...of("whereabouts"),

@@ -79,10 +79,8 @@ export interface DaemonPlan extends ServicePlan {
 
 export function startDaemon(plan: DaemonPlan): HoldfastProcess {
   const { node, socket, folder } = plan;
-  const args = [
-    ...["node", "--node-name", node, "--socket", socket, "--state", join(folder, "state")],
-    ...["--coexistence", "off", ...serviceArgs(plan)],
-  ];
+  const options = { "node-name": node, socket, state: join(folder, "state"), coexistence: "off" };
+  const args = ["node", ...asArgs(options), ...serviceArgs(plan)];
   return new HoldfastProcess({ name: "node", args, folder });
 }
 
@@ -93,8 +91,15 @@ export function startController(plan: ServicePlan): HoldfastProcess {
 function serviceArgs({ access, folder, metricsPort }: ServicePlan): string[] {
   mkdirSync(folder, { recursive: true });
   const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), access, systemNamespace);
-  return [
-    ...["--kubeconfig", kubeconfig, "--system-namespace", systemNamespace],
-    ...["--metrics-port", String(metricsPort), "--log-level", "warn", "--log-format", "text"],
-  ];
+  return asArgs({
+    kubeconfig,
+    "system-namespace": systemNamespace,
+    "metrics-port": String(metricsPort),
+    "log-level": "warn",
+    "log-format": "text",
+  });
+}
+
+function asArgs(options: Readonly<Record<string, string>>): string[] {
+  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
 }

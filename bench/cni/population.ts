@@ -17,10 +17,6 @@ const makersAtOnce = 32;
 /** A day: no benchmark is longer. */
 const tokenSeconds = 24 * 3600;
 
-export function nodeNames(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `bench-node-${index}`);
-}
-
 export async function makeNodes(lab: BenchLab, names: readonly string[]): Promise<void> {
   await eachAtOnce(names, (name) => lab.admin.create(nodes, { metadata: { name } }));
 }

@@ -7,7 +7,8 @@ export type Say = (line: string) => void;
 /** Progress, with the seconds since the start. */
 export function progress(bench: string): Say {
   const startedMs = performance.now();
-  return (line) => console.error(`${bench} ${((performance.now() - startedMs) / 1000).toFixed(1).padStart(6)} s: ${line}`);
+  return (line) =>
+    console.error(`${bench} ${((performance.now() - startedMs) / 1000).toFixed(1).padStart(6)} s: ${line}`);
 }
 
 export function showFigures(what: string, { count, p50Ms, p95Ms, p99Ms, maxMs, perSecond }: Figures): void {

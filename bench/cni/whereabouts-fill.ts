@@ -33,7 +33,9 @@ export async function fillWhereabouts(lab: BenchLab, plan: FilledPool): Promise<
   } catch (error) {
     return error instanceof Error ? error.message.slice(0, 300) : String(error);
   }
-  await eachAtOnce(lowestOf(range, pods.length), (address, index) => reserve(lab, namespace, `${address}`, pods[index]!));
+  await eachAtOnce(lowestOf(range, pods.length), (address, index) =>
+    reserve(lab, namespace, `${address}`, pods[index]!),
+  );
   return undefined;
 }
 

@@ -56,7 +56,11 @@ export async function whereabouts(lab: BenchLab, plan: WhereaboutsPlan): Promise
   return { name, namespace, on };
 }
 
-const commonOf = ({ kubeconfig }: LabClient) => ({ type: "whereabouts", kubernetes: { kubeconfig }, log_level: "error" });
+const commonOf = ({ kubeconfig }: LabClient) => ({
+  type: "whereabouts",
+  kubernetes: { kubeconfig },
+  log_level: "error",
+});
 
 /** It does not work without one, even where the network's own configuration is complete. */
 function writeFlatFile(folder: string, client: LabClient): string {
