@@ -28,7 +28,8 @@ interface FleetBurst {
 const rangesFor = (daemons: number) => ["10.72.0.0/16", daemons > 100 ? "10.73.0.0/21" : "10.73.0.0/24"];
 
 export async function burstOnFleet(lab: BenchLab, size: number): Promise<FleetBurst[]> {
-  await using _controller = await runController(lab, join(lab.cluster.folder, "controller"));
+  await using stack = new AsyncDisposableStack();
+  stack.use(await runController(lab, join(lab.cluster.folder, "controller")));
   const names = await nodesOf(lab, "fleet", size);
   const pods = await makePods(lab, { prefix: "fleet", count: size, on: names });
   const bursts: FleetBurst[] = [];
@@ -50,7 +51,8 @@ const rolloutPods = 1000;
 
 /** 1,000 pods over 20 daemons: with one network, and with ten. */
 export async function rollOut(lab: BenchLab) {
-  await using _controller = await runController(lab, join(lab.cluster.folder, "controller"));
+  await using stack = new AsyncDisposableStack();
+  stack.use(await runController(lab, join(lab.cluster.folder, "controller")));
   const range = "10.74.0.0/16";
   const plans = [1, 10].map((count) => Array.from({ length: count }, (_, index) => `rollout${count}-${index}`));
   for (const network of plans.flat()) await settle(lab, { range, network });
