@@ -2,9 +2,9 @@
 //
 //   npm run bench -- cni-fill [--count 100] [--no-fsync]
 //
-// Each fill is a network of its own, held from the lowest address on by pods of other nodes. The first ADD on it, when the daemon
-// knows nothing of the network yet, is told apart from those that follow. host-local's folder and whereabouts' pool (a
-// binary given as PEER_WHEREABOUTS) hold as many.
+// Each fill is a network of its own, held from the lowest address on by pods of other nodes, and a daemon that has just started.
+// Its first ADD, when it knows nothing of the network yet, is told apart from those that follow. host-local's folder and
+// whereabouts' pool (a binary given as PEER_WHEREABOUTS) hold as many.
 import { parseArgs } from "node:util";
 
 import type { BenchPod } from "./cni/attachment.ts";
@@ -19,7 +19,8 @@ import { byShim, configOf } from "./cni/ours.ts";
 import { findPeers, type Peers } from "./cni/peers.ts";
 import { makeNodes, makePods } from "./cni/population.ts";
 import { against, reasonOf } from "./cni/ratio.ts";
-import { Stage } from "./cni/stage.ts";
+import { mapped, settle } from "./cni/settle.ts";
+import { runController, Stage } from "./cni/stage.ts";
 import { progress, showLoad } from "./cni/table.ts";
 import { inTurns } from "./cni/turns.ts";
 import { fillWhereabouts } from "./cni/whereabouts-fill.ts";
@@ -43,11 +44,11 @@ const otherNodes = Array.from({ length: 10 }, (_, index) => `bench-other-${index
 const log = progress("cni-fill");
 const host = machine();
 await using lab = await BenchLab.start({ fsync: values.fsync, log });
-await using stage = await Stage.set(lab, { controller: true });
+await using stack = new AsyncDisposableStack();
+stack.use(await runController(lab, `${lab.cluster.folder}/controller`));
 await makeNodes(lab, otherNodes);
-log(`${Math.max(...fills)} pods that hold, ${count} that ask`);
+log(`${Math.max(...fills)} pods that hold`);
 const holders = await makePods(lab, { prefix: "holder", count: Math.max(...fills), on: otherNodes });
-const pods = await makePods(lab, { prefix: "fill", count: Math.max(count, counted), on: [stage.node] });
 const peers = await findPeers(lab, { optimistic: true });
 
 /** The peers with as much held; those that cannot hold as much are left out, with the reason. */
@@ -77,7 +78,11 @@ for (const [index, fill] of fills.entries()) {
   const network = `fill-${fill}`;
   const range = `10.${80 + index}.0.0/16`;
   log(`${fill} held`);
+  await settle(lab, { range, network });
   await hold(lab.admin, { network, range, pods: held });
+  await mapped(lab, { range, network }, fill);
+  await using stage = await Stage.set(lab, { controller: false, node: network });
+  const pods = await makePods(lab, { prefix: network, count: Math.max(count, counted), on: [stage.node] });
   const ours = byShim(stage.shim, stage.socket, configOf({ range, network }));
   const others = await peersWith(held, peers, 90 + index);
   const contestants = [ours, ...others.contestants];

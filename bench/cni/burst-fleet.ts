@@ -1,15 +1,11 @@
 // Many daemons at once: one ADD on each of 100 and 1,000, and the pods of a deployment over 20.
 import { join } from "node:path";
 
-import { freeMapName } from "../../src/ledger/free-map.ts";
-import { configMaps } from "../../src/ledger/resources.ts";
-import { until } from "../../test/lab/wait.ts";
-import { attachmentOf } from "./attachment.ts";
 import { Fleet } from "./fleet.ts";
-import { type BenchLab, systemNamespace } from "./lab.ts";
-import { configOf, type NetworkPlan } from "./ours.ts";
+import type { BenchLab } from "./lab.ts";
 import { makeNodes, makePods } from "./population.ts";
 import { roll, type Rollout, rolloutFigures, type RolloutPlan } from "./rollout.ts";
+import { settle } from "./settle.ts";
 import { runController } from "./stage.ts";
 import { showLoad } from "./table.ts";
 
@@ -72,24 +68,6 @@ async function nodesOf(lab: BenchLab, prefix: string, count: number): Promise<st
   const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
   await makeNodes(lab, names);
   return names;
-}
-
-/** The pool exists and the leader has told of it, as in a cluster that has used this network before. Nothing is held. */
-async function settle(lab: BenchLab, { range, network }: Required<NetworkPlan>): Promise<void> {
-  const node = `settler-${network}`;
-  await makeNodes(lab, [node]);
-  const [pod] = await makePods(lab, { prefix: node, count: 1, on: [node] });
-  await using settler = await Fleet.start(lab, [node], { cooldownSeconds: 0 });
-  const attachment = attachmentOf(pod!);
-  for (const command of ["ADD", "DEL"] as const) {
-    const { problem } = await settler.call(node, command, attachment, configOf({ range, network }));
-    if (problem !== undefined) throw new Error(`${command} on ${network}: ${problem}`);
-  }
-  const pool = `${systemNamespace}/${network}-${range.replace("/", "-")}`;
-  await until(async () => lab.admin.get(configMaps, { namespace: systemNamespace, name: freeMapName(pool) }), {
-    what: `the leader's free map of ${pool}`,
-    timeoutMs: 30_000,
-  });
 }
 
 async function shown(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Promise<Rollout> {

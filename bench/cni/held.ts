@@ -8,6 +8,7 @@ import { parseCidr } from "../../src/net/prefix.ts";
 import { attachmentOf, type BenchPod } from "./attachment.ts";
 import { systemNamespace } from "./lab.ts";
 import { eachAtOnce } from "./population.ts";
+import { poolOf } from "./settle.ts";
 
 /** The lowest addresses of the range, from the first that a pod may get. */
 export function lowestOf(range: string, count: number): Address[] {
@@ -28,7 +29,7 @@ export interface HeldPlan {
 }
 
 export async function hold(client: KubeClient, { network, range, pods }: HeldPlan): Promise<void> {
-  const pool = `${systemNamespace}/${network}-${range.replace("/", "-")}`;
+  const pool = poolOf({ range, network });
   await eachAtOnce(lowestOf(range, pods.length), (address, index) =>
     client.create(reservations, objectOf(network, address, pods[index]!, pool)),
   );

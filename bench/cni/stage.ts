@@ -10,6 +10,11 @@ import type { BenchLab } from "./lab.ts";
 import { controllerIdentity, makeIdentities, makeNodes } from "./population.ts";
 import { socketStatus } from "./socket-call.ts";
 
+export interface StageOptions {
+  readonly controller: boolean;
+  readonly node?: string;
+}
+
 export class Stage implements AsyncDisposable {
   readonly node: string;
   readonly socket: string;
@@ -27,9 +32,9 @@ export class Stage implements AsyncDisposable {
     this.#processes = all;
   }
 
-  static async set(lab: BenchLab, { controller }: { controller: boolean }): Promise<Stage> {
-    const node = "bench-stage";
-    const folder = join(lab.cluster.folder, "stage");
+  /** A daemon that has just started, on a node of its own. */
+  static async set(lab: BenchLab, { controller, node = "stage" }: StageOptions): Promise<Stage> {
+    const folder = join(lab.cluster.folder, node);
     mkdirSync(folder);
     const { path: shim } = await ensureShim({ native: true, log: lab.log });
     await makeNodes(lab, [node]);
