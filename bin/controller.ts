@@ -42,7 +42,14 @@ export async function controller(options: ControllerOptions): Promise<void> {
     kubeMetrics.leading(leaseName, leads);
     log.info(leads ? "leading" : "no longer leading", { instance });
   };
-  const elector = new Elector({ client, namespace: systemNamespace, name: leaseName, identity: instance, onChange, onError });
+  const elector = new Elector({
+    client,
+    namespace: systemNamespace,
+    name: leaseName,
+    identity: instance,
+    onChange,
+    onError,
+  });
   const everywhere = [pools.followDefinitions, { name: "events", run: (signal: AbortSignal) => events.run(signal) }];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },

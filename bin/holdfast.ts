@@ -7,11 +7,18 @@ process.exitCode = await run(
   (text) => process.stderr.write(`${text}\n`),
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
   {
-    up: async (options, output) => (await import("./up.ts")).up(options, output),
-    controller: async (options) => (await import("./controller.ts")).controller(options),
     check: async (options) => (await import("./check.ts")).check(options),
-    pools: async (options) => (await import("./check.ts")).pools(options),
-    who: async (options, asked) => (await import("./check.ts")).who(options, asked),
+    controller: async (options) => (await import("./controller.ts")).controller(options),
+    import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
+    migrate: {
+      plan: async (...given) => (await import("./transfer.ts")).migrate.plan(...given),
+      apply: async (...given) => (await import("./transfer.ts")).migrate.apply(...given),
+      rollback: async (...given) => (await import("./transfer.ts")).migrate.rollback(...given),
+    },
     node: async (options) => (await import("./node.ts")).node(options),
+    pools: async (options) => (await import("./check.ts")).pools(options),
+    shims: async (options) => (await import("./shims.ts")).shims(options),
+    up: async (options, output) => (await import("./up.ts")).up(options, output),
+    who: async (options, asked) => (await import("./check.ts")).who(options, asked),
   },
 );

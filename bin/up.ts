@@ -1,7 +1,10 @@
-// `holdfast up`, put together: the embedded API on a file, served on loopback, with an example network to look at.
+// `holdfast up`, put together: the embedded API on a file, served on loopback; the controller and this machine's daemon on it,
+// in the same process; an example network to look at.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
+import { definitionOf } from "../src/api/definition.ts";
+import { kinds } from "../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../src/api/network-attachment-definition.ts";
 import { type Api, openApi } from "../src/apiserver/api.ts";
 import { serve, type Served } from "../src/apiserver/serve/server.ts";
@@ -11,24 +14,36 @@ import { UsageError } from "../src/cli/usage-error.ts";
 import type { KubeObject } from "../src/kube/meta.ts";
 import { defineResource, type Resource } from "../src/kube/resource.ts";
 import { KubeClient } from "../src/kube/rest.ts";
+import { runLocal } from "./local.ts";
+
+const systemNamespace = "kube-system";
+const cooldownMs = 30_000;
 
 export async function up(options: UpOptions, output: Output): Promise<void> {
   mkdirSync(options.data, { recursive: true, mode: 0o700 });
   const kubeconfig = join(options.data, "kubeconfig");
+  const socket = join(options.data, "cni.sock");
   const api = open(join(options.data, "api.sqlite"));
   try {
-    if (options.example) await makeExample(api);
+    const client = new KubeClient({ transport: api.transport, userAgent: "holdfast up" });
+    await makeKinds(client, api);
+    if (options.example) await makeExample(client, api);
     const served = await listen(api, options, kubeconfig);
     output.line(`Holdfast's own Kubernetes API: ${served.url} (data in ${options.data})`);
     output.line("");
     output.line(`  export KUBECONFIG=${kubeconfig}`);
     output.line("  kubectl get namespaces");
     if (options.example) output.line("  kubectl -n example describe net-attach-def blue");
+    output.line(`  ./holdfast pools --kubeconfig ${kubeconfig}`);
     output.line("");
     output.line("The console is not built yet. Ctrl-C stops; what was written stays.");
-    await stopSignal();
-    output.line("stopping");
-    await served.close();
+    try {
+      const onListen = () => output.line(`Waiting for CNI requests on ${socket}.`);
+      await runLocal({ client, systemNamespace, socket, state: options.data, cooldownMs, onListen }, stopSignal());
+    } finally {
+      output.line("stopping");
+      await served.close();
+    }
   } finally {
     api.close();
   }
@@ -54,10 +69,10 @@ function refusal(error: unknown, remedy: string): UsageError {
   return new UsageError(`${error instanceof Error ? error.message : String(error)} ${remedy}`, 1, { cause: error });
 }
 
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
-  });
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop.abort());
+  return stop.signal;
 }
 
 const namespaces = defineResource({
@@ -91,14 +106,25 @@ const blue = {
 };
 
 /** Applied, so that a second start finds it and changes nothing. */
-async function makeExample(api: Api): Promise<void> {
-  const client = new KubeClient({ transport: api.transport, userAgent: "holdfast up" });
-  const apply = <T extends KubeObject>(resource: Resource<T>, object: KubeObject) => {
+function applier(client: KubeClient) {
+  return <T extends KubeObject>(resource: Resource<T>, object: KubeObject) => {
     const { name, namespace } = object.metadata;
     const at = namespace === undefined ? { name: name! } : { name: name!, namespace };
     return client.patch(resource, at, { type: "apply", body: object, force: true }, { fieldManager: "holdfast-up" });
   };
-  await apply(crds, networkAttachmentDefinitionCrd as unknown as KubeObject);
+}
+
+async function makeKinds(client: KubeClient, api: Api): Promise<void> {
+  const apply = applier(client);
+  for (const crd of [networkAttachmentDefinitionCrd, ...kinds.map(definitionOf)]) {
+    await apply(crds, crd as unknown as KubeObject);
+  }
+  await apply(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: systemNamespace } });
+  await api.settled();
+}
+
+async function makeExample(client: KubeClient, api: Api): Promise<void> {
+  const apply = applier(client);
   await apply(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "example" } });
   await api.settled();
   await apply(networks, {

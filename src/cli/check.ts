@@ -43,7 +43,11 @@ export function checkCommand(output: Output, check: Check): Command {
     ),
   )
     .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
-    .option("--repair", "set right what is safe: hold what running pods use, then free what two looks find leaked", false)
+    .option(
+      "--repair",
+      "set right what is safe: hold what running pods use, then free what two looks find leaked",
+      false,
+    )
     .option("--observe-seconds <number>", "with --repair, time between the two looks at a leak", "30")
     .option("--cooldown-seconds <number>", "with --repair, how long a freed address rests", "30")
     .option("--allow-mass-release", "with --repair, free even where more than 30 % look leaked at once", false)

@@ -1,11 +1,15 @@
 // The command tree of ./holdfast.
 import { Command, CommanderError } from "commander";
 
+import type { ShimSource } from "../cni/shim/install/install.ts";
 import { type Check, checkCommand } from "./check.ts";
+import { cniCommand } from "./cni.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
-import { type ListPools, poolsCommand } from "./pools.ts";
+import { type Import, importCommand } from "./import.ts";
+import { type Migrate, migrateCommand } from "./migrate.ts";
 import { nodeCommand, type RunNode } from "./node.ts";
+import { type ListPools, poolsCommand } from "./pools.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -20,12 +24,16 @@ export interface Output {
 
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
-  readonly up: Up;
-  readonly controller: RunController;
   readonly check: Check;
-  readonly pools: ListPools;
-  readonly who: Who;
+  readonly controller: RunController;
+  readonly import: Import;
+  readonly migrate: Migrate;
   readonly node: RunNode;
+  readonly pools: ListPools;
+  /** Builds the CNI plugin, or finds it built. */
+  readonly shims: ShimSource;
+  readonly up: Up;
+  readonly who: Who;
 }
 
 export function program(output: Output, wiring: Wiring): Command {
@@ -36,10 +44,13 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
     .addCommand(checkCommand(output, wiring.check))
+    .addCommand(cniCommand(output, wiring.shims))
     .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
-    .addCommand(poolsCommand(output, wiring.pools))
+    .addCommand(importCommand(output, wiring.import))
+    .addCommand(migrateCommand(output, wiring.migrate))
     .addCommand(nodeCommand(output, wiring.node))
+    .addCommand(poolsCommand(output, wiring.pools))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
     .addCommand(whoCommand(output, wiring.who));
@@ -54,7 +65,7 @@ export async function run(
 ): Promise<number> {
   try {
     const top = program(output, wiring);
-    for (const command of [top, ...top.commands]) {
+    for (const command of withAllBelow(top)) {
       command.exitOverride().configureOutput({
         writeOut: (text) => output.line(text.trimEnd()),
         writeErr: (text) => complain(text.trimEnd()),
@@ -72,4 +83,8 @@ export async function run(
     complain(`holdfast: ${error.message}`);
     return error.exitCode;
   }
+}
+
+function withAllBelow(command: Command): Command[] {
+  return [command, ...command.commands.flatMap((child) => withAllBelow(child))];
 }

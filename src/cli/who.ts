@@ -11,15 +11,19 @@ export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answe
 
 export function whoCommand(output: Output, who: Who): Command {
   return withConnectionOptions(
-    new Command("who").description("Say who holds an address, or which addresses a pod holds: since when, on which node, and why."),
+    new Command("who").description(
+      "Say who holds an address, or which addresses a pod holds: since when, on which node, and why.",
+    ),
   )
     .argument("<address-or-pod>", "10.0.0.7, fd00::7, namespace/pod, or a pod of the namespace default")
     .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
-    .action(async (text: string, { output: format, ...options }: LookOptions & { readonly output: "text" | "json" }) => {
-      const answers = await who(options, parseAsked(text));
-      if (format === "json") output.line(JSON.stringify({ holds: answers }));
-      else for (const line of answers.flatMap(answerLines)) output.line(line);
-      if (answers.length === 0) throw new UsageError(`nobody holds ${text}, or it is no pod that holds anything.`, 1);
-    });
+    .action(
+      async (text: string, { output: format, ...options }: LookOptions & { readonly output: "text" | "json" }) => {
+        const answers = await who(options, parseAsked(text));
+        if (format === "json") output.line(JSON.stringify({ holds: answers }));
+        else for (const line of answers.flatMap(answerLines)) output.line(line);
+        if (answers.length === 0) throw new UsageError(`nobody holds ${text}, or it is no pod that holds anything.`, 1);
+      },
+    );
 }

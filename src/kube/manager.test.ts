@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, describe, expect, test } from "vitest";
 
+import { freePort } from "../../test/lab/port.ts";
 import { AdmissionServer } from "./admission.ts";
 import { Controller } from "./controller.ts";
 import { HealthServer } from "./health.ts";
@@ -153,6 +154,20 @@ describe("manager", () => {
     };
     return { clock, api, state, get, run, ports };
   }
+
+  test("health is served before the work begins, whether somebody wants to hear the port or not", async () => {
+    const port = await freePort();
+    const stop = new AbortController();
+    const seen: number[] = [];
+    const look = async () => {
+      seen.push((await fetch(`http://127.0.0.1:${port}/healthz`)).status);
+      stop.abort();
+    };
+    await new Manager({ health: { host: "127.0.0.1", port }, runnables: [{ name: "look", run: look }] }).run(
+      stop.signal,
+    );
+    expect(seen).toEqual([200]);
+  });
 
   test("ready when the informers are; not ready says why", async () => {
     let allowed = false;

@@ -124,7 +124,8 @@ function serving(
     name,
     startsSlowly: true,
     async run(signal, ready) {
-      onListen?.(name, await server.listen());
+      const port = await server.listen(); // by itself: an optional call that is not made does not evaluate its arguments
+      onListen?.(name, port);
       ready();
       await untilAborted(signal);
       await close();

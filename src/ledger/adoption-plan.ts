@@ -25,11 +25,7 @@ export interface AdoptionPlan {
   readonly warnings: readonly string[];
 }
 
-export function planAdoption(
-  records: Records,
-  pools: readonly IPPool[],
-  objects: readonly HeldObject[],
-): AdoptionPlan {
+export function planAdoption(records: Records, pools: readonly IPPool[], objects: readonly HeldObject[]): AdoptionPlan {
   const planner = new Planner(records, objects);
   for (const pool of pools) planner.readPool(pool);
   planner.readObjects(pools);
@@ -80,7 +76,10 @@ class Planner implements AdoptionPlan {
       // The pod's own reservation says which of them it is; else it may be any, and all are kept.
       const sure = candidates.filter((each) => this.#isRecordedFor(each, owner));
       for (const each of sure.length > 0 ? sure : candidates) {
-        this.#hold({ address: each, owner, note }, candidates.length === 1 ? describeObject("IPPool", pool.metadata) : "");
+        this.#hold(
+          { address: each, owner, note },
+          candidates.length === 1 ? describeObject("IPPool", pool.metadata) : "",
+        );
       }
     }
   }
@@ -96,7 +95,8 @@ class Planner implements AdoptionPlan {
     for (const [text, object] of this.#today) {
       const [hold] = holdsIn(this.#records, object);
       const range = hold && rangeOf(hold.address);
-      const isMarked = object.metadata.labels?.[ownerLabelName] !== undefined || coolingOf(object.metadata) !== undefined;
+      const isMarked =
+        object.metadata.labels?.[ownerLabelName] !== undefined || coolingOf(object.metadata) !== undefined;
       if (hold === undefined || range === undefined || isMarked || this.#planned.has(text)) continue;
       this.claim.push({ object, hold: { address: hold.address, owner: hold.owner, note: range.note } });
     }

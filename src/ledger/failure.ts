@@ -31,3 +31,15 @@ export function ledgerError(error: unknown, what: string, mayBeDone = false): un
   const words = `${what}: ${error.message}${remedy === undefined ? "" : ` ${remedy}`}`;
   return new LedgerError(isUnknown ? "outcome-unknown" : "unavailable", words, { cause: error });
 }
+
+/** A read that found no answer has done nothing, whatever became of it. */
+export async function reading<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "outcome-unknown") throw error;
+    const { message } = error.cause instanceof Error ? error.cause : error;
+    const words = `The API server was asked and did not answer (${message}). Nothing was changed: try again.`;
+    throw new LedgerError("unavailable", words, { cause: error });
+  }
+}

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fromBigInt, toBigInt } from "../net/address.ts";
-import { formatInterval, type Interval } from "../net/interval.ts";
 import { IntervalSet } from "../net/interval-set.ts";
+import { formatInterval, type Interval } from "../net/interval.ts";
 import { parsePrefix, type Prefix } from "../net/prefix.ts";
 import { decodeFreeMap, encodeFreeMap, freeMapName } from "./free-map.ts";
 
@@ -50,7 +50,16 @@ function* disorder(count: number, share: number): IterableIterator<number> {
 }
 
 describe("a free map", () => {
-  const prefixes = ["10.0.0.0/24", "10.1.0.0/16", "10.0.0.0/8", "fd00::/64", "fd00::/48", "::/0", "10.0.0.8/31", "0.0.0.0/0"];
+  const prefixes = [
+    "10.0.0.0/24",
+    "10.1.0.0/16",
+    "10.0.0.0/8",
+    "fd00::/64",
+    "fd00::/48",
+    "::/0",
+    "10.0.0.8/31",
+    "0.0.0.0/0",
+  ];
   const prefix = fc.constantFrom(...prefixes).map((text) => parsePrefix(text));
   const cases = prefix.chain((range) => {
     const offset = fc.bigInt({ min: 0n, max: range.size - 1n });
@@ -131,7 +140,10 @@ describe("a free map", () => {
     const taken = [1, 5, 6, 90, 200].map((n) => one(range, n));
     const { object } = written(range, taken);
     for (let length = 0; length < object.data!["taken"]!.length; length++) {
-      const read = decodeFreeMap({ ...object, data: { ...object.data!, taken: object.data!["taken"]!.slice(0, length) } });
+      const read = decodeFreeMap({
+        ...object,
+        data: { ...object.data!, taken: object.data!["taken"]!.slice(0, length) },
+      });
       for (const each of read?.taken ?? []) expect(IntervalSet.of(taken).has(each.first)).toBe(true);
     }
   });

@@ -5,11 +5,11 @@
 import { hashLabel } from "../api/owner-record.ts";
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
-import { intersection, type Interval, intervalOf } from "../net/interval.ts";
 import { IntervalSet } from "../net/interval-set.ts";
+import { intersection, type Interval, intervalOf } from "../net/interval.ts";
 import { contains, parsePrefix, type Prefix } from "../net/prefix.ts";
-import { packed, type Run, shortened, unpacked } from "./run-codec.ts";
 import type { ConfigMap } from "./resources.ts";
+import { packed, type Run, shortened, unpacked } from "./run-codec.ts";
 
 export interface FreeMap {
   /** namespace/name of the pool object. */

@@ -31,7 +31,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import type { Address } from "../net/address.ts";
 import { isAlias, readObject } from "./alias.ts";
 import { besideUpstream, withdrawFromUpstream } from "./coexistence.ts";
-import { ledgerError } from "./failure.ts";
+import { ledgerError, reading } from "./failure.ts";
 import type { HeldObject } from "./held-objects.ts";
 import { judgeRelease, judgeTake, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
@@ -129,14 +129,15 @@ export class ReservationLedger implements Ledger {
 
   /** While whereabouts is active: what of the rest cannot be had undoes all of it. */
   async #takeBeside(records: Records, request: TakeRequest, what: string, signal: Signal): Promise<TakeOutcome> {
-    const beside = await this.#call(() => besideUpstream(this.#options.client, records, request, signal), signal);
+    const { client } = this.#options;
+    const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
     const result = await this.#take(records, request, signal, records.resource.kind === reservationKind.kind);
     if (result.outcome !== "taken" && result.outcome !== "yours") return result;
     try {
       const other = await this.#call(() => beside.claim(result.hold), signal);
       if (other === undefined) return result;
       const object = this.#recent.get(result.hold.version);
-      if (object !== undefined) await removeObject(this.#options.client, records.resource, object, signal);
+      if (object !== undefined) await removeObject(client, records.resource, object, signal);
       return { outcome: "held", hold: other };
     } catch (error) {
       throw ledgerError(error, what, true);
@@ -200,7 +201,7 @@ export class ReservationLedger implements Ledger {
     name: string,
     signal: Signal,
   ): Promise<Found | undefined> {
-    const object = await this.#call(() => readObject(this.#options.client, records, name, signal), signal);
+    const object = await this.#call(() => reading(readObject(this.#options.client, records, name, signal)), signal);
     if (object === undefined) return undefined;
     const met = asMet(records, address, object);
     if (met.cooling === undefined) this.#recent.keep(met.hold.version, object);
@@ -216,7 +217,7 @@ export class ReservationLedger implements Ledger {
   #search(domain: Domain, selector: string, signal: Signal): Promise<Hold[]> {
     return this.#named(`listing ${domain}`, () => {
       const records = recordsOf(domain, this.#options.namespace);
-      return this.#call(() => searchHolds(this.#options.client, records, selector, signal), signal);
+      return this.#call(() => reading(searchHolds(this.#options.client, records, selector, signal)), signal);
     });
   }
 

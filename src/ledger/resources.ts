@@ -56,7 +56,13 @@ interface PodTemplate {
 
 export interface DaemonSet extends KubeObject {
   spec?: { template?: PodTemplate };
-  status?: { desiredNumberScheduled?: number; currentNumberScheduled?: number; numberReady?: number };
+  status?: {
+    /** The generation that the counts are about. */
+    observedGeneration?: number;
+    desiredNumberScheduled?: number;
+    currentNumberScheduled?: number;
+    numberReady?: number;
+  };
 }
 
 export interface Deployment extends KubeObject {

@@ -40,7 +40,9 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
   const why = [
     ...workloads.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} runs whereabouts.`),
     ...(lease > now() - windowMs
-      ? [`Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`]
+      ? [
+          `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
+        ]
       : []),
     ...writers,
   ];
@@ -57,9 +59,10 @@ async function renewedMs(client: KubeClient, namespace: string, signal: AbortSig
   }
 }
 
-/** A set that was made a moment ago has no count yet: it counts as running. */
-function isRunning({ status }: DaemonSet): boolean {
-  return status?.desiredNumberScheduled !== 0;
+/** A set that was made or changed a moment ago has no counts yet, or old ones: it counts as running. */
+function isRunning({ status, metadata }: DaemonSet): boolean {
+  const isCounted = status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation;
+  return !isCounted || (status.desiredNumberScheduled ?? 0) + (status.currentNumberScheduled ?? 0) > 0;
 }
 
 function isDeployed({ spec }: Deployment): boolean {
@@ -80,9 +83,13 @@ function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string
   /** manager -> what it wrote last, and when */
   const last = new Map<string, { readonly ms: number; readonly object: KubeObject }>();
   for (const object of objects) {
-    for (const { manager = "", time } of (object.metadata.managedFields ?? []) as { manager?: string; time?: string }[]) {
+    for (const { manager = "", time } of (object.metadata.managedFields ?? []) as {
+      manager?: string;
+      time?: string;
+    }[]) {
       const ms = timeOf(time);
-      if (ms > sinceMs && !bystanders.test(manager) && ms > (last.get(manager)?.ms ?? 0)) last.set(manager, { ms, object });
+      if (ms > sinceMs && !bystanders.test(manager) && ms > (last.get(manager)?.ms ?? 0))
+        last.set(manager, { ms, object });
     }
   }
   return Array.from(last, ([manager, { ms, object }]) => {

@@ -73,6 +73,7 @@ export class NodeMetrics {
 
   /** Gauges that are read when somebody looks. */
   watch({ pictures, pendingReleases, held, inWork }: Watched): void {
+    for (const name of watched) this.#registers[0]!.removeSingleMetric(name); // of a daemon that ran before in this process
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
         name,
@@ -103,6 +104,14 @@ export class NodeMetrics {
     counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
   }
 }
+
+const watched = [
+  "holdfast_releases_pending",
+  "holdfast_held_addresses",
+  "holdfast_cni_requests_in_work",
+  "holdfast_pool_free_seen",
+  "holdfast_pool_used_seen",
+];
 
 function* poolsIn(pictures: Watched["pictures"]) {
   for (const picture of pictures.all()) {

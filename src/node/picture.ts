@@ -5,7 +5,7 @@ import type { PoolDefinition } from "../ipam/definition.ts";
 // A picture costs a conflict where it is behind, never a duplicate: the ledger arbitrates. What this node holds, and what a
 // request of its own is just writing, is never overwritten by a list that began before.
 import type { Domain, Hold } from "../ipam/ledger.ts";
-import { type Owner, ownerKey, sameOwner } from "../ipam/owner.ts";
+import { type Owner, type OwnerKey, ownerKey, sameOwner } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
@@ -93,14 +93,14 @@ export class DomainPicture {
     for (const pool of this.#pools.values()) if (pool.ownerAt(address) === undefined) learnIn(pool, address, owner);
   }
 
-  /** The owner gave it back, and it rests. */
-  released(address: Address, owner: Owner, cooldownMs: number): void {
+  /** The owner gave it back, and it rests; `lastOwner` may have it back before. */
+  released(address: Address, owner: Owner, cooldownMs: number, lastOwner: OwnerKey = ownerKey(owner)): void {
     const untilMs = this.#options.now() + cooldownMs;
     for (const pool of this.#pools.values()) {
       const there = pool.ownerAt(address);
       if (there !== undefined && !sameOwner(there, owner)) continue;
       pool.forget(address);
-      if (contains(pool.definition.prefix, address)) pool.cool({ address, untilMs, lastOwner: ownerKey(owner) });
+      if (contains(pool.definition.prefix, address)) pool.cool({ address, untilMs, lastOwner });
     }
   }
 

@@ -3,6 +3,7 @@
 //
 // On the way of an ADD nothing is read once its pool is known. A picture is filled from the leader's free map where there is one
 // (a few KiB), else by a list of the namespace, which serves every domain in it.
+import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
@@ -13,7 +14,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { adoptPool } from "../ledger/adoption.ts";
 import { decodeFreeMap, type FreeMap, freeMapName } from "../ledger/free-map.ts";
 import { listHolds } from "../ledger/held-objects.ts";
-import { ensurePool } from "../ledger/pool-object.ts";
+import { ensurePool, readPool } from "../ledger/pool-object.ts";
 import { configMaps } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { Crowd } from "./crowd.ts";
@@ -53,6 +54,8 @@ export class Pictures {
   readonly #pictures = new Map<string, DomainPicture>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainPicture; name: string; identity: PoolIdentity }>();
+  /** namespace, pool -> a pool object that is handed out of */
+  readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
   /** namespace -> the list under way */
   readonly #lists = new Shared<void>({ keep: false });
   /** namespace -> when the last list began, and how long it took */
@@ -76,9 +79,12 @@ export class Pictures {
     const name = share.pool === undefined ? undefined : await this.#nameOf(share.pool, signal);
     const picture = this.#pictureOf(namespace, share.domain({ namespace, name: name ?? "" }));
     picture.usedMs = this.#options.now();
+    // Entries of a pool that whereabouts fills are in no list yet that was made before the pool was opened.
+    const isNew = this.#options.coexistence() && !this.#opened.has(mapKey(namespace, name));
+    if (name !== undefined) this.#opened.set(mapKey(namespace, name), { namespace, name, domain: picture.domain });
     const pool = picture.poolFor(share.definition);
     const isKnown = picture.listedMs > Number.NEGATIVE_INFINITY || this.#mapped.has(mapKey(namespace, name));
-    if (!isKnown) await this.#fill(picture, share, name, signal);
+    if (!isKnown || isNew) await this.#fill(picture, share, name, signal);
     return { pool, picture, name: name === undefined ? undefined : `${namespace}/${name}` };
   }
 
@@ -111,6 +117,7 @@ export class Pictures {
   forget(): void {
     this.#names.clear();
     this.#mapped.clear();
+    this.#opened.clear();
     this.#listed.clear();
     this.#pictures.clear();
   }
@@ -125,11 +132,7 @@ export class Pictures {
         return;
       }
     }
-    await this.refresh(share.namespace, this.#options.now(), signal);
-    // A list that began just before this picture was made did not fill it.
-    if (picture.listedMs === Number.NEGATIVE_INFINITY) {
-      await this.#lists.get(share.namespace, signal, (own) => this.#list(share.namespace, own));
-    }
+    await this.#lists.get(share.namespace, signal, (own) => this.#list(share.namespace, own));
   }
 
   async #nameOf(use: PoolUse, signal: AbortSignal): Promise<string> {
@@ -186,9 +189,23 @@ export class Pictures {
       if (!found.has(domain)) found.set(domain, []);
       found.get(domain)!.push(each);
     }
+    if (this.#options.coexistence()) await this.#listEntries(namespace, found, signal);
     this.#listed.set(namespace, { startedMs, tookMs: now() - startedMs });
     for (const picture of this.#pictures.values()) {
       if (picture.namespace === namespace) picture.replace(found.get(picture.domain) ?? [], startedMs);
+    }
+  }
+
+  /** While whereabouts is active its pools have entries without a hold; they count as held. */
+  async #listEntries(namespace: string, found: Map<Domain, Listed[]>, signal: AbortSignal): Promise<void> {
+    for (const { name, domain } of [...this.#opened.values()].filter((each) => each.namespace === namespace)) {
+      const object = await readPool(this.#options.client, { namespace, name, signal });
+      const listed = found.get(domain) ?? [];
+      const known = new Set(listed.map(({ hold }) => String(hold.address)));
+      for (const { address, owner } of object === undefined ? [] : readAllocations(object).entries) {
+        if (!known.has(String(address))) listed.push({ hold: { domain, address, owner, version: "" } });
+      }
+      found.set(domain, listed);
     }
   }
 

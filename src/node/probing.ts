@@ -3,6 +3,7 @@
 // An address that somebody answers for is given back with a long rest, so that it is not offered again soon, the pod's event
 // names the MAC, and the next candidate is tried.
 import { CniError, errorCodes } from "../cni/error.ts";
+import type { OwnerKey } from "../ipam/owner.ts";
 import type { Addition } from "./add.ts";
 import { attachmentOf } from "./held.ts";
 import type { Share } from "./plan.ts";
@@ -58,7 +59,9 @@ async function reject(
   parts.log.warn(words, { network: hold.domain });
   if (pod !== undefined) parts.tell(pod.object, "Warning", "AddressConflict", `${invocation.interfaceName}: ${words}`);
   const attachment = attachmentOf(hold) ?? invocation;
-  await parts.releases.free(namespace, hold, { attachment, cooldownMs: conflictRestMs, signal });
+  // Nobody may have it back early, not even the owner, who never used it.
+  const lastOwner = "conflict" as OwnerKey;
+  await parts.releases.free(namespace, hold, { attachment, cooldownMs: conflictRestMs, signal, lastOwner });
 }
 
 function refused({ hold }: Taken, mac: string, tries: number): CniError {

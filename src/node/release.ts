@@ -5,7 +5,7 @@
 // cannot be said for sure throws, and the caller keeps the intent.
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
-import { ownerKey, type PodOwner } from "../ipam/owner.ts";
+import { type OwnerKey, ownerKey, type PodOwner } from "../ipam/owner.ts";
 import type { Held } from "./held.ts";
 import { attachmentOf } from "./held.ts";
 import type { Intent } from "./intent.ts";
@@ -22,6 +22,14 @@ export interface ReleasesOptions {
 
 /** A hold whose marks others change meanwhile (the leader, a finalizer) is read again; nobody does so five times in a row. */
 const triesMax = 5;
+
+export interface FreeOptions {
+  readonly attachment: Attachment;
+  readonly cooldownMs: number;
+  readonly signal: AbortSignal;
+  /** Who may have it back before its rest is over. Default: its owner. */
+  readonly lastOwner?: OwnerKey;
+}
 
 export class Releases {
   readonly #options: ReleasesOptions;
@@ -48,7 +56,7 @@ export class Releases {
   async free(
     namespace: string,
     hold: Hold,
-    { attachment, cooldownMs, signal }: { attachment: Attachment; cooldownMs: number; signal: AbortSignal },
+    { attachment, cooldownMs, signal, lastOwner }: FreeOptions,
   ): Promise<boolean> {
     if (hold.note?.keeper !== undefined) return this.#park(namespace, hold, attachment, signal);
     const ledger = this.#options.ledgers.of(namespace);
@@ -59,7 +67,7 @@ export class Releases {
         ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal }),
       );
       if (outcome.outcome !== "superseded") {
-        this.#forget(namespace, hold, cooldownMs);
+        this.#forget(namespace, hold, cooldownMs, lastOwner);
         return true;
       }
       const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
@@ -99,9 +107,9 @@ export class Releases {
     return true;
   }
 
-  #forget(namespace: string, { domain, address, owner }: Hold, cooldownMs: number): void {
+  #forget(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
     this.#options.held.delete({ namespace, domain, address });
-    this.#options.pictures.find(namespace, domain)?.released(address, owner, cooldownMs);
+    this.#options.pictures.find(namespace, domain)?.released(address, owner, cooldownMs, lastOwner);
   }
 
   /** It is another's by now, or a later sandbox's: this node forgets it only where another node wrote it. */

@@ -25,29 +25,28 @@ export interface AdopterOptions {
   readonly client: KubeClient;
   readonly now: () => number;
   readonly log: Log;
-  /** Mark the pool when all is done. Only who knows that whereabouts is silent may. */
-  readonly mark: boolean;
 }
 
-/** True if the pool is adopted now. */
+/** True if the pool is adopted now. Only for who knows that whereabouts is silent: the pool is marked. */
 export async function adopt(
-  { client, now, log, mark }: AdopterOptions,
+  { client, now, log }: AdopterOptions,
   pool: IPPool,
   uses: readonly NetworkUse[],
   signal: AbortSignal,
 ): Promise<boolean> {
   const about = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
   const domains = domainsOf(pool, uses);
-  let isAdopted = true;
-  for (const [index, domain] of domains.entries()) {
-    // Marked with the last one only: until then some entry may have no hold in one of the domains.
-    const coexistence = !mark || index < domains.length - 1;
-    const result = await adoptPool(client, { pool: poolObject(pool), domain, now, coexistence, signal });
-    for (const why of result.warnings) log.warn("found while adopting", { ...about, why });
-    for (const why of result.blocking) log.warn("not adopted yet", { ...about, why });
-    if (result.created > 0) log.info("made holds for entries", { ...about, domain, count: result.created });
-    isAdopted &&= result.blocking.length === 0;
-    if (!isAdopted) return false;
+  for (const domain of domains) {
+    const {
+      warnings,
+      blocking,
+      created,
+      pool: after,
+    } = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
+    for (const why of warnings) log.warn("found while adopting", { ...about, why });
+    for (const why of blocking) log.warn("not adopted yet", { ...about, why });
+    if (created > 0) log.info("made holds for entries", { ...about, domain, count: created });
+    if (!after.adopted) return false;
   }
-  return isAdopted;
+  return true;
 }

@@ -43,9 +43,12 @@ export function nextCoexistence(memory: Memory, input: CoexistenceInput): Coexis
   const silentSinceMs = memory.silentSinceMs ?? nowMs;
   const next = { silentSinceMs };
   // A cluster that has never had whereabouts has nothing to wait for.
-  const isSilent = nowMs - silentSinceMs >= silenceMs || (current === undefined && unadopted === 0) || current === false;
+  const isSilent =
+    nowMs - silentSinceMs >= silenceMs || (current === undefined && unadopted === 0) || current === false;
   if (isSilent && unadopted === 0) return { coexistence: false, why: "", mayAdopt: true, memory: next };
   if (current === false) return { coexistence: false, why: "", mayAdopt: true, memory: next };
-  const waits = isSilent ? `${unadopted} pools are not adopted yet` : "whereabouts was active within the last two minutes, or may have been";
+  const waits = isSilent
+    ? `${unadopted} pools are not adopted yet`
+    : "whereabouts was active within the last two minutes, or may have been";
   return { coexistence: true, why: waits, mayAdopt: isSilent, memory: next };
 }

@@ -139,7 +139,11 @@ export class LeakCollector {
 
   async #freeSurely(held: Held, doubles: readonly Held[], signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
-    const about = { address: held.hold.address.toString(), owner: describeOwner(held.hold.owner), object: describeHeld(held) };
+    const about = {
+      address: held.hold.address.toString(),
+      owner: describeOwner(held.hold.owner),
+      object: describeHeld(held),
+    };
     try {
       await this.#free(held, doubles, about, signal);
     } catch (error) {

@@ -5,8 +5,8 @@ import type { Finding } from "./finding.ts";
 import { describeHeld, type Held, heldKey } from "./held.ts";
 import { defaultLimits, judge } from "./judge.ts";
 import { factsFrom, nodesOf } from "./look.ts";
-import { doublesOf } from "./superseded.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { doublesOf } from "./superseded.ts";
 
 export function examineHolds(snapshot: Snapshot): Finding[] {
   const poolsOf = ({ hold, namespace }: Held) => snapshot.index.of(hold, namespace).map(({ key }) => key);
@@ -30,7 +30,8 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
       {
         ...{ code: "leaked", severity: "error", objects: [describeHeld(held)] },
         message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
-        remedy: "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
+        remedy:
+          "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
         repair: { repair: "free", held },
       },
     ];

@@ -6,8 +6,8 @@ import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
-import { domainOfUse, type NetworkUse } from "./networks.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
+import { domainOfUse, type NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export function examinePods(snapshot: Snapshot): Finding[] {
@@ -63,7 +63,10 @@ function judgeAddress(
       ...{ code: "not-held", severity: "error", objects: [object] },
       message: `${words}, and nobody holds it: it may be given to another.`,
       remedy: "holdfast check --repair holds it for the pod.",
-      repair: { repair: "take", namespace: use.namespace, request: { domain, address, owner, note } },
+      repair: {
+        ...{ repair: "take", namespace: use.namespace, node: pod.spec?.nodeName ?? "" },
+        request: { domain, address, owner, note },
+      },
     };
   }
   if (isSamePod(held, pod)) return undefined;

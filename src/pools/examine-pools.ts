@@ -26,12 +26,10 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
   const plan = planMirror(pool, held, { coexistence: false });
   const { unreadable } = readAllocations(pool);
   return [
-    ...unreadable.map(
-      ({ message }): Finding => ({
-        ...{ code: "unreadable", severity: "error", objects: [object], message },
-        remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
-      }),
-    ),
+    ...unreadable.map(({ message }): Finding => ({
+      ...{ code: "unreadable", severity: "error", objects: [object], message },
+      remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
+    })),
     ...entriesWithout(object, range, plan),
     ...staleEntries(object, range, plan, isMarkedAdopted(pool as never)),
     ...contested(object, pool, plan, held),
@@ -72,7 +70,12 @@ function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan,
   return findings;
 }
 
-function contested(object: string, pool: Snapshot["pools"][number]["pool"], plan: MirrorPlan, held: readonly Held[]): Finding[] {
+function contested(
+  object: string,
+  pool: Snapshot["pools"][number]["pool"],
+  plan: MirrorPlan,
+  held: readonly Held[],
+): Finding[] {
   return plan.contested.map((key): Finding => {
     const entry = pool.spec.allocations[key];
     const { entries } = readAllocations({ ...pool, spec: { ...pool.spec, allocations: { [key]: entry! } } });

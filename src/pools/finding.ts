@@ -1,7 +1,7 @@
 // What `holdfast check` says: one inconsistency, the objects it is about, and what to do.
 import type { TakeRequest } from "../ipam/ledger.ts";
-import type { EntryChange } from "./mirror.ts";
 import type { Held } from "./held.ts";
+import type { EntryChange } from "./mirror.ts";
 
 export type FindingCode =
   /** A pool's entry whose address nobody holds. */
@@ -24,7 +24,13 @@ export type FindingCode =
 
 /** What --repair does about it; what has none is for a person. */
 export type Repair =
-  | { readonly repair: "take"; readonly namespace: string; readonly request: TakeRequest }
+  | {
+      readonly repair: "take";
+      readonly namespace: string;
+      /** Where the pod runs: whose daemon would have written it. */
+      readonly node: string;
+      readonly request: TakeRequest;
+    }
   | { readonly repair: "free"; readonly held: Held }
   | { readonly repair: "delete-cooled"; readonly held: Held }
   | { readonly repair: "entries"; readonly pool: string; readonly changes: readonly EntryChange[] }

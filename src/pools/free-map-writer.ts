@@ -1,9 +1,10 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
-// has changed. It belongs to the pool object, so that it goes with it.
+// has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
 import type { IPPool } from "../api/ip-pool.ts";
 import { isApiError } from "../kube/errors.ts";
+import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { encodeFreeMap } from "../ledger/free-map.ts";
+import { encodeFreeMap, freeMapName } from "../ledger/free-map.ts";
 import { type ConfigMap, configMaps } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
@@ -18,11 +19,14 @@ export interface MapFacts {
   readonly holders: number;
 }
 
+/** Daemons trust a map for a minute. A thousand pools at rest are 33 small writes a second. */
+export const renewMs = 30_000;
+
 export class FreeMapWriter {
   readonly #client: KubeClient;
   readonly #now: () => number;
-  /** namespace/name of the pool -> what was written last, in text */
-  readonly #written = new Map<string, string>();
+  /** namespace/name of the pool -> what was written last, in text, and when */
+  readonly #written = new Map<string, { readonly text: string; readonly ms: number }>();
 
   constructor(client: KubeClient, now: () => number) {
     this.#client = client;
@@ -35,24 +39,40 @@ export class FreeMapWriter {
     const key = `${namespace}/${name}`;
     const intervals = takenIntervals(taken);
     const text = JSON.stringify([uid, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
-    if (this.#written.get(key) === text) return false;
-    const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: this.#now(), holders });
-    await this.#put(ownedBy(pool, map), signal);
-    this.#written.set(key, text);
-    return true;
+    const last = this.#written.get(key);
+    const nowMs = this.#now();
+    if (last?.text === text && nowMs - last.ms < renewMs) return false;
+    const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: nowMs, holders });
+    const isWritten = await this.#put(ownedBy(pool, map), signal);
+    if (isWritten) this.#written.set(key, { text, ms: nowMs });
+    return isWritten;
   }
 
-  /** The pool is gone; the server removes what belonged to it. */
-  forget(pool: string): void {
+  /** The pool is gone. The server removes what belonged to it, but takes its time. */
+  async remove(pool: string, signal: AbortSignal): Promise<void> {
     this.#written.delete(pool);
-  }
-
-  async #put(map: ConfigMap, signal: AbortSignal): Promise<void> {
+    const { namespace = "" } = parseKey(pool);
     try {
-      await this.#client.update(configMaps, map, { signal });
+      await this.#client.delete(configMaps, { namespace, name: freeMapName(pool) }, { signal });
     } catch (error) {
       if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+
+  /** False: another leader created it at the same moment. */
+  async #put(map: ConfigMap, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#client.update(configMaps, map, { signal });
+      return true;
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+    try {
       await this.#client.create(configMaps, map, { signal });
+      return true;
+    } catch (error) {
+      if (isApiError(error, "already-exists")) return false;
+      throw error;
     }
   }
 }

@@ -26,17 +26,42 @@ const stories: readonly Story[] = [
   ["the node is unreachable, the pod is there", {}, { pod: podOf(), nodes: { n1: "unreachable" } }, "keep"],
   ["unreachable, and the pod was force-deleted", {}, { nodes: { n1: "unreachable" } }, "keep"],
   ["unreachable, and the pod was replaced", {}, { pod: podOf({ uid: "x" }), nodes: { n1: "unreachable" } }, "keep"],
-  ["unreachable, and marked Failed from afar", {}, { pod: podOf({ phase: "Failed" }), nodes: { n1: "unreachable" } }, "keep"],
+  [
+    "unreachable, and marked Failed from afar",
+    {},
+    { pod: podOf({ phase: "Failed" }), nodes: { n1: "unreachable" } },
+    "keep",
+  ],
   ["the Node was deleted, the pod too", {}, { nodes: {} }, "pod-gone"],
   ["the Node was deleted, the pod object stayed", {}, { pod: podOf(), nodes: {} }, "node-gone"],
   ["the node is out of service, the pod is gone", {}, { nodes: { n1: "out-of-service" } }, "pod-gone"],
-  ["out of service, the pod terminates for ever", {}, { pod: podOf({ isTerminating: true }), nodes: { n1: "out-of-service" } }, "node-gone"],
-  ["the pod moved to a good node, its old hold is on an unreachable one", {}, { pod: podOf({ uid: "uid-2", node: "n2" }), nodes: { n1: "unreachable", n2: "ready" } }, "keep"],
+  [
+    "out of service, the pod terminates for ever",
+    {},
+    { pod: podOf({ isTerminating: true }), nodes: { n1: "out-of-service" } },
+    "node-gone",
+  ],
+  [
+    "the pod moved to a good node, its old hold is on an unreachable one",
+    {},
+    { pod: podOf({ uid: "uid-2", node: "n2" }), nodes: { n1: "unreachable", n2: "ready" } },
+    "keep",
+  ],
   ["adopted, a pod of that name runs", adopted, { pod: podOf({ uid: "whatever" }) }, "keep"],
   ["adopted, no pod of that name", adopted, {}, "pod-gone"],
   ["adopted, no pod, and some node is unreachable", adopted, { nodes: { n1: "ready", n9: "unreachable" } }, "keep"],
-  ["adopted, seen before on a good node, another is unreachable", adopted, { lastNode: "n1", nodes: { n1: "ready", n9: "unreachable" } }, "pod-gone"],
-  ["adopted, seen before on a node that is unreachable now", adopted, { lastNode: "n9", nodes: { n9: "unreachable" } }, "keep"],
+  [
+    "adopted, seen before on a good node, another is unreachable",
+    adopted,
+    { lastNode: "n1", nodes: { n1: "ready", n9: "unreachable" } },
+    "pod-gone",
+  ],
+  [
+    "adopted, seen before on a node that is unreachable now",
+    adopted,
+    { lastNode: "n9", nodes: { n9: "unreachable" } },
+    "keep",
+  ],
   ["podman: a node's daemon wrote it without a UID", { owner: { uid: "" } }, {}, "keep"],
   ["podman, and some pod of that name has ended", { owner: { uid: "" } }, { pod: podOf({ phase: "Failed" }) }, "keep"],
   ["a second hold, and network-status shows the other", {}, { pod: podOf(), isSuperseded: true }, "superseded"],
@@ -44,9 +69,19 @@ const stories: readonly Story[] = [
   ["StatefulSet: pod gone, ordinal wanted", kept, { statefulSet: set(1) }, "keep"],
   ["StatefulSet: pod replaced", kept, { statefulSet: set(1), pod: podOf({ uid: "uid-2" }) }, "keep"],
   ["StatefulSet: scaled to none", kept, { statefulSet: set(0) }, "scaled-down"],
-  ["StatefulSet: scaled to none, the pod still ends", kept, { statefulSet: set(0), pod: podOf({ isTerminating: true }) }, "keep"],
+  [
+    "StatefulSet: scaled to none, the pod still ends",
+    kept,
+    { statefulSet: set(0), pod: podOf({ isTerminating: true }) },
+    "keep",
+  ],
   ["StatefulSet: ordinals begin above", kept, { statefulSet: set(3, 1) }, "scaled-down"],
-  ["StatefulSet: ordinals begin at 5 and reach 7", { ...kept, owner: { name: "web-7" } }, { statefulSet: set(3, 5) }, "keep"],
+  [
+    "StatefulSet: ordinals begin at 5 and reach 7",
+    { ...kept, owner: { name: "web-7" } },
+    { statefulSet: set(3, 5) },
+    "keep",
+  ],
   ["StatefulSet: gone", kept, {}, "stateful-set-gone"],
   ["StatefulSet: gone, on an unreachable node", kept, { nodes: { n1: "unreachable" } }, "keep"],
   ["a keeper of a kind from the future", { note: { keeper: "virtualmachine/db" } }, {}, "keep"],
@@ -149,7 +184,11 @@ describe("no order of events frees what may be in use", () => {
               break;
           }
           const held = heldOf({ version: `o@${version}`, ...(isAdopted && adopted) });
-          const facts = factsOf({ pod, nodes: node === undefined ? {} : { n1: node }, lastNode: observations.lastNode(held) });
+          const facts = factsOf({
+            pod,
+            nodes: node === undefined ? {} : { n1: node },
+            lastNode: observations.lastNode(held),
+          });
           const owners = pod !== undefined && (isAdopted || pod.uid === "uid-1") ? pod : undefined;
           observations.seenOn(held, owners?.node ?? "");
           const isOver = owners === undefined || owners.phase === "Failed" || owners.phase === "Succeeded";

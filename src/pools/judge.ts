@@ -85,7 +85,13 @@ function isOwners(pod: PodFacts, owner: PodOwner): boolean {
 }
 
 /** The owner's pod exists. */
-function suspectPresent(held: Held, pod: PodFacts, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspicion | string {
+function suspectPresent(
+  held: Held,
+  pod: PodFacts,
+  owner: PodOwner,
+  facts: Facts,
+  limits: JudgeLimits,
+): Suspicion | string {
   const node = pod.node === "" ? held.node : pod.node;
   const state = node === "" ? "ready" : facts.nodeState(node);
   if (state === "unreachable") return unreachable(node);
@@ -128,9 +134,16 @@ function unreachable(node: string): string {
 }
 
 /** The hold outlives its pods: the StatefulSet decides, and its pods while there are any. */
-function suspectKept(keeper: string, held: Held, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspicion | string {
+function suspectKept(
+  keeper: string,
+  held: Held,
+  owner: PodOwner,
+  facts: Facts,
+  limits: JudgeLimits,
+): Suspicion | string {
   const [kind, name] = [keeper.slice(0, keeper.indexOf("/")), keeper.slice(keeper.indexOf("/") + 1)];
-  if (kind !== "statefulset" || name === "") return `its keeper ${JSON.stringify(keeper)} is of no kind that is known here`;
+  if (kind !== "statefulset" || name === "")
+    return `its keeper ${JSON.stringify(keeper)} is of no kind that is known here`;
   const ordinal = ordinalOf(name, owner.name);
   if (ordinal === undefined) return `pod ${podOf(owner)} has no ordinal of ${keeper}`;
   const { pod, statefulSet } = facts;

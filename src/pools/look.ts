@@ -71,7 +71,8 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const { namespace, name } = held.hold.owner;
   const pod = isNameless(held) ? undefined : await read(client, kinds.pods, { namespace, name }, signal);
   const keeper = keeperName(held);
-  const set = keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
+  const set =
+    keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
   const facts = pod && podFactsOf(pod);
   const nodes = await readNodes(client, [held.node, facts?.node ?? "", around.lastNode], signal);
   return factsOf(held, facts, nodes, set && statefulSetFactsOf(set), around);

@@ -17,7 +17,7 @@ import type { JsonPatchOperation } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { holds, ipPools, reservations } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
-import type { FreeMapWriter } from "./free-map-writer.ts";
+import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import { networkOf, type PoolRange } from "./membership.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
@@ -46,6 +46,8 @@ export class MirrorWriter {
   readonly #options: MirrorWriterOptions;
   /** namespace/name of the pool -> when it was last looked at. */
   readonly #lookedMs = new Map<ObjectKey, number>();
+  /** What was told of, for when it is gone. */
+  readonly #shown = new Map<ObjectKey, PoolRange>();
   /** UIDs of pools whose managed fields were cleared by this process. */
   readonly #cleared = new Set<string>();
 
@@ -54,21 +56,27 @@ export class MirrorWriter {
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
-    const { world, clock, freeMaps, onTotals } = this.#options;
+    const { world, clock } = this.#options;
     world.refreshPools();
     const pool = world.pool(key);
     const range = world.roster.pools.get(key);
-    if (pool === undefined || range === undefined) {
-      freeMaps.forget(key);
-      this.#lookedMs.delete(key);
-      if (range !== undefined) onTotals?.(range, undefined);
-      return undefined;
-    }
+    if (world.pools.cache.get(key) === undefined) return this.#forget(key, signal);
+    // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
+    if (pool === undefined || range === undefined) return undefined;
     const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#lookedMs.set(key, clock.monotonicMs());
-    return (await this.#show(pool, range, signal)) ? undefined : { requeueAfterMs: intervalMs };
+    return { requeueAfterMs: (await this.#show(pool, range, signal)) ? renewMs : intervalMs };
   };
+
+  async #forget(key: ObjectKey, signal: AbortSignal): Promise<undefined> {
+    const { freeMaps, onTotals } = this.#options;
+    const last = this.#shown.get(key);
+    if (last !== undefined) onTotals?.(last, undefined);
+    this.#shown.delete(key);
+    this.#lookedMs.delete(key);
+    await freeMaps.remove(key, signal);
+  }
 
   /** True if nothing is left to write. */
   async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
@@ -83,6 +91,7 @@ export class MirrorWriter {
       isAdopted: isMarkedAdopted(pool as never),
       leaksHeldBack: leaksHeldBack(),
     };
+    this.#shown.set(range.key, range);
     onTotals?.(range, totalsOf(situation));
     await this.#writeFreeMap(pool, range, all, plan, signal);
     const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
@@ -152,7 +161,9 @@ export class MirrorWriter {
     const own = holdName(formatDomain({ scope: "pool", namespace, name }), address);
     const { client } = this.#options;
     const reads = [
-      ...reservationNamesToRead(networkOf(pool), address).map((each) => client.get(reservations, { namespace, name: each }, { signal })),
+      ...reservationNamesToRead(networkOf(pool), address).map((each) =>
+        client.get(reservations, { namespace, name: each }, { signal }),
+      ),
       client.get(holds, { namespace, name: own }, { signal }),
     ];
     const answers = await Promise.allSettled(reads);

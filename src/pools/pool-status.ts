@@ -28,7 +28,12 @@ export interface PoolTotals {
 type Status = NonNullable<IPPool["status"]>;
 
 /** Used: what is held, and what an entry without a hold may hold. */
-export function totalsOf({ pool, range, held, plan }: Pick<PoolSituation, "pool" | "range" | "held" | "plan">): PoolTotals {
+export function totalsOf({
+  pool,
+  range,
+  held,
+  plan,
+}: Pick<PoolSituation, "pool" | "range" | "held" | "plan">): PoolTotals {
   const usable = usableOf({ prefix: range.range.prefix, l3: pool.spec.enable_l3 === true });
   const total = usable === undefined ? 0n : sizeOf(usable);
   const inside = usable === undefined ? 0 : held.filter(({ hold }) => includes(usable, hold.address)).length;
@@ -79,7 +84,8 @@ function mirrored({ plan, held }: PoolSituation): Told {
     const message = `The entries ${keys} name other owners than the holds of these addresses: holdfast check says which.`;
     return { type, status: "False", reason: "Contested", message };
   }
-  if (plan.unshown === 0) return { type, status: "True", reason: "Complete", message: "spec.allocations shows every hold." };
+  if (plan.unshown === 0)
+    return { type, status: "True", reason: "Complete", message: "spec.allocations shows every hold." };
   const message =
     `spec.allocations shows ${held.length - plan.unshown} of ${held.length} holds; the totals here count all. ` +
     "All of them: kubectl get overlappingrangeipreservations, or holds.";

@@ -1,17 +1,18 @@
+import { preconditionsOf } from "../api/version.ts";
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
 //
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.
 import type { Ledger } from "../ipam/ledger.ts";
-import { describeOwner, ownerKey } from "../ipam/owner.ts";
-import { preconditionsOf } from "../api/version.ts";
+import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { removeObject } from "../ledger/removal.ts";
-import { holds, ipPools, reservations } from "../ledger/resources.ts";
+import { holds, ipPools, pods, reservations } from "../ledger/resources.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
 import { heldBack } from "./breaker.ts";
@@ -25,9 +26,12 @@ import { doublesOf } from "./superseded.ts";
 
 export interface RepairOptions {
   readonly client: KubeClient;
-  readonly ledgerOf: (namespace: string) => Ledger;
+  /** Of the namespace of the objects; `node`: whose daemon's hold it is to be. */
+  readonly ledgerOf: (namespace: string, node?: string) => Ledger;
   readonly clock: Clock;
   readonly cooldownMs: number;
+  /** whereabouts is active: then nothing is adopted, and entries are its own business. */
+  readonly coexistence: boolean;
   readonly limits?: JudgeLimits;
   readonly allowMassRelease?: boolean;
   readonly signal: AbortSignal;
@@ -43,7 +47,11 @@ export interface Repaired {
 /** Repairs that take, before those that free. */
 const order: readonly Repair["repair"][] = ["take", "adopt", "entries", "free", "delete-cooled"];
 
-export async function repair(snapshot: Snapshot, findings: readonly Finding[], options: RepairOptions): Promise<Repaired[]> {
+export async function repair(
+  snapshot: Snapshot,
+  findings: readonly Finding[],
+  options: RepairOptions,
+): Promise<Repaired[]> {
   const results: Repaired[] = [];
   const observedMs = options.clock.monotonicMs();
   for (const kind of order) {
@@ -81,12 +89,20 @@ async function repairOne(
   }
 }
 
+const active =
+  "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
+
 interface Performed {
   readonly isDone: boolean;
   readonly words: string;
 }
 
-async function perform(snapshot: Snapshot, what: Repair, observedMs: number, options: RepairOptions): Promise<Performed> {
+async function perform(
+  snapshot: Snapshot,
+  what: Repair,
+  observedMs: number,
+  options: RepairOptions,
+): Promise<Performed> {
   switch (what.repair) {
     case "take":
       return take(what, options);
@@ -101,25 +117,51 @@ async function perform(snapshot: Snapshot, what: Repair, observedMs: number, opt
   }
 }
 
-async function take({ namespace, request }: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
-  const result = await options.ledgerOf(namespace).take({ ...request, early: true }, { signal: options.signal });
+/** The snapshot may have missed a hold that was made while it was read: what is there is not written again. */
+async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
+  const { request, namespace, node } = what;
+  const { client, signal } = options;
+  const { owner, address, domain } = request;
+  const ledger = options.ledgerOf(namespace, node);
+  const found = await ledger.find(domain, ownerKey(owner), { signal });
+  if (found.some((hold) => hold.address.toString() === address.toString())) {
+    return { isDone: true, words: `${address} is held for ${describeOwner(owner)} already.` };
+  }
+  if (!(await isAlive(client, owner, signal))) return { isDone: true, words: `${describeOwner(owner)} is gone.` };
+  const result = await ledger.take({ ...request, early: true }, { signal });
   if (result.outcome === "taken" || result.outcome === "yours") {
-    return { isDone: true, words: `${request.address} is held for ${describeOwner(request.owner)} now.` };
+    return { isDone: true, words: `${address} is held for ${describeOwner(owner)} now.` };
   }
   const who = result.outcome === "held" ? describeOwner(result.hold.owner) : "nobody yet, it cools down";
-  return { isDone: false, words: `${request.address} is held by ${who} meanwhile: delete one of the two pods.` };
+  return { isDone: false, words: `${address} is held by ${who} meanwhile: delete one of the two pods.` };
 }
 
-async function adoptNow(snapshot: Snapshot, key: string, { client, clock, signal }: RepairOptions): Promise<Performed> {
+async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { metadata } = await client.get(pods, { namespace, name }, { signal });
+    return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return false;
+    throw error;
+  }
+}
+
+async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions): Promise<Performed> {
+  const { client, clock, coexistence, signal } = options;
+  if (coexistence) return { isDone: false, words: active };
   const found = snapshot.pools.find(({ range }) => range.key === key);
   if (found === undefined) return { isDone: false, words: `IPPool ${key} is gone.` };
-  const adopter = { client, now: () => clock.wallMs(), log: silent, mark: false };
+  const adopter = { client, now: () => clock.wallMs(), log: silent };
   const isAdopted = await adopt(adopter, found.pool, snapshot.networks.uses, signal);
   if (isAdopted) return { isDone: true, words: `Every entry of IPPool ${key} has its hold now.` };
   return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };
 }
 
-async function writeEntries({ pool, changes }: Extract<Repair, { repair: "entries" }>, options: RepairOptions): Promise<Performed> {
+async function writeEntries(
+  { pool, changes }: Extract<Repair, { repair: "entries" }>,
+  options: RepairOptions,
+): Promise<Performed> {
+  if (options.coexistence) return { isDone: false, words: active };
   const patch = { type: "json", operations: mirrorPatch(changes) } as const;
   await options.client.patch(ipPools, parseKey(pool), patch, { signal: options.signal });
   return { isDone: true, words: `IPPool ${pool} shows its holds now.` };
@@ -140,7 +182,8 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
   const { domain, address, owner, version } = held.hold;
   const request = { domain, address, owner: ownerKey(owner), version, cooldownMs };
   const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
-  if (outcome === "superseded") return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
+  if (outcome === "superseded")
+    return { isDone: false, words: `${address} was renewed or taken by another meanwhile, and stays.` };
   return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
 }
 

@@ -72,7 +72,11 @@ function readPool(object: kinds.StoredPool, unreadable: { object: string; why: s
 }
 
 /** A kind that the cluster does not have has no objects. */
-async function list<T extends KubeObject>(client: KubeClient, resource: Resource<T>, signal: AbortSignal): Promise<T[]> {
+async function list<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  signal: AbortSignal,
+): Promise<T[]> {
   try {
     return (await client.list(resource, { signal })).items;
   } catch (error) {

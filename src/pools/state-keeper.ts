@@ -27,11 +27,14 @@ export interface StateKeeperOptions {
 }
 
 const intervalMs = 10_000;
+/** Looking for whereabouts reads all of its pools; entries that it writes are seen sooner, by following them. */
+const detectMs = 60_000;
 
 export class StateKeeper {
   readonly #options: StateKeeperOptions;
   #memory: Memory = { silentSinceMs: undefined };
   #coexistence = true;
+  #detected: { readonly ms: number; readonly signs: UpstreamSigns } | undefined;
 
   constructor(options: StateKeeperOptions) {
     this.#options = options;
@@ -46,7 +49,8 @@ export class StateKeeper {
       try {
         await this.look(signal);
       } catch (error) {
-        if (!signal.aborted) this.#options.log.warn("the shared state could not be looked at; it is tried again", { error });
+        if (!signal.aborted)
+          this.#options.log.warn("the shared state could not be looked at; it is tried again", { error });
       }
       await sleep(this.#options.clock, intervalMs, signal);
     }
@@ -78,12 +82,20 @@ export class StateKeeper {
 
   /** Entries that are not ours in a pool that was adopted are a sign too: after an adoption only whereabouts makes such. */
   async #signs(isOff: boolean, signal: AbortSignal): Promise<UpstreamSigns> {
-    const { client, clock, systemNamespace } = this.#options;
-    const { active, why } = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+    const { active, why } = await this.#detect(signal);
     const strange = isOff ? this.#unadopted().filter((pool) => isMarkedAdopted(pool as never)) : [];
     if (strange.length === 0) return { active, why };
     const names = strange.map(({ metadata }) => metadata.name).join(", ");
     return { active: true, why: [...why, `somebody else wrote entries into ${names} after it was adopted`] };
+  }
+
+  async #detect(signal: AbortSignal): Promise<UpstreamSigns> {
+    const { client, clock, systemNamespace } = this.#options;
+    const ms = clock.monotonicMs();
+    if (this.#detected !== undefined && ms - this.#detected.ms < detectMs) return this.#detected.signs;
+    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+    this.#detected = { ms, signs };
+    return signs;
   }
 
   /** Pools that are not marked, or have entries without a hold. */
@@ -94,7 +106,8 @@ export class StateKeeper {
       const pool = world.pool(key);
       if (pool === undefined) return [];
       const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
-      const isDone = isMarkedAdopted(pool as never) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
+      const isDone =
+        isMarkedAdopted(pool as never) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
       return isDone ? [] : [pool];
     });
   }
@@ -104,7 +117,7 @@ export class StateKeeper {
     const { client, clock, log, uses } = this.#options;
     let left = 0;
     for (const pool of this.#unadopted()) {
-      const isAdopted = await adopt({ client, now: () => clock.wallMs(), log, mark: true }, pool, uses(), signal);
+      const isAdopted = await adopt({ client, now: () => clock.wallMs(), log }, pool, uses(), signal);
       if (!isAdopted) left += 1;
     }
     return left;

@@ -1,7 +1,7 @@
-// The table of `holdfast pools`. Pure.
-import { totalsOf } from "./pool-status.ts";
 import { membersOf, networkOf } from "./membership.ts";
 import { planMirror } from "./mirror.ts";
+// The table of `holdfast pools`. Pure.
+import { totalsOf } from "./pool-status.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface PoolRow {
@@ -22,7 +22,9 @@ export function poolRows({ pools, held, index, networks }: Snapshot): PoolRow[] 
     const members = ofPool.get(range.key) ?? [];
     const plan = planMirror(pool, members, { coexistence: false });
     const { total, used, free } = totalsOf({ pool, range, held: members, plan });
-    const uses = networks.uses.filter(({ namespace, names }) => namespace === range.namespace && names.includes(range.name));
+    const uses = networks.uses.filter(
+      ({ namespace, names }) => namespace === range.namespace && names.includes(range.name),
+    );
     return {
       ...{ namespace: range.namespace, name: range.name, network: networkOf(range), range: pool.spec.range },
       ...{ total: total.toString(), used: used.toString(), free: free.toString() },
@@ -41,5 +43,10 @@ export function tableLines(rows: readonly PoolRow[]): string[] {
     ]),
   ];
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-  return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
 }

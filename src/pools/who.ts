@@ -68,6 +68,9 @@ export function answerLines(answer: Answer): string[] {
     ["kept by", keeper],
     ["why", why],
   ];
-  const head = state === "held" ? `${address} of ${network}: ${owner}` : `${address} of ${network}: nobody, it cools down after ${owner}`;
+  const head =
+    state === "held"
+      ? `${address} of ${network}: ${owner}`
+      : `${address} of ${network}: nobody, it cools down after ${owner}`;
   return [head, ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(8)} ${text}`]))];
 }

@@ -26,7 +26,7 @@ let root: string;
 let built: { name: string; archive: Buffer };
 let config: Config;
 let manifest: { config: Descriptor; layers: readonly Descriptor[] };
-const shimWords = "#!/stand-in for the plugin\n";
+let shims: { native: string; fallback: string };
 
 const blob = ({ digest }: Descriptor) => join(folder, "blobs", digest.replace(":", "/"));
 const readJson = (path: string) => JSON.parse(readFileSync(path, "utf8")) as unknown;
@@ -36,9 +36,9 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "holdfast-image-"));
   root = join(folder, "root");
   mkdirSync(root);
-  const shim = join(folder, "shim");
-  writeFileSync(shim, shimWords);
-  built = await buildImage({ shim });
+  shims = { native: join(folder, "native"), fallback: join(folder, "fallback") };
+  for (const [kind, path] of Object.entries(shims)) writeFileSync(path, `stand-in for ${kind}\n`);
+  built = await buildImage({ shims });
   await run(["tar", "-xf", "-", "-C", folder], { input: built.archive });
   const index = readJson(join(folder, "index.json")) as { manifests: [Descriptor] };
   manifest = readJson(blob(index.manifests[0])) as typeof manifest;
@@ -76,7 +76,7 @@ test("the layers' digests are those of what they unpack to", async () => {
 });
 
 test("the same checkout makes the same bytes", async () => {
-  const again = await buildImage({ shim: join(folder, "shim") });
+  const again = await buildImage({ shims });
   expect(sha256(again.archive)).toBe(sha256(built.archive));
 });
 
@@ -115,8 +115,9 @@ test("no tests, no tools, nothing for development", () => {
   expect(existsSync(join(root, "app/node_modules/vitest"))).toBe(false);
 });
 
-test("the plugin is in it, and the command is told where", () => {
-  const variable = config.config.Env.find((line) => line.startsWith("HOLDFAST_SHIM="));
+test("both plugins are in it, and the command is told where", () => {
+  const variable = config.config.Env.find((line) => line.startsWith("HOLDFAST_SHIMS="));
   const path = variable?.split("=")[1] ?? "";
-  expect(readFileSync(join(root, path), "utf8")).toBe(shimWords);
+  for (const kind of ["native", "fallback"])
+    expect(readFileSync(join(root, path, kind), "utf8")).toBe(`stand-in for ${kind}\n`);
 });

@@ -107,6 +107,8 @@ const tables: Readonly<Record<string, Table>> = {
       "/nodes": read,
       "/events": ["create", "patch"],
       "apps/statefulsets": read,
+      "apps/daemonsets": ["list"],
+      "apps/deployments": ["list"],
       "k8s.cni.cncf.io/network-attachment-definitions": read,
       "whereabouts.cni.cncf.io/ippools": [...read, "patch"],
       "whereabouts.cni.cncf.io/ippools/status": ["patch"],
@@ -115,9 +117,7 @@ const tables: Readonly<Record<string, Table>> = {
     },
     inSystemNamespace: {
       "/configmaps": ["get", "create", "update"],
-      "coordination.k8s.io/leases": ["get", "list", "create"],
-      "apps/daemonsets": ["get", "list"],
-      "apps/deployments": ["get", "list"],
+      "coordination.k8s.io/leases": ["create"],
     },
   },
 };
@@ -151,6 +151,10 @@ describe("single objects of the system namespace", () => {
     ["holdfast-node", "list", "", "configmaps", "holdfast-state", true],
     ["holdfast-node", "watch", "", "configmaps", "kubeadm-config", false],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "holdfast-controller", true],
+    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "holdfast-controller", true],
+    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "whereabouts", true],
+    ["holdfast-controller", "update", "coordination.k8s.io", "leases", "whereabouts", false],
+    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "kube-scheduler", false],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "kube-scheduler", false],
     ["holdfast-controller", "delete", "coordination.k8s.io", "leases", "holdfast-controller", false],
   ])("%s may %s %s/%s %s: %s", async (who, verb, group, resource, name, isAllowed) => {

@@ -8,6 +8,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { ensureKubeBinaries } from "../../tools/kube/build.ts";
+import { ensureShim } from "../../tools/shim/ensure.ts";
+import { Running } from "../shim/invoke.ts";
 
 const launcher = join(import.meta.dirname, "..", "..", "holdfast");
 let data: string;
@@ -85,6 +87,40 @@ describe("holdfast up", () => {
     expect(await kubectl("-n", "example", "get", "configmap", "too", "-o", "jsonpath={.data.a}")).toBe("2");
     third.child.kill("SIGTERM");
     expect(await third.ended).toBe(0);
+  });
+
+  it("gives an address to who asks through the plugin, gives the same again after a restart, and takes it back", async () => {
+    const { path } = await ensureShim({ native: false });
+    const cni = async (command: string, containerId: string) => {
+      const pod = "IgnoreUnknown=1;K8S_POD_NAME=web-0;K8S_POD_NAMESPACE=example";
+      const env = { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: "eth0", CNI_ARGS: pod };
+      const network = { cniVersion: "1.0.0", name: "blue", type: "bridge", ipam };
+      const place = {
+        CNI_NETNS: "/proc/self/ns/net",
+        CNI_PATH: "/opt/cni/bin",
+        HOLDFAST_SOCKET: join(data, "cni.sock"),
+      };
+      const run = new Running(path, { env: { ...env, ...place }, stdin: JSON.stringify(network) });
+      const { status, stdout } = await run.ended;
+      return { status, answer: stdout.toString() };
+    };
+    const ipam = { type: "holdfast", range: "10.77.0.0/24", gateway: "10.77.0.1" };
+    const first = up("--port", "0");
+    await first.until("Waiting for CNI requests");
+    const added = await cni("ADD", "sandbox1");
+    expect(added.status, added.answer).toBe(0);
+    expect(JSON.parse(added.answer)).toMatchObject({ ips: [{ address: "10.77.0.2/24", gateway: "10.77.0.1" }] });
+    first.child.kill("SIGINT");
+    expect(await first.ended).toBe(0);
+
+    const second = up("--port", "0");
+    await second.until("Waiting for CNI requests");
+    expect(JSON.parse((await cni("ADD", "sandbox2")).answer)).toMatchObject({ ips: [{ address: "10.77.0.2/24" }] });
+    const reservations = ["get", "overlappingrangeipreservations", "-n", "kube-system", "--no-headers", "-o", "name"];
+    expect(await cni("DEL", "sandbox1")).toMatchObject({ status: 0 });
+    expect(await kubectl(...reservations, "-l", "!holdfast.io/cooling")).toContain("/10.77.0.2");
+    expect(await cni("DEL", "sandbox2")).toMatchObject({ status: 0 });
+    expect(await kubectl(...reservations, "-l", "!holdfast.io/cooling")).toBe("");
   });
 
   it("refuses a folder that another one serves, and says what to do", async () => {

@@ -79,14 +79,17 @@ export function leakStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual([]);
     });
 
-    it.each(["Succeeded", "Failed"])("550: after a graceful node shutdown, a pod that is %s holds nothing", async (phase) => {
-      const uid = await stage().pod("shop", "web");
-      await stage().hold("10.0.0.5", { uid });
-      await stage().phase("shop", "web", phase);
-      await using watching = new Watching(stage());
-      await watching.lookTwice();
-      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-completed" }]);
-    });
+    it.each(["Succeeded", "Failed"])(
+      "550: after a graceful node shutdown, a pod that is %s holds nothing",
+      async (phase) => {
+        const uid = await stage().pod("shop", "web");
+        await stage().hold("10.0.0.5", { uid });
+        await stage().phase("shop", "web", phase);
+        await using watching = new Watching(stage());
+        await watching.lookTwice();
+        expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-completed" }]);
+      },
+    );
 
     it("291: a pod that restarts gets its own address, and its former self's is freed", async () => {
       const former = await stage().pod("shop", "web");
@@ -98,7 +101,9 @@ export function leakStories(stage: () => Stage): void {
       await watching.lookTwice();
       expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-replaced" }]);
       expect(await stage().held()).toEqual(["10.0.0.6"]);
-      const again = await stage().ledger("n1").take({ domain: "network:", address: parseAddress("10.0.0.6"), owner: podOwner({ uid }) });
+      const again = await stage()
+        .ledger("n1")
+        .take({ domain: "network:", address: parseAddress("10.0.0.6"), owner: podOwner({ uid }) });
       expect(again.outcome).toBe("yours");
     });
 
@@ -120,7 +125,9 @@ export function leakStories(stage: () => Stage): void {
       await using watching = new Watching(stage());
       await watching.look();
       const owner = podOwner({ uid: "gone", containerId: "b" });
-      await stage().ledger("n1").take({ domain: "network:", address: parseAddress("10.0.0.5"), owner });
+      await stage()
+        .ledger("n1")
+        .take({ domain: "network:", address: parseAddress("10.0.0.5"), owner });
       await watching.look(30_000);
       expect(watching.freed).toEqual([]);
       await watching.look(30_000);
@@ -136,7 +143,9 @@ export function leakStories(stage: () => Stage): void {
       await watching.clock.advance(30_000);
       // Renewed behind the cache's back.
       const owner = podOwner({ uid: "gone", containerId: "b" });
-      await stage().ledger("n1").take({ domain: "network:", address: parseAddress("10.0.0.5"), owner });
+      await stage()
+        .ledger("n1")
+        .take({ domain: "network:", address: parseAddress("10.0.0.5"), owner });
       await watching.collector.look(watching.signal);
       expect(watching.freed).toEqual([]);
       expect(await stage().held()).toEqual(["10.0.0.5"]);
@@ -173,7 +182,8 @@ export function leakStories(stage: () => Stage): void {
     });
 
     it("two leaders at once free each address once", async () => {
-      for (let index = 1; index <= 20; index++) await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
+      for (let index = 1; index <= 20; index++)
+        await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
       await using first = new Watching(stage());
       await using second = new Watching(stage());
       await Promise.all([first.look(), second.look()]);
@@ -200,7 +210,11 @@ export function leakStories(stage: () => Stage): void {
       await using watching = new Watching(stage());
       await watching.lookTwice();
       expect(watching.suspected).toEqual([]);
-      await stage().client.patch(kinds.statefulSets, { namespace: "shop", name: "db" }, { type: "merge", body: { spec: { replicas: 1 } } });
+      await stage().client.patch(
+        kinds.statefulSets,
+        { namespace: "shop", name: "db" },
+        { type: "merge", body: { spec: { replicas: 1 } } },
+      );
       await watching.lookTwice();
       expect(watching.freed).toEqual([]);
       await watching.look(300_000);

@@ -129,7 +129,11 @@ export class Stage {
   }
 
   /** A hold as a daemon writes it. */
-  async hold(address: string, owner: Partial<PodOwner>, { node = "n1", domain = "network:", ...note }: HoldOptions = {}) {
+  async hold(
+    address: string,
+    owner: Partial<PodOwner>,
+    { node = "n1", domain = "network:", ...note }: HoldOptions = {},
+  ) {
     const request = { domain, address: parseAddress(address), owner: podOwner(owner), note };
     const result = await this.ledger(node).take(request);
     if (result.outcome !== "taken") throw new Error(`${address} was ${result.outcome}`);
@@ -150,11 +154,19 @@ export class Stage {
     if (this.fault?.(request.method, request.path) !== true) return this.connection.transport(request);
     const status = { kind: "Status", status: "Failure", code: 503, reason: "ServiceUnavailable", message: "injected" };
     const body = [new TextEncoder().encode(JSON.stringify(status))];
-    return { status: 503, headers: { "content-type": "application/json" }, body: (async function* () { yield* body; })() } as Awaited<ReturnType<Transport>>;
+    return {
+      status: 503,
+      headers: { "content-type": "application/json" },
+      body: (async function* () {
+        yield* body;
+      })(),
+    } as Awaited<ReturnType<Transport>>;
   }
 
   async #install(): Promise<void> {
-    const documents = readdirSync(folder).flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), "utf8")));
+    const documents = readdirSync(folder).flatMap((file) =>
+      parseAllDocuments(readFileSync(join(folder, file), "utf8")),
+    );
     const manifests = documents.map((each) => each.toJS() as KubeObject);
     const definitions = manifests.filter(({ kind }) => kind === "CustomResourceDefinition");
     for (const each of [...definitions, networkAttachmentDefinitionCrd as unknown as KubeObject]) {
@@ -165,7 +177,12 @@ export class Stage {
         if (!isApiError(error, "already-exists")) throw error;
       });
     }
-    for (const resource of [kinds.ipPools, kinds.reservations, kinds.holds, kinds.networkAttachmentDefinitions] as Resource[]) {
+    for (const resource of [
+      kinds.ipPools,
+      kinds.reservations,
+      kinds.holds,
+      kinds.networkAttachmentDefinitions,
+    ] as Resource[]) {
       await until(`${resource.plural} is served`, async () =>
         this.client.list(resource).then(
           () => true,
@@ -228,7 +245,10 @@ export class Watching implements AsyncDisposable {
       await informer.synced(this.#stop.signal);
       await until(`${informer.resource.kind} has caught up`, async () => {
         const { items } = await this.#client.list(informer.resource as Resource);
-        return items.length === informer.cache.size && items.every((object) => this.#has(informer.cache.get(keyOf(object)), object));
+        return (
+          items.length === informer.cache.size &&
+          items.every((object) => this.#has(informer.cache.get(keyOf(object)), object))
+        );
       });
     }
   }

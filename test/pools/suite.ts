@@ -1,7 +1,10 @@
 // Shared pools on a server that claims to be the Kubernetes API.
 import { afterAll, beforeAll, describe } from "vitest";
 
+import { checkStories } from "./checks.ts";
 import { leakStories } from "./leaks.ts";
+import { mirrorStories } from "./mirrors.ts";
+import { processStories } from "./processes.ts";
 import { type PoolsServer, Stage } from "./stage.ts";
 
 /** Two processes and a database on a busy machine. */
@@ -13,6 +16,9 @@ export function poolsSuite(name: string, start: () => Promise<PoolsServer>): voi
     beforeAll(async () => void (stage = await Stage.open(start)), startTimeoutMs);
     afterAll(async () => stage?.close(), startTimeoutMs);
 
+    describe("pools", () => mirrorStories(() => stage));
+    describe("check", () => checkStories(() => stage));
     describe("leak collection", () => leakStories(() => stage));
+    describe("the controller", () => processStories(() => stage));
   });
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { imageName } from "../generate/deploy/installation.ts";
 import { version } from "../generate/deploy/version.ts";
 import { imageArchive } from "./archive.ts";
-import { appLayer, appPath, nodeLayer, nodePath, shimPath } from "./layers.ts";
+import { appLayer, appPath, nodeLayer, nodePath, shimFolder, type Shims } from "./layers.ts";
 import { librariesOf } from "./libraries.ts";
 import { productionPackages } from "./packages.ts";
 
@@ -17,11 +17,10 @@ const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "
 export interface BuildOptions {
   /** Default: the name that deploy/holdfast.yaml asks for. */
   readonly name?: string | undefined;
-  /** The native plugin (tools/shim). */
-  readonly shim?: string | undefined;
+  readonly shims: Shims;
 }
 
-export async function buildImage({ name, shim }: BuildOptions = {}): Promise<{ name: string; archive: Buffer }> {
+export async function buildImage({ name, shims }: BuildOptions): Promise<{ name: string; archive: Buffer }> {
   const architecture = architectures[process.arch];
   if (architecture === undefined) throw new Error(`no image for ${process.arch}: Holdfast runs on x64 and arm64`);
   const node = join(root, "node_modules", `node-linux-${process.arch}`);
@@ -34,11 +33,11 @@ export async function buildImage({ name, shim }: BuildOptions = {}): Promise<{ n
     architecture,
     layers: [
       { about: "Node and its libraries", entries: nodeLayer(program, join(node, "LICENSE"), libraries) },
-      { about: "Holdfast", entries: appLayer({ root, packages, shim }) },
+      { about: "Holdfast", entries: appLayer({ root, packages, shims }) },
     ],
     config: {
       Entrypoint: [nodePath, `${appPath}/bin/holdfast.ts`],
-      Env: ["PATH=/usr/local/bin", "NODE_ENV=production", ...(shim === undefined ? [] : [`HOLDFAST_SHIM=${shimPath}`])],
+      Env: ["PATH=/usr/local/bin", "NODE_ENV=production", `HOLDFAST_SHIMS=${shimFolder}`],
       WorkingDir: "/",
       Labels: { "org.opencontainers.image.title": "holdfast", "org.opencontainers.image.version": version() },
     },

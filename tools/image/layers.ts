@@ -6,9 +6,9 @@ import type { TarEntry } from "../../test/lab/tar.ts";
 import type { Library } from "./libraries.ts";
 
 export const nodePath = "/usr/local/bin/node";
-/** The checkout's part that runs, and the plugin that `holdfast cni install` puts into place. */
+/** The checkout's part that runs, and the plugins of which `holdfast cni install` puts one into place. */
 export const appPath = "/app";
-export const shimPath = `${appPath}/shim/holdfast`;
+export const shimFolder = `${appPath}/shims`;
 
 const withoutSlash = (path: string) => path.replace(/^\//, "");
 const file = (path: string, content: Uint8Array, executable = false): TarEntry => ({
@@ -35,15 +35,20 @@ export function nodeLayer(node: string, license: string, libraries: readonly Lib
   return [...foldersOf(files), ...bare, { kind: "folder", path: "tmp/", sticky: true }, ...links, ...files];
 }
 
+/** Files on this machine: the compiled plugin, and the one that runs on Node. */
+export interface Shims {
+  readonly native: string;
+  readonly fallback: string;
+}
+
 export interface AppParts {
   readonly root: string;
   /** Paths below the root. */
   readonly packages: readonly string[];
-  /** The native plugin; without it the image has none to install. */
-  readonly shim?: string | undefined;
+  readonly shims: Shims;
 }
 
-export function appLayer({ root, packages, shim }: AppParts): TarEntry[] {
+export function appLayer({ root, packages, shims }: AppParts): TarEntry[] {
   const paths = [
     "package.json",
     "LICENSE",
@@ -52,7 +57,9 @@ export function appLayer({ root, packages, shim }: AppParts): TarEntry[] {
     ...packages.flatMap((path) => walk(root, path, isRunnable)),
   ];
   const files = paths.map((path) => file(`${appPath}/${path}`, readFileSync(join(root, path))));
-  if (shim !== undefined) files.push(file(shimPath, readFileSync(shim), true));
+  for (const kind of ["native", "fallback"] as const) {
+    files.push(file(`${shimFolder}/${kind}`, readFileSync(shims[kind]), true));
+  }
   return [...foldersOf(files), ...files];
 }
 

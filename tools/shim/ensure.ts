@@ -11,7 +11,7 @@ import { ShimBuildError } from "./build-error.ts";
 import { runCommand } from "./command.ts";
 import { ensureCompiler } from "./compiler.ts";
 import { buildFallback } from "./fallback.ts";
-import { buildNative } from "./native.ts";
+import { buildNative, requireLinker } from "./native.ts";
 import { buildKey } from "./sources.ts";
 
 export interface Shim {
@@ -80,6 +80,7 @@ async function makeNative(
   target: string,
   options: { cache: string; log: (line: string) => void; signal?: AbortSignal },
 ): Promise<Shim["linkage"]> {
+  await requireLinker();
   const compiler = await ensureCompiler(options);
   return buildNative({ compiler, target, log: options.log, ...(options.signal && { signal: options.signal }) });
 }

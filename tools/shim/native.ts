@@ -17,7 +17,6 @@ export interface NativeOptions {
 }
 
 export async function buildNative(options: NativeOptions): Promise<"static" | "dynamic"> {
-  await requireLinker();
   const folder = mkdtempSync(join(tmpdir(), "holdfast-shim-"));
   try {
     const linker = join(folder, "link");
@@ -48,7 +47,8 @@ function compile({ compiler, target, signal }: NativeOptions, linker: string) {
   });
 }
 
-async function requireLinker(): Promise<void> {
+/** Asked before anything is fetched: 300 MB of compiler are of no use without it. */
+export async function requireLinker(): Promise<void> {
   const missing: string[] = [];
   for (const program of ["clang", "ld.lld"]) {
     const ran = await runCommand([program, "--version"]).catch(() => undefined);

@@ -21,9 +21,6 @@ export interface Suite {
   readonly required: boolean;
 }
 
-/** What compiles the native shim. */
-const shimDebianPackages: readonly string[] = ["clang", "lld"];
-
 const controlPlane: readonly ProgramName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
 const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "kubelet", "cnitool"];
 
@@ -70,6 +67,8 @@ export const suites: readonly Suite[] = [
       "test/conformance/runtime/embedded",
       "test/pools/embedded",
       "test/apiserver/",
+      "test/transfer/embedded",
+      "test/transfer/kill",
       "test/e2e/up",
     ],
     about: "the embedded Kubernetes API: conformance, kubectl, kill -9, `holdfast up`",
@@ -88,8 +87,9 @@ export const suites: readonly Suite[] = [
       "test/conformance/ledger/real",
       "test/ledger/real",
       "test/conformance/runtime/real",
-      "test/deploy/rights",
       "test/pools/real",
+      "test/transfer/real",
+      "test/deploy/rights",
     ],
     about: "the same conformance suites on the real kube-apiserver, random stories on both, and what deploy/ grants",
     debian: ["openssl"],
@@ -108,30 +108,11 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "cluster",
-    files: ["test/cluster/", "test/deploy/image"],
+    files: ["test/cluster/", "test/deploy/image", "test/deploy/cluster"],
     about: "real kubelets and pods on several nodes, and the image",
     debian: labDebianPackages,
     root: true,
     kube: everything,
-    serial: true,
-    required: true,
-  },
-  {
-    name: "podman",
-    files: ["test/podman/"],
-    about: "containers of podman's CNI backend, without a cluster",
-    debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
-    root: true,
-    kube: [...controlPlane, "cnitool"],
-    serial: true,
-    required: true,
-  },
-  {
-    name: "complaints",
-    files: ["test/complaints/"],
-    about: "what users of whereabouts complained of, each shown not to happen here (docs/complaints.md)",
-    debian: ["openssl"],
-    kube: controlPlane,
     serial: true,
     required: true,
   },

@@ -7,7 +7,7 @@ export const controllerName = "holdfast-controller";
 export const imageRepository = "localhost/holdfast";
 
 /** On every node; also what scrapes and probes connect to. Neither is in use by a stock cluster. */
-export const nodeMetricsPort = 9476;
+export const nodeMetricsPort = 9465;
 export const controllerMetricsPort = 9477;
 
 /** Between shim and daemon, and what outlives the daemon's container. */

@@ -42,6 +42,7 @@ const nodeSystemRules: readonly Rule[] = [
 const controllerRules: readonly Rule[] = [
   rule("", ["pods", "nodes"], ["get", "list", "watch"]), // who is gone; re-read before anything is freed
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
+  rule("apps", ["daemonsets", "deployments"], ["list"]), // does whereabouts run, wherever it was installed
   rule("", ["events"], ["create", "patch"]),
   rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
   rule(pools, ["ippools"], ["get", "list", "watch", "patch"]), // the mirror
@@ -52,9 +53,9 @@ const controllerRules: readonly Rule[] = [
 
 const controllerSystemRules: readonly Rule[] = [
   rule("", ["configmaps"], ["get", "create", "update"]), // holdfast-state and the free maps
-  rule("coordination.k8s.io", ["leases"], ["get", "list", "create"]), // its own to make; whereabouts' to look at
-  { ...rule("coordination.k8s.io", ["leases"], ["update"]), resourceNames: [controllerName] },
-  rule("apps", ["daemonsets", "deployments"], ["get", "list"]), // is whereabouts installed
+  rule("coordination.k8s.io", ["leases"], ["create"]), // its own; RBAC cannot name what does not exist yet
+  { ...rule("coordination.k8s.io", ["leases"], ["get", "update"]), resourceNames: [controllerName] },
+  { ...rule("coordination.k8s.io", ["leases"], ["get"]), resourceNames: ["whereabouts"] }, // when it was last at work
 ];
 
 /** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */

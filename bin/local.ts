@@ -1,0 +1,65 @@
+// The controller and this machine's daemon, in one process on one client: what `holdfast up` runs beside its API.
+import { hostname } from "node:os";
+
+import { Registry } from "prom-client";
+
+import { realClock } from "../src/kube/clock.ts";
+import { EventRecorder } from "../src/kube/events.ts";
+import { Manager } from "../src/kube/manager.ts";
+import type { KubeClient } from "../src/kube/rest.ts";
+import { makeLog } from "../src/log/log.ts";
+import { runDaemon } from "../src/node/daemon.ts";
+import { realDisk } from "../src/node/flat-file.ts";
+import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
+import { probeDuplicate } from "../src/node/kernel/probe.ts";
+import { NodeMetrics } from "../src/node/metrics.ts";
+import { PoolsLeader } from "../src/pools/leader.ts";
+
+export interface LocalOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  readonly socket: string;
+  /** Folder of what must survive a restart. */
+  readonly state: string;
+  readonly cooldownMs: number;
+  readonly onListen: () => void;
+}
+
+/** Runs until the signal; ends with the first error of either. */
+export async function runLocal(options: LocalOptions, signal: AbortSignal): Promise<void> {
+  const { client, systemNamespace, cooldownMs } = options;
+  const clock = realClock;
+  const write = (line: string) => void process.stderr.write(`${line}\n`);
+  const log = makeLog({ write, level: "warn", format: "text", now: Date.now });
+  const onError = (error: Error) => log.warn("in the background", { error });
+  const events = new EventRecorder({ client, component: "holdfast-controller", instance: hostname(), onError });
+  const pools = new PoolsLeader({ client, clock, log, systemNamespace, cooldownMs, events });
+  const manager = new Manager({
+    informers: pools.world.informers,
+    runnables: [pools.followDefinitions, { name: "events", run: (stop) => events.run(stop) }, pools.lead],
+  });
+  const ended = new AbortController();
+  const until = AbortSignal.any([signal, ended.signal]);
+  const daemon = runDaemon(
+    {
+      ...options,
+      node: hostname(),
+      coexistence: "auto",
+      isolation: { isolated: false, globalNamespaces: [] },
+      metrics: new NodeMetrics(new Registry()),
+      clock,
+      random: Math.random,
+      disk: realDisk,
+      probe: probeDuplicate,
+      peerUid: (socket) => peerCredentials(socket).uid,
+      ownUid: process.getuid?.() ?? 0,
+      log,
+    },
+    until,
+  );
+  const stopOthers = (error: unknown) => {
+    ended.abort();
+    throw error;
+  };
+  await Promise.all([manager.run(until).catch(stopOthers), daemon.catch(stopOthers)]);
+}

@@ -1,0 +1,80 @@
+// `holdfast import`: the command. What it does is src/transfer's; the connection comes in bin/transfer.ts.
+import { Command } from "commander";
+
+import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import type { Output } from "./program.ts";
+
+export type ImportSource = "whereabouts" | "host-local" | "spiderpool";
+
+export interface ImportRequest extends ConnectionOptions {
+  readonly source: ImportSource;
+  readonly systemNamespace: string;
+  /** Compare only. */
+  readonly shadow: boolean;
+  readonly dryRun: boolean;
+  /** namespace/name of the definition that takes the addresses over; all of ours where not given. */
+  readonly definition?: string;
+  /** host-local: the folder of the network, /var/lib/cni/networks/NETWORK. */
+  readonly folder?: string;
+  /** host-local: the node whose folder it is. */
+  readonly node?: string;
+}
+
+/** What bin/ wires. */
+export type Import = (request: ImportRequest, output: Output) => Promise<void>;
+
+interface ImportOptions extends ConnectionOptions {
+  systemNamespace: string;
+  shadow?: boolean;
+  dryRun?: boolean;
+  definition?: string;
+  folder?: string;
+  nodeName?: string;
+}
+
+export function importCommand(output: Output, work: Import): Command {
+  const action = (source: ImportSource) => (options: ImportOptions) => {
+    const { shadow, dryRun, nodeName, ...rest } = options;
+    return work(
+      {
+        ...rest,
+        source,
+        shadow: shadow === true,
+        dryRun: dryRun === true,
+        ...(nodeName !== undefined && { node: nodeName }),
+      },
+      output,
+    );
+  };
+  return new Command("import")
+    .description("Take over the addresses that another IPAM has given, without touching a pod.")
+    .addCommand(
+      common(new Command("whereabouts"))
+        .description("Make a record for every entry of whereabouts' pools, where there is none.")
+        .action(action("whereabouts")),
+    )
+    .addCommand(
+      common(new Command("host-local"))
+        .description("Take over the files of host-local on this node, into the pool of a definition.")
+        .requiredOption("--definition <namespace/name>", "the definition that gives these addresses from now on")
+        .requiredOption("--folder <path>", "host-local's folder of the network: /var/lib/cni/networks/NETWORK")
+        .requiredOption("--node-name <name>", "the node whose folder it is")
+        .action(action("host-local")),
+    )
+    .addCommand(
+      common(new Command("spiderpool"))
+        .description("Take over what Spiderpool's SpiderIPPools and SpiderEndpoints (v2beta1) say is in use.")
+        .option(
+          "--definition <namespace/name>",
+          "the definition that gives these addresses from now on (default: the one whose range has them)",
+        )
+        .action(action("spiderpool")),
+    );
+}
+
+function common(command: Command): Command {
+  return withConnectionOptions(command)
+    .option("--system-namespace <namespace>", "where whereabouts keeps its pools", "kube-system")
+    .option("--shadow", "write nothing: compare what would be answered with what each running pod has")
+    .option("--dry-run", "say what would be taken over, and write nothing");
+}

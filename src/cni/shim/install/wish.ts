@@ -1,0 +1,120 @@
+// From what was asked for on the command line to the files that are to be there. Pure.
+import { basename, join, posix } from "node:path";
+
+import { CniError } from "../../error.ts";
+import { parseNetwork } from "../../network.ts";
+import { defaultSocket } from "../../protocol/limits.ts";
+import { socketFile } from "../call.ts";
+import { withNode } from "../launcher.ts";
+import { InstallError } from "./install-error.ts";
+import type { WantedFile, Wish } from "./plan.ts";
+
+/** Every path is as the host sees it. */
+export interface Demand {
+  readonly binDir: string;
+  /** The names of the plugin, each an executable of its own: a runtime starts it by `type`. */
+  readonly names: readonly string[];
+  readonly shim: Shim;
+  /** The daemon's; undefined for the default. */
+  readonly socket: string | undefined;
+  readonly confDir: string;
+  /** A network configuration for the runtime. */
+  readonly conf: { readonly name: string; readonly text: string } | undefined;
+  /** For tools that read whereabouts' files: written as it is, with a flat file that points to it. */
+  readonly whereaboutsKubeconfig: string | undefined;
+  readonly force: boolean;
+}
+
+export type Shim =
+  | { readonly kind: "native"; readonly content: Uint8Array }
+  | {
+      readonly kind: "fallback";
+      readonly launcher: string;
+      /** Its path on the host; undefined to bring along `nodeContent`. */
+      readonly nodePath: string | undefined;
+      readonly nodeContent: Uint8Array | undefined;
+    };
+
+/** Beside the plugin, where the host has no Node of its own. */
+const nodeName = "holdfast-node";
+/** What a file name may be, so that it is a `type` that runtimes take and no path. */
+const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+const confPattern = /\.(conf|conflist|json)$/;
+
+export function wishOf(demand: Demand): Wish {
+  const { binDir, names, socket, confDir, conf, whereaboutsKubeconfig, force } = demand;
+  for (const name of names) assertName(name);
+  const files: WantedFile[] = [...nodeOf(demand)];
+  const socketPath = join(binDir, socketFile);
+  const custom = socket !== undefined && socket !== defaultSocket;
+  if (custom) files.push({ path: socketPath, role: "own", content: bytes(`${assertSocket(socket)}\n`), mode: 0o644 });
+  const plugin = pluginOf(demand);
+  for (const name of new Set(names))
+    files.push({ path: join(binDir, name), role: "plugin", content: plugin, mode: 0o755 });
+  if (whereaboutsKubeconfig !== undefined) files.push(...whereaboutsFiles(confDir, whereaboutsKubeconfig));
+  // Last: a runtime that sees it starts pods, and those need the rest.
+  if (conf !== undefined) files.push(confFile(confDir, conf));
+  return { files, gone: custom ? [] : [socketPath], force };
+}
+
+function nodeOf({ binDir, shim }: Demand): WantedFile[] {
+  if (shim.kind === "native" || shim.nodeContent === undefined) return [];
+  return [{ path: join(binDir, nodeName), role: "own", content: shim.nodeContent, mode: 0o755 }];
+}
+
+function pluginOf({ binDir, shim }: Demand): Uint8Array {
+  if (shim.kind === "native") return shim.content;
+  return bytes(withNode(shim.nodePath ?? join(binDir, nodeName), shim.launcher));
+}
+
+function whereaboutsFiles(confDir: string, kubeconfig: string): WantedFile[] {
+  const folder = join(confDir, "whereabouts.d");
+  const path = join(folder, "whereabouts.kubeconfig");
+  const flat = `${JSON.stringify({ kubernetes: { kubeconfig: path } }, undefined, 2)}\n`;
+  return [
+    { path, role: "config", content: bytes(kubeconfig), mode: 0o600 },
+    { path: join(folder, "whereabouts.conf"), role: "default", content: bytes(flat), mode: 0o644 },
+  ];
+}
+
+function confFile(confDir: string, { name, text }: { name: string; text: string }): WantedFile {
+  const file = basename(name);
+  const refuse = (why: string, cause?: unknown) =>
+    new InstallError("bad-conf", `${name} is no configuration that can be installed: ${why}`, { cause });
+  if (!confPattern.test(file)) throw refuse("runtimes read files that end in .conflist, .conf or .json; rename it.");
+  try {
+    parseNetwork(text);
+  } catch (error) {
+    if (error instanceof CniError) throw refuse(error.message, error);
+    throw error;
+  }
+  const isList = Object.hasOwn(JSON.parse(text) as object, "plugins");
+  if (isList !== file.endsWith(".conflist")) {
+    throw refuse(
+      isList
+        ? "a list of plugins must be in a file that ends in .conflist; rename it."
+        : "a single plugin must be in a file that ends in .conf or .json; rename it.",
+    );
+  }
+  return { path: join(confDir, file), role: "config", content: bytes(text), mode: 0o644 };
+}
+
+function assertName(name: string): void {
+  if (namePattern.test(name) && name !== socketFile && name !== nodeName) return;
+  throw new InstallError(
+    "bad-name",
+    `${JSON.stringify(name)} is no name for the plugin: give letters, digits, "_", "." and "-", and neither ${socketFile} nor ${nodeName}.`,
+  );
+}
+
+function assertSocket(socket: string): string {
+  if (posix.isAbsolute(socket) && bytes(socket).length <= 107 && !/[\0\n]/.test(socket)) return socket;
+  throw new InstallError(
+    "bad-path",
+    `${JSON.stringify(socket)} is no path of a socket: give an absolute one of at most 107 bytes.`,
+  );
+}
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

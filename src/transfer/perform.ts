@@ -1,0 +1,176 @@
+// Does one step, or finds that it is done. Every write is guarded by what was read, so that a change by somebody else is never
+// overwritten: it ends the migration with a sentence instead.
+import { describeObject } from "../api/metadata.ts";
+import { isApiError } from "../kube/errors.ts";
+import { type KubeObject, parseKey } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../ledger/resources.ts";
+import { TransferError } from "./error.ts";
+import { hasSameContent, isStored } from "./same.ts";
+import type { Moved, Step } from "./step.ts";
+
+/** `already`: there was nothing left to do. */
+export type StepOutcome = "done" | "already";
+
+export interface PerformOptions {
+  readonly signal: AbortSignal;
+  /**
+   * What to do with an object that is not as the step expects it. refuse (the default): end with an error. leave: it is not the
+   * migration's, and is not deleted. overwrite: somebody has looked at what would be lost.
+   */
+  readonly changed?: "refuse" | "leave" | "overwrite";
+  /** Definitions that were edited since are set back all the same. */
+  readonly force?: boolean;
+}
+
+export async function perform(client: KubeClient, step: Step, options: PerformOptions): Promise<StepOutcome> {
+  switch (step.do) {
+    case "create":
+      return create(client, step.object, options);
+    case "replace":
+      return replace(client, step, options);
+    case "edit":
+      return edit(client, step, options);
+    case "delete":
+      return remove(client, step.object, options);
+  }
+}
+
+/** Key: a kind. */
+const resources: Readonly<Record<Moved["kind"], Resource>> = {
+  IPPool: ipPools as Resource,
+  OverlappingRangeIPReservation: reservations as Resource,
+  Hold: holds as Resource,
+};
+
+async function create(client: KubeClient, object: Moved, { signal }: PerformOptions): Promise<StepOutcome> {
+  const fresh = freshOf(object);
+  try {
+    await client.create(resources[object.kind], fresh, { signal });
+    return "done";
+  } catch (error) {
+    // An answer that was lost is read back, like a name that is taken.
+    if (!isApiError(error, "already-exists", "outcome-unknown")) throw error;
+    const there = await find(client, object, signal);
+    if (there === undefined) throw error;
+    // The very object that was to be made again was never deleted: whatever it says now, it is the truth.
+    if (object.metadata.uid !== undefined && there.metadata.uid === object.metadata.uid) return "already";
+    if (hasSameContent(fresh, there)) return "already";
+  }
+  throw new TransferError(
+    "in-the-way",
+    `${describeObject(object.kind, object.metadata)} is there already and says something else: nothing was overwritten. ` +
+      "Look at it, delete it if it is nobody's, and run the same command again.",
+  );
+}
+
+async function replace(
+  client: KubeClient,
+  { before, after }: { readonly before: Moved; readonly after: Moved },
+  { signal, changed: mode = "refuse" }: PerformOptions,
+): Promise<StepOutcome> {
+  const there = await find(client, after, signal);
+  if (there === undefined) return create(client, after, { signal });
+  if (isStored(freshOf(after), there)) return "already";
+  if (mode !== "overwrite" && !hasSameContent(freshOf(before), there)) throw changed(after);
+  const { uid, resourceVersion, finalizers } = there.metadata;
+  const { labels, annotations } = freshOf(after).metadata;
+  const metadata = { ...freshOf(after).metadata, ...(labels && { labels }), ...(annotations && { annotations }) };
+  await client.update(
+    resources[after.kind],
+    {
+      ...freshOf(after),
+      metadata: {
+        ...metadata,
+        ...(uid && { uid }),
+        ...(resourceVersion && { resourceVersion }),
+        ...(finalizers && { finalizers }),
+      },
+    },
+    { signal },
+  );
+  return "done";
+}
+
+async function edit(
+  client: KubeClient,
+  { edit: { key, before, after } }: Extract<Step, { do: "edit" }>,
+  { signal, force }: PerformOptions,
+): Promise<StepOutcome> {
+  const at = parseKey(key);
+  const there = await client.get(networkAttachmentDefinitions, at, { signal });
+  const config = there.spec?.config ?? "";
+  if (config === after) return "already";
+  if (config !== before && !force) {
+    throw new TransferError(
+      "changed",
+      `NetworkAttachmentDefinition ${key} was changed since the plan was made. Undo that change, and run the same command again; or go back: holdfast migrate rollback.`,
+    );
+  }
+  const body = { metadata: { resourceVersion: there.metadata.resourceVersion }, spec: { config: after } };
+  await client.patch(networkAttachmentDefinitions, at, { type: "merge", body }, { signal });
+  return "done";
+}
+
+async function remove(
+  client: KubeClient,
+  object: Moved,
+  { signal, changed: mode = "refuse" }: PerformOptions,
+): Promise<StepOutcome> {
+  let there = await find(client, object, signal);
+  if (there === undefined) return "already";
+  const isOther = object.metadata.uid !== undefined && there.metadata.uid !== object.metadata.uid;
+  if (mode !== "overwrite" && (isOther || !hasSameContent(freshOf(object), there))) {
+    if (mode === "leave") return "already";
+    throw changed(object);
+  }
+  const resource = resources[object.kind];
+  if ((there.metadata.finalizers ?? []).length > 0) {
+    there = await client.update(resource, { ...there, metadata: { ...there.metadata, finalizers: [] } }, { signal });
+  }
+  const { uid, resourceVersion } = there.metadata;
+  try {
+    await client.delete(resource, placeOf(object), {
+      signal,
+      preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    });
+  } catch (error) {
+    // A last finalizer that went took the object with it.
+    if (!isApiError(error, "not-found")) throw error;
+  }
+  return "done";
+}
+
+async function find(client: KubeClient, object: Moved, signal: AbortSignal): Promise<KubeObject | undefined> {
+  try {
+    return await client.get(resources[object.kind], placeOf(object), { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+function placeOf({ metadata }: Moved): { namespace: string; name: string } {
+  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+}
+
+/** Without what only a server gives, so that it can be created. Status is made anew by its owner. */
+function freshOf(object: Moved): KubeObject {
+  const { name, namespace, labels, annotations, finalizers } = object.metadata;
+  const metadata = {
+    ...placeOf({ ...object, metadata: { name, namespace } } as Moved),
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
+    ...(finalizers && { finalizers: finalizers.filter((each) => each.startsWith("holdfast.io/")) }),
+  };
+  return { apiVersion: object.apiVersion, kind: object.kind, metadata, spec: object.spec } as KubeObject;
+}
+
+function changed(object: Moved): TransferError {
+  return new TransferError(
+    "changed",
+    `${describeObject(object.kind, object.metadata)} was changed since the plan was made, although every writer was asked to rest. ` +
+      "Nothing of it was overwritten. Go back with holdfast migrate rollback, see who wrote it, and plan again.",
+  );
+}

@@ -1,0 +1,87 @@
+// Makes every writer rest: our daemons by the pause, whereabouts by its leases, its lease-free fork and everybody else by a policy of
+// the API server; then watches that nothing changes any more.
+//
+// Promised where the server has policies: until `lift`, nobody but this migration writes, also after a crash of it. Elsewhere: everybody who
+// heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
+import type { Clock } from "../kube/clock.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { fetchState, readState } from "../ledger/state.ts";
+import { dropLeases, type HeldLeases, holdLeases } from "./fence-leases.ts";
+import { pause, pauseOwner, unpause } from "./fence-pause.ts";
+import { lowerPolicy, raisePolicy } from "./fence-policy.ts";
+import { settle } from "./settle.ts";
+
+export interface QuiesceOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
+  /** The migration's. */
+  readonly id: string;
+  /** Leases of node slices, beside whereabouts' own. */
+  readonly sliceLeases: readonly string[];
+  readonly say: (line: string) => void;
+  /** How long nothing may change, where the server itself keeps writers out, and where it does not. */
+  readonly quietMs?: { readonly fenced: number; readonly unfenced: number };
+  /** Something is half moved already: a fence that cannot be completed stays as far as it is up. */
+  readonly isHalfMoved: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Fence {
+  /** Aborts when the caller's does, or when the fence broke. */
+  readonly signal: AbortSignal;
+  /** Lets everybody write again. */
+  lift(): Promise<void>;
+  /** Ends what this process renews, and leaves pause and policy in force. */
+  leave(): Promise<void>;
+}
+
+/** whereabouts gives its requests ten seconds: whoever began one before the fence has ended it after eleven. */
+const defaultQuietMs = { fenced: 1000, unfenced: 11_000 };
+/** Long enough for four thousand slices' leases at 4 ms each, twice. */
+const liftTimeoutMs = 60_000;
+
+export async function quiesce(options: QuiesceOptions): Promise<Fence> {
+  const { client, clock, systemNamespace: namespace, id, signal, say } = options;
+  const quietMs = options.quietMs ?? defaultQuietMs;
+  let leases: HeldLeases | undefined;
+  const lift = async () => {
+    const ending = AbortSignal.timeout(liftTimeoutMs);
+    await lowerPolicy({ client, clock, systemNamespace: namespace, id, signal: ending });
+    await leases?.release(ending);
+    await unpause({ client, namespace, id, signal: ending });
+    say("lifted: everybody may write again");
+  };
+  try {
+    await pause({ client, namespace, id, signal });
+    say("paused: Holdfast's daemons hand nothing out (ConfigMap holdfast-state)");
+    const names = ["whereabouts", ...options.sliceLeases];
+    leases = await holdLeases({ client, clock, namespace, names, id, signal });
+    say(`held: ${names.length === 1 ? "the Lease whereabouts" : `${names.length} Leases of whereabouts`}`);
+    const fenced = AbortSignal.any([signal, leases.lost]);
+    const isFenced = await raisePolicy({ client, clock, systemNamespace: namespace, id, signal: fenced });
+    say(
+      isFenced
+        ? "fenced: the API server denies writes to pools and records by anybody else (ValidatingAdmissionPolicy holdfast-migrate)"
+        : `this API server has no ValidatingAdmissionPolicy: watching for ${quietMs.unfenced / 1000} s that nothing changes instead`,
+    );
+    await settle({ client, clock, quietMs: isFenced ? quietMs.fenced : quietMs.unfenced, signal: fenced });
+    say("quiet: nothing changes any more");
+    return { signal: fenced, lift, leave: async () => leases?.release(AbortSignal.timeout(liftTimeoutMs)) };
+  } catch (error) {
+    if (!options.isHalfMoved) await lift();
+    else await leases?.release(AbortSignal.timeout(liftTimeoutMs));
+    throw error;
+  }
+}
+
+/** Lifts what a migration left up that was killed when all was done but this. Nothing happens where it is not up. */
+export async function liftLeftover(options: Omit<QuiesceOptions, "quietMs" | "isHalfMoved">): Promise<void> {
+  const { client, clock, systemNamespace: namespace, id, signal, say } = options;
+  const paused = readState(await fetchState(client, { namespace, signal })).paused;
+  if (pauseOwner(paused) !== id) return;
+  await lowerPolicy({ client, clock, systemNamespace: namespace, id, signal });
+  await dropLeases({ client, clock, namespace, names: ["whereabouts", ...options.sliceLeases], id, signal });
+  await unpause({ client, namespace, id, signal });
+  say(`lifted: what migration ${id} had left up`);
+}

@@ -1,0 +1,56 @@
+// What we would answer each running pod, beside what it was given: decided by the same code that hands out, on a picture of
+// everything that is recorded, and written nowhere.
+import { poolDefinitionOf, wantOf } from "../cni/pool-definition.ts";
+import { decide } from "../ipam/decide.ts";
+import { Pool } from "../ipam/pool.ts";
+import { equal } from "../net/address.ts";
+import { contains } from "../net/prefix.ts";
+import type { ForeignAllocation, LiveAddress } from "./foreign.ts";
+import type { Network } from "./network.ts";
+
+export interface ShadowReport {
+  readonly agreed: number;
+  /** Sentences: pod, what it has, what we would answer, and why. */
+  readonly differing: readonly string[];
+}
+
+/** `recorded`: what the other system says is taken; `networks`: whose pods are compared. */
+export function shadow(
+  live: readonly LiveAddress[],
+  recorded: readonly ForeignAllocation[],
+  networks: readonly Network[],
+): ShadowReport {
+  let agreed = 0;
+  const differing: string[] = [];
+  for (const network of networks) {
+    const mine = live.filter(({ definition }) => definition === network.key);
+    for (const range of network.config.ranges) {
+      const pool = new Pool(poolDefinitionOf(network.config, range), () => 0);
+      for (const { address, owner } of recorded) {
+        if (contains(range.prefix, address)) pool.learn(address, identified(owner, mine));
+      }
+      for (const { address, owner } of mine.filter((each) => contains(range.prefix, each.address))) {
+        const answer = decide(pool, { owner, want: wantOf(range) }, () => 0);
+        const who = `${owner.namespace}/${owner.name} (${owner.interface})`;
+        if (answer.kind === "grant" && equal(answer.address, address)) agreed += 1;
+        else if (answer.kind === "grant")
+          differing.push(
+            `${who} on ${network.key} has ${address}; we would answer ${answer.address} (${answer.why}): its address is not recorded for it.`,
+          );
+        else differing.push(`${who} on ${network.key} has ${address}; we would refuse: ${answer.message}`);
+      }
+    }
+  }
+  return { agreed, differing };
+}
+
+/** Records of whereabouts have no UID: the running pod of that name is the owner. */
+function identified(owner: ForeignAllocation["owner"], live: readonly LiveAddress[]): ForeignAllocation["owner"] {
+  const pod = live.find(
+    (each) =>
+      each.owner.namespace === owner.namespace &&
+      each.owner.name === owner.name &&
+      each.owner.interface === owner.interface,
+  )?.owner;
+  return pod !== undefined && (owner.uid === "" || owner.uid === pod.uid) ? pod : owner;
+}

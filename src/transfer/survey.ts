@@ -1,0 +1,68 @@
+// What a plan is made of: every pool, record of an address, network and slice of the cluster, read once, as values.
+//
+// An object that cannot be read is named and left alone: it stays where it is.
+import { ApiError } from "../api/error.ts";
+import { type HoldObject, holdKind } from "../api/hold.ts";
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { type Kind, type KindObject, parseObject } from "../api/kind.ts";
+import { type NodeSlicePool, nodeSlicePoolKind } from "../api/node-slice-pool.ts";
+import { type Reservation, reservationKind } from "../api/reservation.ts";
+import type { AnyObject } from "../kube/meta.ts";
+
+/** A NetworkAttachmentDefinition, as far as it is read. */
+export interface AttachmentDefinition extends AnyObject {
+  spec?: { config?: string };
+}
+
+export interface Survey {
+  /** Where whereabouts keeps its objects: kube-system as a rule. */
+  readonly systemNamespace: string;
+  readonly pools: readonly IPPool[];
+  readonly reservations: readonly Reservation[];
+  readonly holds: readonly HoldObject[];
+  readonly definitions: readonly AttachmentDefinition[];
+  readonly slices: readonly NodeSlicePool[];
+  /** Sentences: which object, what is wrong. */
+  readonly unreadable: readonly string[];
+}
+
+export interface RawSurvey {
+  readonly systemNamespace: string;
+  readonly pools: readonly unknown[];
+  readonly reservations: readonly unknown[];
+  readonly holds: readonly unknown[];
+  readonly definitions: readonly AttachmentDefinition[];
+  readonly slices: readonly unknown[];
+}
+
+export function surveyOf(raw: RawSurvey): Survey {
+  const unreadable: string[] = [];
+  const each = <T extends KindObject>(kind: Kind, values: readonly unknown[]): T[] =>
+    values.flatMap((value) => {
+      try {
+        return [parseObject(kind, value) as T];
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        unreadable.push(error.message);
+        return [];
+      }
+    });
+  return {
+    systemNamespace: raw.systemNamespace,
+    pools: each<IPPool>(ipPoolKind, raw.pools),
+    reservations: each<Reservation>(reservationKind, raw.reservations),
+    holds: each<HoldObject>(holdKind, raw.holds),
+    definitions: raw.definitions,
+    slices: each<NodeSlicePool>(nodeSlicePoolKind, raw.slices),
+    unreadable,
+  };
+}
+
+interface Named {
+  readonly metadata: { readonly namespace?: string | undefined; readonly name?: string | undefined };
+}
+
+/** `namespace/name`: the key of every map here. */
+export function objectKey({ metadata }: Named): string {
+  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+}

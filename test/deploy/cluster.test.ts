@@ -1,0 +1,135 @@
+// deploy/holdfast.yaml with its image on real nodes: daemon and controller come up with the rights they were given, and pods get
+// their addresses through them.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { buildImage } from "../../tools/image/build.ts";
+import { ensureShim } from "../../tools/shim/ensure.ts";
+import type { Cluster } from "../lab/cluster.ts";
+import type { NetworkStatus } from "../lab/networks/status.ts";
+import { type ObservedPod, podSpec } from "../lab/pods.ts";
+import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { until } from "../lab/wait.ts";
+
+const file = join(import.meta.dirname, "..", "..", "deploy", "holdfast.yaml");
+const pods = "/api/v1/namespaces/default/pods";
+const reservations = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/overlappingrangeipreservations";
+const nodes = 2;
+
+let folder: string;
+let lab: Cluster;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "holdfast-deploy-"));
+  const log = console.error;
+  lab = await cluster({ nodes, log });
+  const native = (await ensureShim({ native: true, log })).path;
+  const fallback = (await ensureShim({ native: false, log })).path;
+  const archive = join(folder, "image.tar");
+  writeFileSync(archive, (await buildImage({ shims: { native, fallback } })).archive);
+  for (const node of lab.nodes) await node.exec(["ctr", "--namespace=k8s.io", "images", "import", archive]);
+  await lab.kubectl(["apply", "-f", file]);
+}, coldStartTimeoutMs);
+afterAll(async () => {
+  await lab?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Reservation {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly podref: string };
+}
+const held = async () =>
+  (await lab.rest.get<{ items: Reservation[] }>(`${reservations}?labelSelector=!holdfast.io/cooling`)).items;
+
+async function define(name: string, range: string): Promise<void> {
+  const config = { cniVersion: "1.0.0", name, type: "bridge", bridge: `br-${name}`, ipam: { type: "holdfast", range } };
+  await lab.rest.create("/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions", {
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name },
+    spec: { config: JSON.stringify(config) },
+  });
+}
+
+async function start(name: string, nodeName: string): Promise<string> {
+  const metadata = { name, annotations: { "k8s.v1.cni.cncf.io/networks": "blue" } };
+  await lab.rest.create(pods, { metadata, spec: { ...podSpec(["sleep", "infinity"]), nodeName } });
+  return addressOf(name);
+}
+
+function addressOf(name: string): Promise<string> {
+  return until(
+    async () => {
+      const pod = await lab.rest.get<ObservedPod>(`${pods}/${name}`);
+      const status = pod.metadata.annotations?.["k8s.v1.cni.cncf.io/network-status"] ?? "[]";
+      const found = (JSON.parse(status) as NetworkStatus[]).find((each) => each.interface === "net1");
+      return pod.status.phase === "Running" && found?.ips?.[0];
+    },
+    { what: `pod ${name} with an address`, everyMs: 200, timeoutMs: 90_000 },
+  );
+}
+
+async function ours(name: string): Promise<string[]> {
+  const selector = `--selector=app.kubernetes.io/name=${name}`;
+  const printed = await lab.kubectl(["get", "pods", "-n", "kube-system", selector, "-o", "name"]);
+  return printed.trim().split("\n").filter(Boolean);
+}
+
+test("daemon and controller become Ready", async () => {
+  const wait = (what: string) => lab.kubectl(["rollout", "status", what, "-n", "kube-system", "--timeout=120s"]);
+  try {
+    await wait("daemonset/holdfast-node");
+    await wait("deployment/holdfast-controller");
+  } catch (error) {
+    throw new Error(await lab.kubectl(["describe", "pods", "-n", "kube-system"]), { cause: error });
+  }
+  expect(await ours("holdfast-node")).toHaveLength(nodes);
+  expect(await ours("holdfast-controller")).toHaveLength(2);
+}, 300_000);
+
+test("pods on both nodes get addresses of one range, each its own, and each has its hold", async () => {
+  await define("blue", "10.70.0.0/24");
+  const names = ["a1", "a2", "b1", "b2"];
+  const addresses = await Promise.all(names.map((name) => start(name, name.startsWith("a") ? "node1" : "node2")));
+  expect(new Set(addresses).size).toBe(names.length);
+  for (const address of addresses) expect(address).toMatch(/^10\.70\.0\.\d+$/);
+  const holds = (await held()).map(
+    ({ metadata, spec }) => `${metadata.name} ${spec.podref} ${metadata.labels?.["holdfast.io/node"]}`,
+  );
+  const wanted = names.map(
+    (name, index) => `${addresses[index]} default/${name} ${name.startsWith("a") ? "node1" : "node2"}`,
+  );
+  expect(holds.toSorted()).toEqual(wanted.toSorted());
+  expect(await lab.kubectl(["exec", "a1", "--", "ip", "addr", "show", "net1"])).toContain(`inet ${addresses[0]}/24`);
+}, 300_000);
+
+test("a daemon that is replaced gives no address twice, and frees what its predecessor gave", async () => {
+  const before = await Promise.all(["a1", "a2", "b1", "b2"].map(addressOf));
+  await lab.kubectl(["rollout", "restart", "daemonset/holdfast-node", "-n", "kube-system"]);
+  await lab.kubectl(["rollout", "status", "daemonset/holdfast-node", "-n", "kube-system", "--timeout=180s"]);
+  const added = await start("a3", "node1");
+  expect(before).not.toContain(added);
+  await lab.kubectl(["delete", "pod", "a1", "b1", "--wait=true", "--timeout=90s"]);
+  await until(async () => (await held()).length === 3, { what: "two holds to be free" });
+  expect((await held()).map(({ spec }) => spec.podref).toSorted()).toEqual(["default/a2", "default/a3", "default/b2"]);
+}, 400_000);
+
+test("when the leader goes, the other leads", async () => {
+  const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/holdfast-controller";
+  const leader = async () => (await lab.rest.get<{ spec: { holderIdentity: string } }>(lease)).spec.holderIdentity;
+  const first = await leader();
+  expect((await ours("holdfast-controller")).map((name) => name.replace("pod/", ""))).toContain(first);
+  await lab.kubectl(["delete", "pod", first, "-n", "kube-system", "--wait=false"]);
+  await until(async () => ![first, ""].includes(await leader()), { what: "another leader" });
+}, 200_000);
+
+test("nothing was forbidden to either of them", async () => {
+  for (const pod of [...(await ours("holdfast-node")), ...(await ours("holdfast-controller"))]) {
+    const words = await lab.kubectl(["logs", pod, "-n", "kube-system", "--all-containers"]);
+    expect(words, pod).not.toMatch(/forbidden/i);
+    expect(words, pod).not.toBe("");
+  }
+});

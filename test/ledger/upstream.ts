@@ -1,0 +1,115 @@
+// Is whereabouts at work here? The signs are put on the server one by one.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { KubeClient } from "../../src/kube/rest.ts";
+import { configMaps, daemonSets, deployments, ipPools, leases } from "../../src/ledger/resources.ts";
+import { fetchState, readState, stateObject } from "../../src/ledger/state.ts";
+import { detectUpstream } from "../../src/ledger/upstream.ts";
+import { Corner, type LedgerWorld } from "./world.ts";
+
+const labels = { app: "x" };
+const template = (image: string) => ({
+  metadata: { labels },
+  spec: { containers: [{ name: "c", image: "busybox" }], initContainers: [{ name: "i", image }] },
+});
+const hourMs = 3_600_000;
+
+export function upstreamTests(world: LedgerWorld): void {
+  describe("whereabouts", () => {
+    let corner: Corner;
+    beforeEach(async () => {
+      corner = await Corner.of(world);
+    });
+    const look = (now = Date.now) => detectUpstream(corner.client, { systemNamespace: corner.namespace, now });
+
+    it("is not active where nothing of it is there, whatever we and people write", async () => {
+      await corner.pool("10.0.0.0-24", "10.0.0.0/24");
+      const at = { namespace: corner.namespace, name: "10.0.0.0-24" };
+      const body = { metadata: { labels: { edited: "yes" } } };
+      await corner.client.patch(ipPools, at, { type: "merge", body }, { fieldManager: "kubectl-edit" });
+      expect(await look()).toEqual({ active: false, reconciler: false, why: [] });
+    });
+
+    it.each([
+      ["ghcr.io/k8snetworkplumbingwg/whereabouts:v0.9.4", true],
+      ["registry.example:5000/mirror/telekom-whereabouts@sha256:0123", true],
+      ["ghcr.io/whereabouts/holdfast:1", false],
+    ])("is active by a DaemonSet of the image %s: %s", async (image, active) => {
+      const { client, namespace } = corner;
+      const spec = { selector: { matchLabels: labels }, template: template(image) };
+      const set = await client.create(daemonSets, { metadata: { namespace, name: "w" }, spec });
+      const found = await look();
+      await client.delete(daemonSets, { namespace, name: "w" });
+      expect(found).toMatchObject({ active, reconciler: active });
+      expect(found.why).toEqual(active ? [`DaemonSet ${namespace}/${set.metadata.name} runs whereabouts.`] : []);
+    });
+
+    it("is not active by a DaemonSet that wants no pods and has none left", async () => {
+      const { client, namespace } = corner;
+      const spec = { selector: { matchLabels: labels }, template: template("whereabouts:latest") };
+      let set = await client.create(daemonSets, { metadata: { namespace, name: "w" }, spec });
+      const seen: boolean[] = [];
+      for (const [desiredNumberScheduled, currentNumberScheduled] of [
+        [1, 0],
+        [0, 1],
+        [0, 0],
+      ] as const) {
+        const counts = { desiredNumberScheduled, currentNumberScheduled, numberMisscheduled: 0, numberReady: 0 };
+        const status = { ...counts, observedGeneration: set.metadata.generation ?? 0 };
+        set = await client.update(daemonSets, { ...set, status }, { subresource: "status" });
+        seen.push((await look()).active);
+      }
+      await client.delete(daemonSets, { namespace, name: "w" });
+      expect(seen).toEqual([true, true, false]);
+    });
+
+    it("is not active by a Deployment of no replicas, and is by one of one", async () => {
+      const { client, namespace } = corner;
+      const spec = { replicas: 0, selector: { matchLabels: labels }, template: template("whereabouts:latest") };
+      const made = await client.create(deployments, { metadata: { namespace, name: "reconciler" }, spec });
+      const idle = await look();
+      await client.update(deployments, { ...made, spec: { ...made.spec, replicas: 1 } });
+      const running = await look();
+      await client.delete(deployments, { namespace, name: "reconciler" });
+      expect(idle.active).toBe(false);
+      expect(running).toMatchObject({ active: true, reconciler: true });
+    });
+
+    it("is active by its lease, for an hour", async () => {
+      const { client, namespace } = corner;
+      const nowMs = Date.now();
+      const renewTime = new Date(nowMs).toISOString().replace("Z", "000Z");
+      await client.create(leases, {
+        metadata: { namespace, name: "whereabouts" },
+        spec: { holderIdentity: "", renewTime },
+      });
+      expect(await look(() => nowMs + hourMs - 1)).toMatchObject({ active: true, reconciler: false });
+      expect(await look(() => nowMs + hourMs)).toMatchObject({ active: false });
+    });
+
+    it("is active by a pool that it wrote, for an hour", async () => {
+      await corner.pool("10.0.0.0-24", "10.0.0.0/24");
+      const at = { namespace: corner.namespace, name: "10.0.0.0-24" };
+      const theirs = new KubeClient({ transport: world.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
+      const body = { spec: { allocations: { "1": { id: "c", podref: "d/a" } } } };
+      await theirs.patch(ipPools, at, { type: "merge", body });
+      const found = await look();
+      expect(found).toMatchObject({ active: true, reconciler: false });
+      expect(found.why[0]).toMatch(/"whereabouts" wrote IPPool .*\/10\.0\.0\.0-24 at /);
+      expect(await look(() => Date.now() + 2 * hourMs)).toMatchObject({ active: false });
+    });
+  });
+
+  describe("the state", () => {
+    it("is read as it was written, and as coexistence where there is none or it is spoilt", async () => {
+      const { client, namespace } = await Corner.of(world);
+      expect(readState(await fetchState(client, { namespace }))).toMatchObject({ coexistence: true, paused: "" });
+      const state = { coexistence: false, why: "nothing of it was found", paused: "migration by anna" };
+      const made = await client.create(configMaps, stateObject(namespace, state));
+      expect(readState(await fetchState(client, { namespace }))).toEqual(state);
+      const spoilt = await client.update(configMaps, { ...made, data: { coexistence: "maybe", paused: "by anna" } });
+      expect(readState(spoilt)).toMatchObject({ coexistence: true, paused: "by anna" });
+      expect(readState(spoilt).why).toContain('"maybe"');
+    });
+  });
+}

@@ -1,0 +1,21 @@
+// The daemon on the real kube-apiserver.
+import { connect } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { nodeStories } from "./suite.ts";
+
+nodeStories(
+  "kube-apiserver",
+  async () => {
+    const lab = await cluster();
+    const connection = connect(await loadKubeconfig({ path: lab.kubeconfig, context: undefined }));
+    return {
+      transport: connection.transport,
+      stop: async () => {
+        await connection[Symbol.asyncDispose]();
+        await lab.stop();
+      },
+    };
+  },
+  coldStartTimeoutMs,
+);

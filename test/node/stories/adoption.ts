@@ -1,0 +1,89 @@
+import { expect, it } from "vitest";
+
+import { type IPPool } from "../../../src/api/ip-pool.ts";
+import { ipPools, reservations } from "../../../src/ledger/resources.ts";
+import type { GetWorld } from "../suite.ts";
+import { given, network, pod } from "../world.ts";
+
+export function adoptionStories(world: GetWorld): void {
+  /** As whereabouts leaves it: entries with a container id, reservations without. */
+  async function filled(
+    net: string,
+    range: string,
+    entries: IPPool["spec"]["allocations"],
+    reserved: Record<string, string>,
+  ) {
+    const name = `${net}-${range.replace("/", "-")}`;
+    await world().admin.create(ipPools, {
+      metadata: { namespace: "kube-system", name },
+      spec: { range, allocations: entries },
+    });
+    for (const [address, podref] of Object.entries(reserved)) {
+      const metadata = { namespace: "kube-system", name: `${net}-${address}` };
+      await world().admin.create(reservations, { metadata, spec: { podref } });
+    }
+    return network(net, { range, network_name: net });
+  }
+
+  it("an entry without a reservation and a reservation without an entry both count as held", async () => {
+    const entries = { 1: { id: "w1", podref: "default/old-1", ifname: "net1" } };
+    const config = await filled("old", "10.5.0.0/29", entries, { "10.5.0.2": "default/old-2" });
+    const rig = await world().daemon();
+    expect(await given(rig, { ...pod("new"), config })).toEqual(["10.5.0.3/29"]);
+    expect(await world().held("network:old ")).toHaveLength(3);
+  });
+
+  it("what whereabouts gave is released by the container id of its entry", async () => {
+    const entries = {
+      1: { id: "w1", podref: "default/gone-1", ifname: "net1" },
+      2: { id: "w2", podref: "default/gone-2" },
+      3: { id: "w3", podref: "default/gone-3", ifname: "net1" },
+    };
+    const config = await filled("gone", "10.5.1.0/29", entries, { "10.5.1.1": "default/gone-1" });
+    const rig = await world().daemon();
+    for (const [container, name] of [
+      ["w1", "gone-1"],
+      ["w2", "gone-2"],
+      ["stranger", "gone-3"],
+    ] as const) {
+      const told = await rig.ask({ command: "DEL", ...pod(name, container), interfaceName: "net1", config });
+      expect(told.status).toBe(0);
+    }
+    expect((await world().held("network:gone ")).map((line) => line.split(" ")[0])).toEqual(["10.5.1.3"]);
+  });
+
+  it("a pod that had its address from whereabouts keeps it in its next sandbox", async () => {
+    const made = await world().pod("default", world().fresh("kept"), {
+      annotations: { "k8s.v1.cni.cncf.io/network-status": "[]" },
+    });
+    const { name, uid } = made.metadata;
+    const entries = { 4: { id: "w9", podref: `default/${name}`, ifname: "net1" } };
+    const config = await filled("kept", "10.5.2.0/29", entries, { "10.5.2.4": `default/${name}` });
+    const rig = await world().daemon();
+    const args = `K8S_POD_NAMESPACE=default;K8S_POD_NAME=${name};K8S_POD_UID=${uid}`;
+    expect(await given(rig, { args, container: "next", interfaceName: "net1", config })).toEqual(["10.5.2.4/29"]);
+    expect(await world().held("network:kept ")).toEqual([`10.5.2.4 default/${name} net1 next`]);
+    await rig.ask({ command: "DEL", args, container: "w9", interfaceName: "net1", config });
+    expect(await world().held("network:kept ")).toHaveLength(1);
+  });
+
+  it("while whereabouts is active, the pool has the entry before the answer, and one that it has is not given", async () => {
+    const entries = { 1: { id: "w1", podref: "default/theirs", ifname: "net1" } };
+    const config = await filled("beside", "10.5.3.0/29", entries, {});
+    const rig = await world().daemon({ coexistence: "on" });
+    expect(await given(rig, { ...pod("ours"), config })).toEqual(["10.5.3.2/29"]);
+    const at = { namespace: "kube-system", name: "beside-10.5.3.0-29" };
+    const { spec } = await world().admin.get(ipPools, at);
+    expect(spec.allocations["2"]).toMatchObject({ id: "c-ours", podref: "default/ours" });
+    const patch = { op: "add", path: "/spec/allocations/3", value: { id: "w3", podref: "default/quick" } } as const;
+    await world().admin.patch(ipPools, at, { type: "json", operations: [patch] });
+    const [address] = await given(rig, { ...pod("ours-too"), config });
+    expect(address).toMatch(/^10\.5\.3\.[456]\/29$/);
+    await rig.ask({ command: "DEL", ...pod("ours"), config });
+    expect(Object.keys((await world().admin.get(ipPools, at)).spec.allocations)).toEqual([
+      "1",
+      "3",
+      address!.slice("10.5.3.".length, -"/29".length),
+    ]);
+  });
+}

@@ -1,0 +1,64 @@
+import { expect, it } from "vitest";
+
+import { configMaps } from "../../../src/ledger/resources.ts";
+import { stateName, stateObject } from "../../../src/ledger/state.ts";
+import type { GetWorld } from "../suite.ts";
+import { given, network, pod } from "../world.ts";
+
+export function upkeepStories(world: GetWorld): void {
+  it("GC frees what this node gave on this network and the runtime does not list; nothing else", async () => {
+    const rig = await world().daemon();
+    const other = await world().daemon({ node: "node2" });
+    const ipam = { range: "10.9.0.0/24", network_name: "gc" };
+    const config = network("gc", ipam, { cniVersion: "1.1.0" });
+    await given(rig, { ...pod("live", "c-live"), config });
+    await given(rig, { ...pod("dead", "c-dead"), config });
+    await given(rig, { ...pod("elsewhere"), config: network("gc-too", ipam) });
+    await given(other, { ...pod("far"), config });
+    const valid = { "cni.dev/valid-attachments": [{ containerID: "c-live", ifname: "eth0" }] };
+    expect(await rig.ask({ command: "GC", config: { ...config, ...valid } })).toMatchObject({ status: 0, text: "" });
+    const left = (await world().held("network:gc ")).map((line) => line.split(" ")[1]);
+    expect(left).toEqual(["default/live", "default/elsewhere", "default/far"]);
+    expect(await rig.ask({ command: "GC", config })).toMatchObject({ status: 1, json: { code: 7 } });
+  });
+
+  it("STATUS is silence where an ADD would be served", async () => {
+    const rig = await world().daemon();
+    const config = network("status", { range: "10.9.1.0/24" }, { cniVersion: "1.1.0" });
+    expect(await rig.ask({ command: "STATUS", config })).toEqual({ status: 0, text: "", json: undefined });
+  });
+
+  it("paused: no address is given, and who paused is named; releases are recorded, and follow when it is over", async () => {
+    const rig = await world().daemon();
+    const config = network("pause", { range: "10.9.2.0/24", network_name: "pause" }, { cniVersion: "1.1.0" });
+    await given(rig, { ...pod("before"), config });
+    const state = { coexistence: false, why: "a test", paused: "" };
+    await world().admin.create(
+      configMaps,
+      stateObject("kube-system", { ...state, paused: "holdfast migrate, by ann" }),
+    );
+    await expect.poll(async () => (await rig.ask({ command: "STATUS", config })).json?.code).toBe(50);
+    const told = await rig.ask({ command: "ADD", ...pod("during"), config });
+    expect(told).toMatchObject({ status: 1, json: { code: 11, msg: expect.stringContaining("by ann") } });
+    expect(await rig.ask({ command: "DEL", ...pod("before"), config })).toMatchObject({ status: 0 });
+    expect(await world().held("network:pause ")).toHaveLength(1);
+    await world().admin.delete(configMaps, { namespace: "kube-system", name: stateName });
+    await expect.poll(() => world().held("network:pause "), { timeout: 40_000 }).toEqual([]);
+    expect(await given(rig, { ...pod("after"), config })).toEqual(["10.9.2.1/24"]);
+  });
+
+  it("an address that somebody on the wire has is passed over, and said", async () => {
+    const asked: string[] = [];
+    const rig = await world().daemon({
+      probe: async ({ address }) => {
+        asked.push(String(address));
+        return asked.length <= 2 ? { duplicate: true, mac: "02:00:00:00:00:01" } : { duplicate: false };
+      },
+    });
+    const config = network("probe", { range: "10.9.3.0/24", network_name: "probe", probe: true });
+    expect(await given(rig, { ...pod("careful"), config })).toEqual(["10.9.3.3/24"]);
+    expect(asked).toEqual(["10.9.3.1", "10.9.3.2", "10.9.3.3"]);
+    expect(await given(rig, { ...pod("next"), config })).toEqual(["10.9.3.4/24"]);
+    expect(await world().held("network:probe ")).toHaveLength(2);
+  });
+}

@@ -1,0 +1,36 @@
+// The stories of the daemon: JSON in, JSON out, and what stands on the API server afterwards. Run on every API server.
+import { afterAll, beforeAll, describe } from "vitest";
+
+import { adoptionStories } from "./stories/adoption.ts";
+import { attachmentStories } from "./stories/attachments.ts";
+import { burstStories } from "./stories/bursts.ts";
+import { networkStories } from "./stories/networks.ts";
+import { quotaStories } from "./stories/quotas.ts";
+import { staticStories } from "./stories/statics.ts";
+import { stickyStories } from "./stories/sticky.ts";
+import { upkeepStories } from "./stories/upkeep.ts";
+import { versionStories } from "./stories/versions.ts";
+import { type Server, World } from "./world.ts";
+
+export type GetWorld = () => World;
+
+export function nodeStories(name: string, start: () => Promise<Server>, timeoutMs?: number): void {
+  describe(`the node daemon on the ${name}`, () => {
+    let world: World;
+    beforeAll(async () => {
+      world = await World.open(await start());
+    }, timeoutMs);
+    afterAll(() => world.close());
+    const get: GetWorld = () => world;
+
+    describe("CNI versions", () => versionStories(get));
+    describe("attachments", () => attachmentStories(get));
+    describe("static addresses", () => staticStories(get));
+    describe("networks", () => networkStories(get));
+    describe("what whereabouts gave", () => adoptionStories(get));
+    describe("quotas", () => quotaStories(get));
+    describe("sticky addresses", () => stickyStories(get));
+    describe("many at once", () => burstStories(get));
+    describe("GC, STATUS, pause", () => upkeepStories(get));
+  });
+}

@@ -1,0 +1,93 @@
+// What the stories of the daemon share: a server, daemons on it, networks, pods, and what the server holds afterwards.
+import type { KubeObject } from "../../src/kube/meta.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import { listHolds } from "../../src/ledger/held-objects.ts";
+import { namespaces, type Pod, pods } from "../../src/ledger/resources.ts";
+import { installDefinitions } from "../ledger/definitions.ts";
+import { Rig, type RigOptions } from "./rig.ts";
+import { type Ask, podArgs, type Told } from "./shim.ts";
+
+export interface Server {
+  readonly transport: Transport;
+  stop(): Promise<void>;
+}
+
+/** Of the CNI plugin's configuration, only what a story is about; the rest is as usual. */
+export function network(name: string, ipam: object, more: object = {}): object {
+  return { cniVersion: "1.0.0", name, type: "bridge", ...more, ipam: { type: "holdfast", ...ipam } };
+}
+
+export class World {
+  readonly admin: KubeClient;
+  readonly #server: Server;
+  readonly #rigs: Rig[] = [];
+  #number = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.admin = new KubeClient({ transport: server.transport });
+  }
+
+  static async open(server: Server): Promise<World> {
+    const world = new World(server);
+    await installDefinitions(world.admin);
+    return world;
+  }
+
+  async close(): Promise<void> {
+    for (const rig of this.#rigs) await rig[Symbol.asyncDispose]();
+    await this.#server.stop();
+  }
+
+  async daemon(options: Partial<RigOptions> = {}): Promise<Rig> {
+    const rig = await Rig.start({ transport: this.#server.transport, ...options });
+    this.#rigs.push(rig);
+    return rig;
+  }
+
+  /** A name that nothing else in this world has. */
+  fresh(prefix: string): string {
+    this.#number += 1;
+    return `${prefix}-${this.#number}`;
+  }
+
+  async namespace(name: string, annotations: Record<string, string> = {}): Promise<string> {
+    await this.admin.create(namespaces, { metadata: { name, annotations } });
+    return name;
+  }
+
+  async pod(namespace: string, name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<Pod> {
+    const spec = { nodeName: "node1", containers: [{ name: "c", image: "none" }] };
+    return this.admin.create(pods, { metadata: { namespace, name, ...metadata }, spec } as Pod);
+  }
+
+  /** Addresses that are held under a pool's name or network, as `address podref interface container`, in order. */
+  async held(about: string): Promise<string[]> {
+    const lines: string[] = [];
+    for await (const each of listHolds(this.admin)) {
+      if (each.unreadable !== undefined) throw new Error(each.unreadable);
+      const { hold, namespace } = each;
+      if (!`${namespace} ${hold.domain} ${hold.note?.pool ?? ""} `.includes(about)) continue;
+      const { owner } = hold;
+      const port = owner.kind === "pod" ? `${owner.interface} ${owner.containerId ?? "-"}` : "";
+      lines.push(`${hold.address} ${owner.namespace}/${owner.name} ${port}`);
+    }
+    return lines.sort();
+  }
+}
+
+/** An ADD, and the addresses of its answer. */
+export async function given(rig: Rig, asked: Omit<Ask, "command">): Promise<string[]> {
+  const told = await rig.ask({ command: "ADD", ...asked });
+  if (told.status !== 0) throw new Error(`ADD failed: ${told.text}`);
+  return addresses(told);
+}
+
+export function addresses({ json }: Told): string[] {
+  return json.ips.map(({ address }: { address: string }) => address);
+}
+
+export function pod(name: string, container = `c-${name}`, namespace = "default"): { container: string; args: string } {
+  return { container, args: podArgs(namespace, name, `uid-${namespace}-${name}`.replaceAll(".", "-")) };
+}

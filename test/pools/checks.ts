@@ -1,0 +1,259 @@
+// `holdfast check` on a server: every inconsistency is found, told with its objects, and repaired where that is safe.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { ManualClock } from "../../src/kube/manual-clock.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { examine } from "../../src/pools/examine.ts";
+import type { Finding } from "../../src/pools/finding.ts";
+import { repair, type RepairOptions } from "../../src/pools/repair.ts";
+import { readSnapshot, type Snapshot } from "../../src/pools/snapshot.ts";
+import { poolRows } from "../../src/pools/table.ts";
+import { parseAsked, whoHolds } from "../../src/pools/who.ts";
+import { type Stage, system } from "./stage.ts";
+
+const name = "10.0.0.0-24";
+const signal = new AbortController().signal;
+const status = (ips: string[]) => [{ name: "shop/blue", interface: "net1", ips }];
+
+export function checkStories(stage: () => Stage): void {
+  const network = (ipam: object = {}, metadata = { namespace: "shop", name: "blue" }) =>
+    stage().client.create(kinds.networkAttachmentDefinitions, {
+      metadata,
+      spec: {
+        config: JSON.stringify({
+          cniVersion: "1.0.0",
+          name: "blue",
+          type: "bridge",
+          ipam: { type: "whereabouts", range: "10.0.0.0/24", ...ipam },
+        }),
+      },
+    });
+
+  beforeEach(async () => {
+    await stage().clear();
+    await stage().node("n1");
+    await stage().whereaboutsPool(name, "10.0.0.0/24");
+  });
+
+  const look = (): Promise<Snapshot> =>
+    readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
+  const codes = (findings: readonly Finding[]) => findings.map(({ code }) => code).toSorted();
+  const find = async () => examine(await look());
+
+  /** Looks, waits as long as it takes, and repairs. */
+  const mend = async (options: Partial<RepairOptions> = {}) => {
+    const clock = new ManualClock();
+    const snapshot = await look();
+    const ledgerOf = (_namespace: string, node?: string) => stage().ledger(node);
+    const common = { client: stage().client, ledgerOf, clock, cooldownMs: 0, coexistence: false, signal };
+    const time = setInterval(() => void clock.advance(10_000), 10);
+    return repair(snapshot, examine(snapshot), { ...common, ...options }).finally(() => clearInterval(time));
+  };
+
+  it("finds nothing where all fits together", async () => {
+    await network();
+    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await stage().hold("10.0.0.5", { uid });
+    await mend();
+    expect(await find()).toEqual([]);
+  });
+
+  it("a running pod's address that nobody holds is held again, before anything is freed", async () => {
+    await network();
+    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await stage().hold("10.0.0.9", { uid: "gone", name: "late" });
+    expect(codes(await find())).toEqual(["hold-without-entry", "leaked", "not-held"]);
+    const results = await mend();
+    expect(results.map(({ finding, isDone }) => [finding.code, isDone])).toEqual([
+      ["not-held", true],
+      ["hold-without-entry", true],
+      ["leaked", true],
+    ]);
+    expect(await stage().held()).toEqual(["10.0.0.5"]);
+    const [answer] = whoHolds(await look(), parseAsked("10.0.0.5"));
+    expect(answer).toMatchObject({
+      owner: "pod shop/web (net1)",
+      uid,
+      node: "n1",
+      why: expect.stringContaining("holdfast check"),
+    });
+  });
+
+  it("a hold that the snapshot missed is not written again", async () => {
+    await network();
+    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    const snapshot = await look();
+    const hold = await stage().hold("10.0.0.5", { uid, containerId: "c" });
+    const options = {
+      client: stage().client,
+      ledgerOf: () => stage().ledger(),
+      clock: new ManualClock(),
+      cooldownMs: 0,
+    };
+    const results = await repair(snapshot, examine(snapshot), { ...options, coexistence: false, signal });
+    expect(results.map(({ isDone, words }) => [isDone, words])).toEqual([
+      [true, "10.0.0.5 is held for pod shop/web (net1) already."],
+    ]);
+    expect((await look()).held.map(({ hold: { version } }) => version)).toEqual([hold.version]);
+  });
+
+  it("a leak whose pod comes to life between the two looks is kept", async () => {
+    await stage().hold("10.0.0.5", {}, { node: "" });
+    const snapshot = await look();
+    const findings = examine(snapshot).filter(({ code }) => code === "leaked");
+    expect(findings).toHaveLength(1);
+    await stage().pod("shop", "web");
+    const clock = new ManualClock();
+    const options = {
+      client: stage().client,
+      ledgerOf: () => stage().ledger(),
+      clock,
+      cooldownMs: 0,
+      coexistence: false,
+      signal,
+    };
+    const repairing = repair(snapshot, findings, options);
+    await clock.advance(30_000);
+    expect((await repairing)[0]?.words).toContain("is kept: pod shop/web exists");
+    expect(await stage().held()).toEqual(["10.0.0.5"]);
+  });
+
+  it("where too much looks leaked nothing is freed", async () => {
+    for (let index = 1; index <= 60; index++) await stage().hold(`10.0.0.${index}`, { uid: "gone", name: `p${index}` });
+    const results = (await mend()).filter(({ finding }) => finding.code === "leaked");
+    expect(results.every(({ isDone, words }) => !isDone && words.includes("--allow-mass-release"))).toBe(true);
+    expect(await stage().held()).toHaveLength(60);
+  });
+
+  it("entries without a hold: made while whereabouts is silent, left while it is active", async () => {
+    await stage().pod("shop", "old");
+    const value = { id: "c", podref: "shop/old", ifname: "net1" };
+    const operations = [{ op: "add", path: "/spec/allocations/7", value }] as const;
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    expect(codes(await find())).toEqual(["entry-without-hold", "pool-without-network"]);
+    expect((await mend({ coexistence: true }))[0]).toMatchObject({ isDone: false });
+    expect(await stage().held()).toEqual([]);
+    await mend();
+    expect(await stage().held()).toEqual(["10.0.0.7"]);
+  });
+
+  it("one address with two owners, by an entry and by its hold", async () => {
+    const value = { id: "c", podref: "shop/theirs", ifname: "net1" };
+    const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    const uid = await stage().pod("shop", "mine");
+    await stage().hold("10.0.0.5", { uid, name: "mine" });
+    const found = (await find()).find(({ code }) => code === "two-owners");
+    expect(found).toMatchObject({
+      objects: [`IPPool ${system}/${name}`, `OverlappingRangeIPReservation ${system}/10.0.0.5`],
+    });
+    expect(found?.message).toBe(
+      `10.0.0.5 has two owners: shop/theirs by IPPool ${system}/${name}, pod shop/mine (net1) by its hold.`,
+    );
+    expect(found?.repair).toBeUndefined();
+  });
+
+  it("one address with two owners, by entries of two pools of one network", async () => {
+    const theirs = { "5": { id: "c", podref: "shop/a", ifname: "net1" } };
+    await stage().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25", theirs);
+    const value = { id: "d", podref: "shop/b", ifname: "net1" };
+    const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    expect(codes(await find())).toContain("two-owners");
+    expect(codes(await find())).toContain("overlapping-ranges");
+  });
+
+  it("an address that one pod uses and another holds", async () => {
+    await network();
+    await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    const uid = await stage().pod("shop", "other");
+    await stage().hold("10.0.0.5", { uid, name: "other" });
+    const found = (await find()).find(({ code }) => code === "held-by-another");
+    expect(found?.objects).toEqual(["Pod shop/web", `OverlappingRangeIPReservation ${system}/10.0.0.5`]);
+  });
+
+  it("two addresses of one owner, names and keys that cannot be read, a gateway that is held", async () => {
+    await network({ gateway: "10.0.0.1" });
+    const uid = await stage().pod("shop", "web");
+    await stage().hold("10.0.0.5", { uid });
+    await stage().hold("10.0.0.1", { uid });
+    await stage().client.create(kinds.reservations, {
+      metadata: { namespace: system, name: "no-address" },
+      spec: { podref: "shop/x" },
+    });
+    const operations = [{ op: "add", path: "/spec/allocations/999", value: { id: "", podref: "shop/y" } }] as const;
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    expect(codes(await find())).toEqual([
+      "gateway-held",
+      "hold-without-entry",
+      "two-addresses",
+      "unreadable",
+      "unreadable",
+    ]);
+  });
+
+  it("what has cooled long ago is deleted, what still cools is not", async () => {
+    const five = await stage().hold("10.0.0.5", { uid: "u" });
+    const six = await stage().hold("10.0.0.6", { uid: "u", name: "b" });
+    const long = { owner: "pod:u:net1" as never, domain: "network:" };
+    await stage()
+      .ledger()
+      .release({ ...long, address: five.address, cooldownMs: 600_000 });
+    await stage()
+      .ledger()
+      .release({ ...long, address: six.address, cooldownMs: 1 });
+    const body = { metadata: { annotations: { "holdfast.io/cooling-until": "1000" } } };
+    await stage().client.patch(kinds.reservations, { namespace: system, name: "10.0.0.6" }, { type: "merge", body });
+    expect(codes(await find())).toEqual(["cooled", "pool-without-network"]);
+    await mend();
+    const left = (await stage().client.list(kinds.reservations)).items.map(({ metadata }) => metadata.name);
+    expect(left).toEqual(["10.0.0.5"]);
+  });
+
+  it("one pool used with and without protection of overlaps", async () => {
+    await network();
+    await network({ enable_overlapping_ranges: false }, { namespace: "shop", name: "red" });
+    const found = (await find()).find(({ code }) => code === "mixed-protection");
+    expect(found?.objects).toEqual([
+      `IPPool ${system}/${name}`,
+      "NetworkAttachmentDefinition shop/blue",
+      "NetworkAttachmentDefinition shop/red",
+    ]);
+  });
+
+  it("a definition that cannot be read is told, and others are not disturbed", async () => {
+    await network({ range: "10.0.0.0/99" });
+    await network({}, { namespace: "shop", name: "good" });
+    expect((await find()).map(({ objects }) => objects[0])).toEqual(["NetworkAttachmentDefinition shop/blue"]);
+  });
+
+  describe("pools and who", () => {
+    it("list what is used", async () => {
+      await network();
+      await stage().hold("10.0.0.5", { uid: "u" });
+      expect(poolRows(await look())).toEqual([
+        {
+          namespace: system,
+          name,
+          network: "",
+          range: "10.0.0.0/24",
+          total: "254",
+          used: "1",
+          free: "253",
+          definitions: ["shop/blue"],
+        },
+      ]);
+    });
+
+    it("tell what a pod holds, and why", async () => {
+      await stage().hold("10.0.0.5", { uid: "u" }, { why: "the lowest free one" });
+      await stage().hold("fd00::5", { uid: "u" }, { domain: "network:blue" });
+      const answers = whoHolds(await look(), parseAsked("shop/web"));
+      expect(answers.map(({ address, domain, why }) => [address, domain, why])).toEqual([
+        ["10.0.0.5", "network:", "the lowest free one"],
+        ["fd00::5", "network:blue", ""],
+      ]);
+      expect(whoHolds(await look(), parseAsked("10.0.0.6"))).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,311 @@
+// What pools show: entries, totals, free maps; and how pools of whereabouts are taken over.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import type { PoolAllocation } from "../../src/api/ip-pool.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import { decodeFreeMap, freeMapName } from "../../src/ledger/free-map.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { readState, stateName } from "../../src/ledger/state.ts";
+import { silent } from "../../src/log/log.ts";
+import { FreeMapWriter } from "../../src/pools/free-map-writer.ts";
+import { MirrorWriter } from "../../src/pools/mirror-writer.ts";
+import { StateKeeper } from "../../src/pools/state-keeper.ts";
+import { type Stage, system, Watching } from "./stage.ts";
+
+const name = "10.0.0.0-24";
+const key = `${system}/${name}`;
+
+/** As whereabouts writes it. */
+function entry(podref: string, id = "sandbox"): PoolAllocation {
+  return { id, podref, ifname: "net1" };
+}
+
+class Mirroring extends Watching {
+  coexistence = false;
+  leaksHeldBack: string | undefined;
+  readonly writes: string[] = [];
+  readonly #writer: MirrorWriter;
+
+  constructor(stage: Stage, entriesMax?: number) {
+    super(stage);
+    const { client } = stage;
+    this.#writer = new MirrorWriter({
+      ...{ world: this.world, client, clock: this.clock },
+      freeMaps: new FreeMapWriter(client, () => this.clock.wallMs()),
+      coexistence: () => this.coexistence,
+      leaksHeldBack: () => this.leaksHeldBack,
+      ...(entriesMax !== undefined && { entriesMax }),
+      onWrite: (what) => this.writes.push(what),
+    });
+  }
+
+  /** A second later; what was written. */
+  async show(pool = key): Promise<string[]> {
+    await this.caughtUp();
+    await this.clock.advance(1000);
+    this.writes.length = 0;
+    await this.#writer.reconcile(pool, { signal: this.signal, failures: 0 });
+    return [...this.writes];
+  }
+
+  /** Without waiting for anything. */
+  async again() {
+    return this.#writer.reconcile(key, { signal: this.signal, failures: 0 });
+  }
+}
+
+export function mirrorStories(stage: () => Stage): void {
+  beforeEach(async () => {
+    await stage().clear();
+    await stage().node("n1");
+  });
+
+  const freeMap = async (pool = key) => {
+    const map = await stage().client.get(kinds.configMaps, { namespace: system, name: freeMapName(pool) });
+    return decodeFreeMap(map)?.taken.map(({ first, last }) =>
+      `${first}` === `${last}` ? `${first}` : `${first}-${last}`,
+    );
+  };
+
+  describe("the mirror", () => {
+    it("shows holds and forgets them; 409: pool and reservations do not diverge", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a", containerId: "c" });
+      const six = await stage().hold("10.0.0.6", { uid: "u6", name: "b" });
+      await using mirror = new Mirroring(stage());
+      expect(await mirror.show()).toEqual(["free-map", "allocations", "status"]);
+      const { spec, status } = await stage().readPool(name);
+      expect(spec.allocations).toEqual({
+        "5": { id: "c", podref: "shop/a", ifname: "net1", uid: "u5" },
+        "6": { id: "", podref: "shop/b", ifname: "net1", uid: "u6" },
+      });
+      expect(status).toMatchObject({
+        firstIP: "10.0.0.1",
+        lastIP: "10.0.0.254",
+        totalIPs: 254,
+        usedIPs: 2,
+        freeIPs: 252,
+      });
+      expect(await freeMap()).toEqual(["10.0.0.5-10.0.0.6"]);
+      expect(await mirror.show()).toEqual([]);
+
+      const { domain, address, version } = six;
+      await stage()
+        .ledger()
+        .release({ domain, address, version, owner: "pod:u6:net1" as never, cooldownMs: 60_000 });
+      expect(await mirror.show()).toEqual(["free-map", "allocations", "status"]);
+      expect(Object.keys((await stage().readPool(name)).spec.allocations)).toEqual(["5"]);
+      // It rests: nobody's, and not free yet.
+      expect(await freeMap()).toEqual(["10.0.0.5-10.0.0.6"]);
+    });
+
+    it("writes a pool at most once a second", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await using mirror = new Mirroring(stage());
+      await mirror.show();
+      await stage().hold("10.0.0.5", { uid: "u5" });
+      await mirror.caughtUp();
+      expect(await mirror.again()).toEqual({ requeueAfterMs: 1000 });
+      expect((await stage().readPool(name)).spec.allocations).toEqual({});
+      expect(await mirror.show()).toContain("allocations");
+    });
+
+    it("never drops or changes what whereabouts wrote, and says that it is not adopted", async () => {
+      const theirs = { "7": entry("shop/old"), "5": entry("shop/other"), nonsense: entry("shop/odd") };
+      await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
+      await stage().hold("10.0.0.5", { uid: "u5", name: "mine" });
+      await using mirror = new Mirroring(stage());
+      await mirror.show();
+      await mirror.show();
+      const { spec, status } = await stage().readPool(name);
+      expect(spec.allocations).toEqual(theirs);
+      const conditions = Object.fromEntries((status?.conditions ?? []).map(({ type, reason }) => [type, reason]));
+      expect(conditions).toEqual({ Ready: "NotAdopted", Mirrored: "Contested", LeakCollection: "Running" });
+      expect(await freeMap()).toEqual(["10.0.0.5", "10.0.0.7"]);
+    });
+
+    it("while whereabouts is active, an entry goes only when its hold is gone on the server too", async () => {
+      const ours = { "5": { ...entry("shop/a"), uid: "u5" }, "6": { ...entry("shop/b"), uid: "u6" } };
+      await stage().whereaboutsPool(name, "10.0.0.0/24", ours);
+      await using mirror = new Mirroring(stage());
+      mirror.coexistence = true;
+      await mirror.caughtUp();
+      await mirror.blind();
+      // The cache does not know of this one yet.
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await mirror.again();
+      expect(Object.keys((await stage().readPool(name)).spec.allocations)).toEqual(["5"]);
+    });
+
+    it("beyond the cap shows the lowest, and the totals of all", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      for (let index = 1; index <= 8; index++)
+        await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
+      await using mirror = new Mirroring(stage(), 5);
+      await mirror.show();
+      const { spec, status } = await stage().readPool(name);
+      expect(Object.keys(spec.allocations)).toEqual(["1", "2", "3", "4", "5"]);
+      expect(status).toMatchObject({ usedIPs: 8, freeIPs: 246 });
+      const mirrored = status?.conditions?.find(({ type }) => type === "Mirrored");
+      expect(mirrored).toMatchObject({
+        status: "False",
+        reason: "TooMany",
+        message: expect.stringContaining("5 of 8 holds"),
+      });
+    });
+
+    it("more changes than a patch takes come in several", async () => {
+      await stage().whereaboutsPool("10.1.0.0-16", "10.1.0.0/16", manyOurs(1200));
+      await using mirror = new Mirroring(stage());
+      await mirror.show(`${system}/10.1.0.0-16`);
+      expect(Object.keys((await stage().readPool("10.1.0.0-16")).spec.allocations)).toHaveLength(200);
+      await mirror.show(`${system}/10.1.0.0-16`);
+      expect((await stage().readPool("10.1.0.0-16")).spec.allocations).toEqual({});
+    });
+
+    it("a pool of a named network, IPv6 too, shows its own holds only", async () => {
+      await stage().whereaboutsPool("blue-fd00---64", "fd00::/64");
+      await stage().whereaboutsPool("fd00---64", "fd00::/64");
+      await stage().hold("fd00::9", { uid: "b", name: "blue" }, { domain: "network:blue" });
+      await stage().hold("fd00::9", { uid: "n", name: "plain" });
+      await using mirror = new Mirroring(stage());
+      await mirror.show(`${system}/blue-fd00---64`);
+      await mirror.show(`${system}/fd00---64`);
+      expect((await stage().readPool("blue-fd00---64")).spec.allocations).toMatchObject({
+        "9": { podref: "shop/blue" },
+      });
+      expect((await stage().readPool("fd00---64")).spec.allocations).toMatchObject({ "9": { podref: "shop/plain" } });
+      expect((await stage().readPool("fd00---64")).status?.totalIPs).toBe("18446744073709551614");
+    });
+
+    it("says on the pool that leak collection stands still", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await using mirror = new Mirroring(stage());
+      mirror.leaksHeldBack = "60 of 60 look leaked.";
+      await mirror.show();
+      const { status } = await stage().readPool(name);
+      expect(status?.conditions?.find(({ type }) => type === "LeakCollection")).toMatchObject({
+        status: "False",
+        reason: "TooManyLeaks",
+      });
+    });
+
+    it("the free map goes with its pool", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await using mirror = new Mirroring(stage());
+      await mirror.show();
+      expect(await freeMap()).toEqual([]);
+      await stage().client.delete(kinds.ipPools, { namespace: system, name });
+      expect(await mirror.show()).toEqual([]);
+      const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
+      expect(items.map(({ metadata }) => metadata.name)).not.toContain(freeMapName(key));
+    });
+
+    it("two leaders at once write the same, whoever comes first", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      for (let index = 1; index <= 8; index++)
+        await stage().hold(`10.0.0.${index}`, { uid: `u${index}`, name: `p${index}` });
+      await using first = new Mirroring(stage());
+      await using second = new Mirroring(stage());
+      await Promise.all([first.show(), second.show()]);
+      await Promise.all([first.show(), second.show()]);
+      expect(Object.keys((await stage().readPool(name)).spec.allocations)).toHaveLength(8);
+      expect([...(await first.show()), ...(await second.show())]).toEqual([]);
+    });
+  });
+
+  describe("the shared state", () => {
+    const keeper = (watching: Watching) =>
+      new StateKeeper({
+        ...{ world: watching.world, client: stage().client, clock: watching.clock, log: silent },
+        ...{ systemNamespace: system, uses: () => [] },
+      });
+    const state = async () => {
+      const maps = (await stage().client.list(kinds.configMaps, { namespace: system })).items;
+      return readState(maps.find(({ metadata }) => metadata.name === stateName));
+    };
+
+    it("a cluster without whereabouts does not wait", async () => {
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      expect(leader.coexistence).toBe(true);
+      await leader.look(watching.signal);
+      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
+      expect(leader.coexistence).toBe(false);
+    });
+
+    it("adopts what whereabouts left once it is silent, then turns coexistence off; paused stays", async () => {
+      const theirs = { "5": entry("shop/a"), "6": entry("shop/b") };
+      await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
+      await stage().client.create(kinds.configMaps, {
+        metadata: { namespace: system, name: stateName },
+        data: { coexistence: "on", why: "", paused: "migrate by anna" },
+      });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, paused: "migrate by anna" });
+      expect(await stage().held()).toEqual([]);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect(await state()).toEqual({ coexistence: false, why: "", paused: "migrate by anna" });
+      expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
+      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+    });
+
+    it("an entry of whereabouts in an adopted pool turns it on again", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(false);
+      const operations = [{ op: "add", path: "/spec/allocations/9", value: entry("shop/new") }] as const;
+      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining(name) });
+    });
+
+    it("a writer that calls itself whereabouts keeps it on", async () => {
+      const whereabouts = new KubeClient({ transport: stage().connection.transport, userAgent: "whereabouts" });
+      await whereabouts.create(kinds.ipPools, {
+        metadata: { namespace: system, name },
+        spec: { range: "10.0.0.0/24", allocations: { "5": entry("shop/a") } },
+      });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      await watching.clock.advance(Date.now() - watching.clock.wallMs());
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.clock.advance(180_000);
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("whereabouts") });
+      expect(await stage().held()).toEqual([]);
+    });
+
+    it("where the server does not answer nothing is concluded", async () => {
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      stage().fault = (_method, path) => path.includes("daemonsets");
+      await expect(leader.look(watching.signal)).rejects.toThrow("injected");
+      expect(leader.coexistence).toBe(true);
+      stage().fault = undefined;
+      await leader.look(watching.signal);
+      expect(leader.coexistence).toBe(false);
+    });
+  });
+}
+
+function manyOurs(count: number): Record<string, PoolAllocation> {
+  const pairs = Array.from({ length: count }, (_, index) => [
+    String(index + 1),
+    { ...entry(`shop/p${index}`), uid: `u${index}` },
+  ]);
+  return Object.fromEntries(pairs) as Record<string, PoolAllocation>;
+}

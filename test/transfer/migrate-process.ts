@@ -1,0 +1,36 @@
+// A migration in a process of its own that kills itself with SIGKILL after its n-th write has reached the server. Renewals of the lease are
+// not counted: they come when they come. Prints the number of writes at its end.
+import { realClock } from "../../src/kube/clock.ts";
+import { connect } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import { plainGoal } from "../../src/transfer/goal.ts";
+import { apply, rollback } from "../../src/transfer/migration.ts";
+import { fileStore } from "../../src/transfer/record-file.ts";
+
+const [, , command, kubeconfig = "", record = "", killAfter = "0"] = process.argv;
+await using connection = connect(await loadKubeconfig({ path: kubeconfig }));
+let writes = 0;
+const transport: Transport = async (request) => {
+  const response = await connection.transport(request);
+  const isRenewal = request.method === "PUT" && request.path.includes("/leases/");
+  if (request.method !== "GET" && !isRenewal) {
+    writes += 1;
+    if (writes === Number(killAfter)) process.kill(process.pid, "SIGKILL");
+  }
+  return response;
+};
+const options = {
+  client: new KubeClient({ transport }),
+  clock: realClock,
+  store: fileStore(record),
+  systemNamespace: "kube-system",
+  newId: () => `killed-${process.pid}`,
+  say: () => {},
+  quietMs: { fenced: 10, unfenced: 10 },
+  signal: new AbortController().signal,
+};
+if (command === "rollback") await rollback({ ...options, force: false });
+else await apply({ ...options, goal: { ...plainGoal, to: "namespaced" }, editDefinitions: true });
+process.stdout.write(`${writes}\n`);

@@ -1,0 +1,200 @@
+// What a migration promises, on a server that claims to be the Kubernetes API.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { realClock } from "../../src/kube/clock.ts";
+import { isApiError } from "../../src/kube/errors.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
+import { configMaps, ipPools, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
+import { fetchState } from "../../src/ledger/state.ts";
+import { destinations, plainGoal } from "../../src/transfer/goal.ts";
+import { apply, type ApplyOptions, rollback } from "../../src/transfer/migration.ts";
+import { isEmpty, makePlan } from "../../src/transfer/plan.ts";
+import { readSurvey } from "../../src/transfer/read-survey.ts";
+import { configMapStore } from "../../src/transfer/record-config-map.ts";
+import { fileStore } from "../../src/transfer/record-file.ts";
+import {
+  definition,
+  installDefinitions,
+  moveOut,
+  pool,
+  portrait,
+  reservation,
+  settleIn,
+  system,
+  village,
+} from "./fixtures.ts";
+
+export interface Served {
+  readonly client: KubeClient;
+  readonly stop: () => Promise<void>;
+}
+
+const never = new AbortController().signal;
+
+export function transferSuite(
+  name: string,
+  start: () => Promise<Served>,
+  more: (served: () => Served) => void = () => {},
+) {
+  describe(name, () => {
+    let served: Served;
+    let client: KubeClient;
+    let options: ApplyOptions;
+    const lines: string[] = [];
+
+    beforeAll(async () => {
+      served = await start();
+      client = served.client;
+      await installDefinitions(client);
+    }, 180_000);
+    afterAll(() => served?.stop(), 60_000);
+
+    beforeEach(() => {
+      lines.length = 0;
+      let ids = 0;
+      options = {
+        client,
+        clock: realClock,
+        store: fileStore(join(mkdtempSync(join(tmpdir(), "holdfast-migrate-")), "record.json")),
+        systemNamespace: system,
+        newId: () => `test-${Date.now()}-${ids++}`,
+        say: (line) => lines.push(line),
+        quietMs: { fenced: 50, unfenced: 50 },
+        signal: never,
+        goal: { ...plainGoal, to: "named" },
+        editDefinitions: true,
+      };
+    });
+    afterEach(async () => {
+      expect((await fetchState(client, { namespace: system }))?.data?.["paused"] ?? "").toBe("");
+      await moveOut(client);
+    });
+
+    const names = async (resource: typeof ipPools | typeof reservations) =>
+      (await client.list(resource as typeof ipPools)).items
+        .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+        .sort();
+    const config = async (namespace: string, nad: string) =>
+      JSON.parse((await client.get(networkAttachmentDefinitions, { namespace, name: nad })).spec!.config!) as {
+        ipam: object;
+      };
+
+    it("names every network: pools and records move, definitions say so, what nobody knows stays", async () => {
+      await settleIn(client, village);
+      expect(await apply(options)).toBe("applied");
+      expect(await names(ipPools)).toEqual([
+        "kube-system/10.9.0.0-24",
+        "kube-system/lan-10.1.0.0-24",
+        "kube-system/solo-10.3.0.0-24",
+        "kube-system/wan-10.2.0.0-24",
+        "kube-system/wan-fd00-2---64",
+      ]);
+      expect(await names(reservations)).toEqual([
+        "kube-system/10.9.0.1",
+        "kube-system/lan-10.1.0.1",
+        "kube-system/lan-10.1.0.2",
+        "kube-system/lan-10.1.0.77",
+        "kube-system/wan-10.2.0.7",
+        "kube-system/wan-fd00-0002-0000-0000-0000-0000-0000-0007",
+      ]);
+      expect((await config("blue", "lan")).ipam).toEqual({
+        type: "whereabouts",
+        range: "10.1.0.0/24",
+        network_name: "lan",
+      });
+      const moved = await client.get(ipPools, { namespace: system, name: "lan-10.1.0.0-24" });
+      expect(Object.keys(moved.spec.allocations)).toEqual(["1", "2", "9"]);
+      expect(lines.at(-1)).toBe("lifted: everybody may write again");
+    });
+
+    it.each(destinations)("to %s and back by the record: as it was", async (to) => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      const goal = { ...plainGoal, to };
+      const outcome = await apply({ ...options, goal });
+      expect(outcome).toBe(to === "whereabouts" ? "nothing to do" : "applied");
+      if (outcome === "nothing to do") return;
+      expect(await portrait(client)).not.toEqual(before);
+      expect(isEmpty(makePlan(await readSurvey(client, system, never), goal))).toBe(true);
+      expect(await rollback({ ...options, force: false })).toBe("rolled back");
+      expect(await portrait(client)).toEqual(before);
+    });
+
+    it("keeps its record in ConfigMaps, too", async () => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      const store = configMapStore(client, system, "migration-of-the-test");
+      expect(await apply({ ...options, store })).toBe("applied");
+      expect((await client.get(configMaps, { namespace: system, name: "migration-of-the-test" })).data).toMatchObject({
+        state: "applied",
+      });
+      expect(await rollback({ ...options, store, force: false })).toBe("rolled back");
+      expect(await portrait(client)).toEqual(before);
+    });
+
+    it("refuses to change anything without the definitions", async () => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      await expect(apply({ ...options, editDefinitions: false })).rejects.toMatchObject({ code: "conflict" });
+      expect(await portrait(client)).toEqual(before);
+    });
+
+    it("does not go back over an address that was given since, but for --force", async () => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      await apply(options);
+      await client.create(reservations, reservation("lan-10.1.0.50", "blue/new") as never);
+      const refusal = rollback({ ...options, force: false });
+      await expect(refusal).rejects.toMatchObject({ code: "would-lose" });
+      await expect(refusal).rejects.toThrow(/10\.1\.0\.50 blue\/new net1/);
+      expect(await rollback({ ...options, force: true })).toBe("rolled back");
+      await client.delete(reservations, { namespace: system, name: "lan-10.1.0.50" });
+      expect(await portrait(client)).toEqual(before);
+    });
+
+    it("takes back what it did when a name is in the way, and lets everybody write again", async () => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      // After the plan was made and recorded, before it is carried out: nothing but a writer that no fence holds does this.
+      const store = {
+        ...options.store,
+        save: async (...args: Parameters<typeof options.store.save>) => {
+          await options.store.save(...args);
+          if (args[0].state === "applying")
+            await client.create(ipPools, pool("wan-10.2.0.0-24", "10.2.0.0/24", { "8": ["x/y"] }) as never);
+        },
+      };
+      await expect(apply({ ...options, store })).rejects.toMatchObject({ code: "in-the-way" });
+      await client.delete(ipPools, { namespace: system, name: "wan-10.2.0.0-24" }).catch((error: unknown) => {
+        if (!isApiError(error, "not-found")) throw error;
+      });
+      expect(await portrait(client)).toEqual(before);
+    });
+
+    it("a second migration does not overwrite the record of the first", async () => {
+      await settleIn(client, village);
+      await apply(options);
+      await expect(apply({ ...options, goal: { ...plainGoal, to: "namespaced" } })).rejects.toThrow(
+        /can still be rolled back/,
+      );
+      expect(await apply(options)).toBe("nothing to do");
+    });
+
+    it("a record of another cluster is refused", async () => {
+      await settleIn(client, [
+        definition("blue", "lan", { range: "10.1.0.0/24" }),
+        pool("10.1.0.0-24", "10.1.0.0/24", {}),
+      ]);
+      await apply(options);
+      const record = (await options.store.load(never))!;
+      await options.store.save({ ...record, cluster: "another" }, never);
+      await expect(rollback({ ...options, force: false })).rejects.toMatchObject({ code: "wrong-cluster" });
+    });
+
+    more(() => served);
+  });
+}

@@ -1,0 +1,40 @@
+import { connect } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+// A writer as whereabouts is one: takes the Lease `whereabouts` by leader election (1.5 s, renewed every 0.5 s), writes an entry into a
+// pool, gives the lease up, and begins again. Says "wrote" after each write, "waiting" for each time that the lease was another's.
+import { Elector } from "../../src/kube/leader.ts";
+import { ipPools, leases } from "../../src/ledger/resources.ts";
+
+const [, , path, namespace = "", name = ""] = process.argv;
+await using connection = connect(await loadKubeconfig({ path }));
+const { client } = connection;
+const say = (word: string) => process.stdout.write(`${word}\n`);
+
+const watching = setInterval(() => {
+  client.get(leases, { namespace, name: "whereabouts" }).then(
+    (lease) => {
+      const holder = lease.spec?.holderIdentity ?? "";
+      if (holder !== "" && !holder.startsWith("default/pod-")) say("waiting");
+    },
+    () => {},
+  );
+}, 200);
+
+for (let n = 1; n < 100_000; n++) {
+  const elector = new Elector({
+    client,
+    namespace,
+    name: "whereabouts",
+    identity: `default/pod-${n}`,
+    leaseDurationMs: 1500,
+    renewDeadlineMs: 1000,
+    retryPeriodMs: 500,
+  });
+  await elector.run(new AbortController().signal, async () => {
+    const entry = { id: `sandbox-${n}`, podref: `default/pod-${n}`, ifname: "net1" };
+    const body = { spec: { allocations: { [String((n % 200) + 1)]: entry } } };
+    await client.patch(ipPools, { namespace, name }, { type: "merge", body });
+    say("wrote");
+  });
+}
+clearInterval(watching);
