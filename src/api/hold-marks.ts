@@ -9,12 +9,12 @@ export { ownerLabelName };
 export const nodeLabelName = `${holdfastGroup}/node`;
 export const podNamespaceLabelName = `${holdfastGroup}/pod-namespace`;
 export const coolingLabelName = `${holdfastGroup}/cooling`;
-export const coolingUntilAnnotation = `${holdfastGroup}/cooling-until`;
-export const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
-export const partAnnotation = `${holdfastGroup}/part`;
+const coolingUntilAnnotation = `${holdfastGroup}/cooling-until`;
+const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
+const partAnnotation = `${holdfastGroup}/part`;
 export const poolAnnotation = `${holdfastGroup}/pool`;
-export const keeperAnnotation = `${holdfastGroup}/keeper`;
-export const whyAnnotation = `${holdfastGroup}/why`;
+const keeperAnnotation = `${holdfastGroup}/keeper`;
+const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
 export const networkAnnotation = `${holdfastGroup}/network-name`;
 /** On reservations: what whereabouts has no field for. */
@@ -70,11 +70,27 @@ export function marksOf(owner: Owner, note: HoldNote = {}, node?: string): Marks
   };
 }
 
+/** Marks that say whose a hold is: what rests is nobody's, and no search for an owner, a node or a namespace finds it. */
+const ownership: ReadonlySet<string> = new Set([
+  ownerLabelName,
+  nodeLabelName,
+  podNamespaceLabelName,
+  keeperAnnotation,
+  whyAnnotation,
+]);
+
 /** Every mark of ours: what a rewritten hold must not inherit from the one before it. */
 const heldMarks: ReadonlySet<string> = new Set([
-  ...[ownerLabelName, nodeLabelName, podNamespaceLabelName, coolingLabelName],
-  ...[coolingUntilAnnotation, lastOwnerAnnotation, partAnnotation, poolAnnotation, keeperAnnotation, whyAnnotation],
-  ...[networkAnnotation, ownerKindAnnotation, ownerUidAnnotation, aliasAnnotation],
+  ...ownership,
+  coolingLabelName,
+  coolingUntilAnnotation,
+  lastOwnerAnnotation,
+  partAnnotation,
+  poolAnnotation,
+  networkAnnotation,
+  ownerKindAnnotation,
+  ownerUidAnnotation,
+  aliasAnnotation,
 ]);
 
 /** Labels or annotations that others put there. */
@@ -113,11 +129,6 @@ export function coolingOf({ labels, annotations }: Marked): Cooling | undefined 
     lastOwner: (annotations?.[lastOwnerAnnotation] ?? "") as OwnerKey,
   };
 }
-
-/** Marks that say whose a hold is: what rests is nobody's, and no search for an owner, a node or a namespace finds it. */
-const ownership: ReadonlySet<string> = new Set([
-  ...[ownerLabelName, nodeLabelName, podNamespaceLabelName, keeperAnnotation, whyAnnotation],
-]);
 
 /** The marks of an object that rests from now on. */
 export function restingMarks({ labels, annotations }: Marked, { untilMs, lastOwner }: Cooling): Marks {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { dnsLabel, owner } from "../../test/api/arbitrary.ts";
+import { anyOwner, dnsLabel } from "../../test/api/arbitrary.ts";
 import { apiRefusalOf } from "../../test/api/refusal.ts";
 import { address } from "../../test/net/arbitrary.ts";
 import { parseAddress, unmapped } from "../net/address.ts";
@@ -33,7 +33,7 @@ const held = fc.record({
     .tuple(fc.constantFrom("pool", "vm-network"), dnsLabel, dnsLabel)
     .map(([scope, namespace, name]) => `${scope}:${namespace}/${name}`),
   address: address.map(unmapped),
-  owner,
+  owner: anyOwner,
 });
 
 test("an object is read back as the hold it was made of", () => {

@@ -3,7 +3,7 @@
 import { compare } from "../net/address.ts";
 import { type Domain, type FindOptions, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
-import { type OwnerKey, ownerKey, sameContainer, succeeds } from "./owner.ts";
+import { formerKey, type OwnerKey, ownerKey, sameContainer, succeeds } from "./owner.ts";
 
 interface Rest {
   readonly untilMs: number;
@@ -49,8 +49,8 @@ export class MemoryLedger implements Ledger {
 
   async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
-    const keys: readonly (OwnerKey | undefined)[] = [owner, formerly];
-    return this.#inOrder((hold) => hold.domain === domain && keys.includes(ownerKey(hold.owner)));
+    const keys = new Set([owner, formerly]);
+    return this.#inOrder((hold) => hold.domain === domain && keys.has(ownerKey(hold.owner)));
   }
 
   async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
@@ -88,7 +88,8 @@ export class MemoryLedger implements Ledger {
       };
     }
     const rest = this.#store.resting.get(key);
-    if (rest !== undefined && rest.untilMs > this.#now() && rest.lastOwner !== mine && !early) {
+    const isBack = rest?.lastOwner === mine || rest?.lastOwner === formerKey(owner);
+    if (rest !== undefined && rest.untilMs > this.#now() && !isBack && !early) {
       return { outcome: "cooling", untilMs: rest.untilMs, lastOwner: rest.lastOwner };
     }
     this.#store.resting.delete(key);

@@ -88,7 +88,7 @@ function recordedOwner(records: Records, { owner, address }: Hold, found: HeldOb
 
 /** The old name means two addresses, and the other one's hold stands there: whereabouts would see this one as taken too. */
 function foreignAlias({ domain, address }: Hold, found: HeldObject): Hold {
-  const [namespace = "", name = ""] = String((found.spec as { podref?: string }).podref ?? "").split("/");
+  const [namespace = "", name = ""] = ((found.spec as { podref?: string }).podref ?? "").split("/");
   const { uid = "", resourceVersion = "" } = found.metadata;
   return {
     domain,

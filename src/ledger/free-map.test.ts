@@ -103,9 +103,17 @@ describe("a free map", () => {
 
   it("of what 16 KiB cannot say is true as far as it goes: runs", () => {
     const range = parsePrefix("fd00::/64");
-    const taken = Array.from(disorder(40_000, 0.9), (n) => one(range, BigInt(n) * 1_000_000_007n + BigInt(n % 977)));
+    const gaps = Array.from(
+      disorder(40_000, 0.5),
+      (n, index) => BigInt(n - index) * 1_000_003n + BigInt((n * n) % 65_537),
+    );
+    let offset = 0n;
+    const taken = gaps.map((gap) => one(range, (offset += gap + 2n)));
     expectTruth(range, taken);
-    expect(written(range, taken).map.taken.length).toBeGreaterThan(1000);
+    const { map } = written(range, taken);
+    expect(map.taken.length).toBeGreaterThan(1000);
+    expect(map.taken.length).toBeLessThan(taken.length);
+    expect(map.completeThrough?.toString()).not.toBe(range.last.toString());
   });
 
   it("leaves out what is not in the range, and joins what touches", () => {

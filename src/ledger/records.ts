@@ -31,10 +31,9 @@ export interface Records {
 export type NewHold = Omit<Hold, "version" | "domain">;
 
 /** Fields of `spec` that are written, of either kind; what others added stays. */
-const writtenFields: ReadonlySet<string> = new Set([
-  ...["podref", "ifname", "containerid", "poduid"],
-  ...["domain", "address", "owner", "containerId"],
-]);
+const writtenFields: ReadonlySet<string> = new Set(
+  ["podref", "ifname", "containerid", "poduid"].concat("domain", "address", "owner", "containerId"),
+);
 
 const nobody: Owner = { kind: "pod", uid: "", namespace: "", name: "", interface: "" };
 

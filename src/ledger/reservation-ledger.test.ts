@@ -70,7 +70,12 @@ async function world(namespace = "default") {
 }
 
 const pod = (name: string, containerId = "c"): Owner => ({
-  ...{ kind: "pod", uid: `u-${name}`, namespace: "d", name, interface: "net1", containerId },
+  kind: "pod",
+  uid: `u-${name}`,
+  namespace: "d",
+  name,
+  interface: "net1",
+  containerId,
 });
 
 describe.each(["network:", "network:red", "pool:a/b"])("in %s", (domain) => {
@@ -206,49 +211,53 @@ describe("any story of takes and releases", () => {
     fc.record({ kind: fc.constant("advance" as const), ms: fc.constantFrom(20, 60) }),
   );
 
-  it.each(["network:", "pool:a/b"])("ends as the memory ledger's, in %s", async (domain) => {
-    const { ledger, advance } = await world();
-    let stories = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
-        // A story of its own for each: other addresses.
-        const shift = (each: string) => each.replace("7", String(10 + (stories % 200)));
-        stories += 1;
-        let nowMs = 1_000_000;
-        const model = new MemoryLedger(new MemoryStore(), { now: () => nowMs });
-        const story = `${domain}${domain.endsWith(":") ? "" : "-"}s${stories}`;
-        /** name and address -> the version that each ledger answered last */
-        const versions = new Map<string, string>();
-        for (const each of steps) {
-          if (each.kind === "advance") {
-            nowMs += each.ms;
-            advance(each.ms);
-            continue;
-          }
-          const owner = {
-            ...pod(each.name, each.kind === "take" ? each.container : "c"),
-            ...(each.uidLess && { uid: "" }),
-          };
-          const address = parseAddress(shift(each.text));
-          const run = async (on: Ledger, which: string) => {
-            const key = `${which} ${each.name} ${each.text}`;
-            if (each.kind === "take") {
-              const result = await on.take({ domain: story, address, owner, early: each.early });
-              if ("hold" in result) versions.set(key, result.hold.version);
-              return "hold" in result ? [result.outcome, result.hold.owner] : [result.outcome];
+  it.each(["network:", "pool:a/b"])(
+    "ends as the memory ledger's, in %s",
+    async (domain) => {
+      const { ledger, advance } = await world();
+      let stories = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+          // A story of its own for each: other addresses.
+          const shift = (each: string) => each.replace("7", String(10 + (stories % 200)));
+          stories += 1;
+          let nowMs = 1_000_000;
+          const model = new MemoryLedger(new MemoryStore(), { now: () => nowMs });
+          const story = `${domain}${domain.endsWith(":") ? "" : "-"}s${stories}`;
+          /** name and address -> the version that each ledger answered last */
+          const versions = new Map<string, string>();
+          for (const each of steps) {
+            if (each.kind === "advance") {
+              nowMs += each.ms;
+              advance(each.ms);
+              continue;
             }
-            const version = each.atVersion ? versions.get(key) : undefined;
-            const guard = { domain: story, address, owner: ownerKey(owner), cooldownMs: each.cooldownMs };
-            const result = await on.release({ ...guard, ...(version !== undefined && { version }) });
-            return "hold" in result ? [result.outcome, result.hold.owner] : [result.outcome];
-          };
-          expect(await run(ledger, "api")).toEqual(await run(model, "model"));
-        }
-        const holds = async (on: Ledger) =>
-          (await Array.fromAsync(on.list(story))).map(({ address, owner }) => `${address} ${ownerKey(owner)}`).sort();
-        expect(await holds(ledger)).toEqual(await holds(model));
-      }),
-      { numRuns: 150 },
-    );
-  });
+            const owner = {
+              ...pod(each.name, each.kind === "take" ? each.container : "c"),
+              ...(each.uidLess && { uid: "" }),
+            };
+            const address = parseAddress(shift(each.text));
+            const run = async (on: Ledger, which: string) => {
+              const key = `${which} ${each.name} ${each.text}`;
+              if (each.kind === "take") {
+                const result = await on.take({ domain: story, address, owner, early: each.early });
+                if ("hold" in result) versions.set(key, result.hold.version);
+                return "hold" in result ? [result.outcome, result.hold.owner] : [result.outcome];
+              }
+              const version = each.atVersion ? versions.get(key) : undefined;
+              const guard = { domain: story, address, owner: ownerKey(owner), cooldownMs: each.cooldownMs };
+              const result = await on.release({ ...guard, ...(version !== undefined && { version }) });
+              return "hold" in result ? [result.outcome, result.hold.owner] : [result.outcome];
+            };
+            expect(await run(ledger, "api")).toEqual(await run(model, "model"));
+          }
+          const holds = async (on: Ledger) =>
+            (await Array.fromAsync(on.list(story))).map(({ address, owner }) => `${address} ${ownerKey(owner)}`).sort();
+          expect(await holds(ledger)).toEqual(await holds(model));
+        }),
+        { numRuns: 150 },
+      );
+    },
+    60_000,
+  );
 });

@@ -182,9 +182,11 @@ export class ReservationLedger implements Ledger {
     }
   }
 
-  #remembered(records: Records, { address, version }: ReleaseRequest): Found | undefined {
-    const object = version === undefined ? undefined : this.#recent.get(version);
-    return object === undefined ? undefined : asMet(records, address, object);
+  /** Only where it is to be freed, which the server judges again: any other answer is about what is there now. */
+  #remembered(records: Records, request: ReleaseRequest): Found | undefined {
+    const object = request.version === undefined ? undefined : this.#recent.get(request.version);
+    const met = object === undefined ? undefined : asMet(records, request.address, object);
+    return met === undefined || judgeRelease(met, request) !== undefined ? undefined : met;
   }
 
   /** Under the name that is written, or under whereabouts' own. */

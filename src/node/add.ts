@@ -71,9 +71,9 @@ async function run(addition: Addition): Promise<JsonObject> {
   parts.gone.delete(attachmentKey(invocation));
   try {
     const limit = await parts.quota.limitOf(namespace, signal);
-    await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
+    if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
     await takeAll(addition);
-    await parts.quota.assertRoom(namespace, limit, 0, signal);
+    if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
     return answer(addition);
   } catch (error) {
     await giveBack(addition, withdrawn);

@@ -11,8 +11,8 @@ import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
 import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "./selection.ts";
 
-export const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
-export const stickyAnnotation = `${holdfastGroup}/sticky`;
+const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
+const stickyAnnotation = `${holdfastGroup}/sticky`;
 const statusAnnotation = "k8s.v1.cni.cncf.io/network-status";
 
 export interface Asking {
@@ -72,7 +72,7 @@ export function askingOf(input: AskingInput): Asking {
 }
 
 /** With `pool_namespace: nad` the pools are where the network is defined, and only the pod's selection says where that is. */
-export function poolNamespaceOf(
+function poolNamespaceOf(
   config: IpamConfig,
   systemNamespace: string,
   { interfaceName, args }: AttachmentInvocation,
@@ -88,11 +88,7 @@ export function poolNamespaceOf(
 }
 
 /** By UID; by name alone where no UID stays the same: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
-export function ownerFor(
-  invocation: AttachmentInvocation,
-  pod: PodFacts | undefined,
-  keeper: string | undefined,
-): PodOwner {
+function ownerFor(invocation: AttachmentInvocation, pod: PodFacts | undefined, keeper: string | undefined): PodOwner {
   const named = ownerOf(invocation);
   if (keeper !== undefined || pod?.isMirror === true) return { ...named, uid: "" };
   return named.uid === "" && pod !== undefined ? { ...named, uid: pod.uid } : named;

@@ -30,7 +30,10 @@ export class Attachments {
 
   async add<T>(attachment: Attachment, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const own = new AbortController();
-    return this.#inTurn(attachment, signal, own, () => work(AbortSignal.any([signal, own.signal])));
+    return this.#inTurn(attachment, signal, own, async () => {
+      own.signal.throwIfAborted();
+      return work(AbortSignal.any([signal, own.signal]));
+    });
   }
 
   async delete<T>(attachment: Attachment, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

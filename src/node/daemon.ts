@@ -25,7 +25,7 @@ import { Held } from "./held.ts";
 import { Intents } from "./intents.ts";
 import { Ledgers } from "./ledgers.ts";
 import { Legacy } from "./legacy.ts";
-import { NodeMetrics } from "./metrics.ts";
+import type { NodeMetrics } from "./metrics.ts";
 import { OwnHolds } from "./own-holds.ts";
 import type { Parts, Probe } from "./parts.ts";
 import { Pictures } from "./pictures.ts";
@@ -190,7 +190,7 @@ class Assembly {
       taker: new Taker({ ledgers, pictures, held, random, now, onConflict: metrics.conflict }),
       releases: new Releases({ ledgers, held, pictures, legacy }),
       quota: new Quota({ client, log, now }),
-      probe: this.#options.probe,
+      probe: this.#probe,
       tell: (pod, type, reason, message) => events.record(pod, type, reason, message),
       log,
       now,
@@ -201,6 +201,19 @@ class Assembly {
       wake: given.wake,
     };
   }
+
+  /** The probe it was given, counted. */
+  readonly #probe: Probe = async (request) => {
+    const { probe, metrics } = this.#options;
+    try {
+      const answer = await probe(request);
+      metrics.probe(answer.duplicate ? "duplicate" : "free");
+      return answer;
+    } catch (error) {
+      metrics.probe("failed");
+      throw error;
+    }
+  };
 
   #server(parts: Parts): SocketServer {
     const { socket: path, peerUid, ownUid, clock, log, metrics } = this.#options;

@@ -10,6 +10,8 @@ import { poolsOf } from "./plan.ts";
 
 /** The API server answers in milliseconds or is in trouble; then the release is recorded, and the pod's end does not wait. */
 const patienceMs = 15_000;
+/** A daemon that has just started learns what its node holds within moments, if it can. */
+const startMs = 3000;
 
 export async function del(
   parts: Parts,
@@ -25,7 +27,8 @@ export async function del(
     const isOver = parts.gone.get(attachmentKey(invocation)) !== undefined && !isKnown;
     if (isOver) return;
     try {
-      if (!parts.mayRelease()) throw new Error("what this node holds is not known yet, or handing out is paused");
+      if (!parts.mayRelease()) await parts.assertKnown(AbortSignal.any([signal, AbortSignal.timeout(startMs)]));
+      if (!parts.mayRelease()) throw new Error("handing out is paused, and so are releases");
       const pending = parts.intents.get(invocation);
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
       const freed = await parts.releases.release({ ...intent, targets: pending?.targets ?? [] }, limit);

@@ -59,13 +59,17 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
     case "ADD":
       return add(parts, invocation, text, signal);
     case "DEL":
-      return void (await del(parts, invocation, text, signal));
+      await del(parts, invocation, text, signal);
+      return undefined;
     case "CHECK":
-      return void (await check(parts, invocation, text, signal));
+      await check(parts, invocation, text, signal);
+      return undefined;
     case "GC":
-      return void (await collect(parts, text, signal));
+      await collect(parts, text, signal);
+      return undefined;
     case "STATUS":
-      return void (await status(parts, text, signal));
+      await status(parts, text, signal);
+      return undefined;
   }
 }
 
@@ -115,7 +119,8 @@ function versionIn(text: string): unknown {
 
 function tell(parts: Parts, { environment }: Request, failure: CniError): void {
   const { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
-  const pod = /K8S_POD_NAMESPACE=([^;]*)/.exec(args ?? "")?.[1] + "/" + /K8S_POD_NAME=([^;]*)/.exec(args ?? "")?.[1];
+  const part = (key: string) => new RegExp(`(?:^|;)${key}=([^;]*)`).exec(args ?? "")?.[1] ?? "";
+  const pod = `${part("K8S_POD_NAMESPACE")}/${part("K8S_POD_NAME")}`;
   const level = failure.code === errorCodes.refused || failure.code === errorCodes.tryAgainLater ? "warn" : "info";
   parts.log[level](failure.message, { command, code: failure.code, pod, containerId, interfaceName });
 }

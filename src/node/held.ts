@@ -21,7 +21,7 @@ export interface Place {
 
 type PlaceKey = string;
 
-export function placeKey({ namespace, domain, address }: Place): PlaceKey {
+function placeKey({ namespace, domain, address }: Place): PlaceKey {
   return `${namespace} ${domain} ${address}`;
 }
 
@@ -78,7 +78,7 @@ export class Held {
   /** After a new list, begun when there were `records`: what was recorded since is newer, and stays. */
   replace(entries: Iterable<HeldEntry>, records: number): void {
     const newer = new Set([...this.#recorded].filter(([, at]) => at > records).map(([key]) => key));
-    for (const key of [...this.#entries.keys()]) if (!newer.has(key)) this.#remove(key);
+    for (const key of this.#entries.keys()) if (!newer.has(key)) this.#remove(key);
     for (const entry of entries) if (!newer.has(placeKey(placeOf(entry)))) this.put(entry);
   }
 
@@ -97,7 +97,7 @@ export class Held {
   }
 }
 
-export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
+function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
   return { namespace, domain, address };
 }
 

@@ -22,12 +22,7 @@ export type Probe = (request: {
   readonly signal?: AbortSignal | undefined;
 }) => Promise<{ readonly duplicate: false } | { readonly duplicate: true; readonly mac: unknown }>;
 
-export type TellPod = (
-  pod: DeepReadonly<KubeObject>,
-  type: "Normal" | "Warning",
-  reason: string,
-  message: string,
-) => void;
+type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string) => void;
 
 export interface Parts {
   readonly systemNamespace: string;

@@ -161,13 +161,11 @@ function learnIn(pool: Pool, address: Address, owner: Owner): void {
   if (contains(pool.definition.prefix, address)) pool.learn(address, owner);
 }
 
+/** Every address and prefix prints itself; interval sets and reservations are plain. */
 function textOf(definition: PoolDefinition): string {
-  return JSON.stringify(definition, (_key, value: unknown) => {
-    const isNet = typeof value === "object" && value !== null && !Array.isArray(value) && !isPlain(value);
-    return isNet ? String(value) : value;
-  });
-}
-
-function isPlain(value: object): boolean {
-  return Object.getPrototypeOf(value) === Object.prototype;
+  const { prefix, start, end, outside, excludes = [], reservations = [], gateway, l3, tiny, cooldownMs } = definition;
+  const run = ({ first, last }: Interval) => `${first}-${last}`;
+  const ends = [prefix, start, end, gateway].map((each) => (each === undefined ? "" : each.toString()));
+  const withheld = [...excludes.map(run), ...reservations.map(({ interval, reason }) => `${run(interval)} ${reason}`)];
+  return JSON.stringify([ends, withheld, excludes.length, outside, l3, tiny, cooldownMs]);
 }

@@ -9,6 +9,7 @@ import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { Pool } from "../ipam/pool.ts";
+import { orAborted } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { adoptPool } from "../ledger/adoption.ts";
@@ -43,6 +44,9 @@ export interface OpenPool {
 
 /** A list that began so recently counts as new: the API server is not asked again by every refusal of a burst. */
 const freshMs = 1000;
+/** How long the first ADD in a domain waits for its picture, and how long a list may take in all. */
+const fillMs = 1500;
+const listMs = 60_000;
 /** A map that its leader has not renewed for so long has no leader. */
 const mapAgeMaxMs = 60_000;
 
@@ -132,7 +136,25 @@ export class Pictures {
         return;
       }
     }
-    await this.#lists.get(share.namespace, signal, (own) => this.#list(share.namespace, own));
+    await this.#listPatiently(share.namespace, signal);
+  }
+
+  /**
+   * A list of thousands, asked for by a thousand daemons at once, may take long, and a picture is only a hint: after a moment the
+   * ADD goes on with what is known, and the list goes on beside it. Not so beside whereabouts, where a miss costs three writes.
+   */
+  async #listPatiently(namespace: string, signal: AbortSignal): Promise<void> {
+    const list = this.#lists.get(namespace, AbortSignal.timeout(listMs), (own) => this.#list(namespace, own));
+    const patience = this.#options.coexistence() ? signal : AbortSignal.any([signal, AbortSignal.timeout(fillMs)]);
+    try {
+      await orAborted(list, patience);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!patience.aborted) throw error;
+      list.catch((later: unknown) =>
+        this.#options.log.warn("the list of a namespace failed", { namespace, error: later }),
+      );
+    }
   }
 
   async #nameOf(use: PoolUse, signal: AbortSignal): Promise<string> {

@@ -63,7 +63,7 @@ function isMeant({ metadata }: DeepReadonly<KubeObject>, { uid }: PodQuery): boo
   return uid === "" || metadata.uid === uid || metadata.annotations?.[mirrorAnnotation] === uid;
 }
 
-export function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
+function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
   const { uid = "", namespace = "", name = "", annotations = {}, ownerReferences = [] } = pod.metadata;
   const maker = ownerReferences.find((each) => each.controller === true && each.kind === "StatefulSet");
   return {

@@ -13,7 +13,7 @@ import type { Taken } from "./take.ts";
 const triesMax = 8;
 /** Long enough that someone looks into it; the address comes back by itself when the stranger is gone. */
 const conflictRestMs = 3600_000;
-/** Two ARP requests of 100 ms each, as RFC 5227 in a hurry: every pod's start waits for it. */
+/** Three requests within 200 ms, as RFC 5227 in a hurry: every pod's start waits for it. */
 const probeMs = 200;
 
 export async function takeProbed(addition: Addition, share: Share): Promise<Taken> {

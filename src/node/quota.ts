@@ -45,8 +45,7 @@ export class Quota {
   }
 
   /** Code 101 where the namespace would hold more than its limit with `more` added. */
-  async assertRoom(namespace: string, limit: number | undefined, more: number, signal: AbortSignal): Promise<void> {
-    if (limit === undefined) return;
+  async assertRoom(namespace: string, limit: number, more: number, signal: AbortSignal): Promise<void> {
     let count = 0;
     for await (const _ of listHolds(this.#options.client, { podNamespace: namespace, signal })) count += 1;
     if (count + more <= limit) return;
@@ -70,7 +69,7 @@ export class Quota {
 }
 
 /** A limit that cannot be read is none, and said aloud: refusing every pod of the namespace would be worse. */
-export function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
+function parseLimit(text: string | undefined, namespace: string, log: Log): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   log.warn(

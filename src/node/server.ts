@@ -13,7 +13,7 @@ import { encodeReply, type Reply, type Request, RequestReader } from "../cni/pro
 import { type Clock, deadline } from "../kube/clock.ts";
 import type { Log } from "../log/log.ts";
 
-export type Handle = (request: Request, signal: AbortSignal) => Promise<Reply>;
+type Handle = (request: Request, signal: AbortSignal) => Promise<Reply>;
 
 export interface SocketServerOptions {
   readonly path: string;

@@ -43,17 +43,20 @@ export class Shared<T> {
     const stop = new AbortController();
     const job: Job<T> = { promise: Promise.try(() => work(stop.signal)), stop, waiting: 0, isDone: false };
     this.#jobs.set(key, job);
-    job.promise.then(
-      () => {
-        job.isDone = true;
-        if (!this.#keep) this.#drop(key, job);
-      },
-      () => {
-        job.isDone = true;
-        this.#drop(key, job);
-      },
-    );
+    void this.#settle(key, job);
     return job;
+  }
+
+  async #settle(key: string, job: Job<T>): Promise<void> {
+    try {
+      await job.promise;
+      job.isDone = true;
+      if (!this.#keep) this.#drop(key, job);
+    } catch {
+      // Those who wait are told; here it is only forgotten.
+      job.isDone = true;
+      this.#drop(key, job);
+    }
   }
 
   #drop(key: string, job: Job<T>): void {

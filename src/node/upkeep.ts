@@ -71,7 +71,7 @@ export class Upkeep {
     const { clock, state } = this.#options;
     if (state.paused !== "") return;
     const pictures = this.#options.pictures();
-    for (const picture of [...pictures.all()]) {
+    for (const picture of Array.from(pictures.all())) {
       const nowMs = clock.wallMs();
       const isUsed = picture.usedMs > picture.renewedMs;
       if (!isUsed || nowMs - picture.renewedMs < pictureAgeMs) continue;

@@ -2,7 +2,7 @@
 import type { Candidate, Grant } from "../ipam/request.ts";
 import { formatTrace } from "../ipam/trace.ts";
 
-export interface Why {
+interface Why {
   /** The network's `name`: GC frees only what was given under the same. */
   readonly network: string;
   /** The way in which it was chosen: src/ipam/request.ts. */

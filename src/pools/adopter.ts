@@ -13,7 +13,7 @@ import { domainOfUse, type NetworkUse } from "./networks.ts";
  * Where the pool's addresses are unique. By the definitions that use it; without any, by its own name, as whereabouts would:
  * overlaps protected. Two definitions that disagree make two domains, and an entry counts in both.
  */
-export function domainsOf(pool: IPPool, uses: readonly NetworkUse[]): readonly Domain[] {
+function domainsOf(pool: IPPool, uses: readonly NetworkUse[]): readonly Domain[] {
   const { namespace = "", name = "" } = pool.metadata;
   const own = uses.filter((use) => use.namespace === namespace && use.names.includes(name));
   if (own.length > 0) return [...new Set(own.map((use) => domainOfUse(use, name)))];

@@ -28,11 +28,16 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
     if (verdict.verdict === "keep") return [];
     return [
       {
-        ...{ code: "leaked", severity: "error", objects: [describeHeld(held)] },
+        code: "leaked",
+        severity: "error",
+        objects: [describeHeld(held)],
         message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
         remedy:
           "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
-        repair: { repair: "free", held },
+        repair: {
+          repair: "free",
+          held,
+        },
       },
     ];
   });
@@ -41,7 +46,9 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
 function twoAddresses(pool: string, all: readonly Held[]): Finding {
   const addresses = all.map(({ hold }) => hold.address.toString()).join(" and ");
   return {
-    ...{ code: "two-addresses", severity: "warning", objects: all.map(describeHeld) },
+    code: "two-addresses",
+    severity: "warning",
+    objects: all.map(describeHeld),
     message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
     remedy: "Where the pod's network-status shows one of them, the other is freed as leaked; otherwise delete the pod.",
   };
@@ -54,10 +61,15 @@ function cooled(held: Held, nowMs: number): Finding[] {
   if (held.cooling === undefined || held.cooling.untilMs + coolingSlackMs > nowMs) return [];
   return [
     {
-      ...{ code: "cooled", severity: "warning", objects: [describeHeld(held)] },
+      code: "cooled",
+      severity: "warning",
+      objects: [describeHeld(held)],
       message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,
       remedy: "Harmless, but is a controller running? holdfast check --repair deletes it.",
-      repair: { repair: "delete-cooled", held },
+      repair: {
+        repair: "delete-cooled",
+        held,
+      },
     },
   ];
 }
@@ -76,7 +88,8 @@ function gateways({ held, networks, index }: Snapshot): Finding[] {
     if (holder === undefined) return [];
     return [
       {
-        ...{ code: "gateway-held", severity: "error" },
+        code: "gateway-held",
+        severity: "error",
         objects: [describeHeld(holder), `NetworkAttachmentDefinition ${definition}`],
         message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.hold.owner)} holds it.`,
         remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",

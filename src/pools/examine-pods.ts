@@ -60,18 +60,29 @@ function judgeAddress(
   if (held === undefined) {
     const note = { why: "re-added by holdfast check: the pod uses it", ...(pool && { pool: pool.range.key }) };
     return {
-      ...{ code: "not-held", severity: "error", objects: [object] },
+      code: "not-held",
+      severity: "error",
+      objects: [object],
       message: `${words}, and nobody holds it: it may be given to another.`,
       remedy: "holdfast check --repair holds it for the pod.",
       repair: {
-        ...{ repair: "take", namespace: use.namespace, node: pod.spec?.nodeName ?? "" },
-        request: { domain, address, owner, note },
+        repair: "take",
+        namespace: use.namespace,
+        node: pod.spec?.nodeName ?? "",
+        request: {
+          domain,
+          address,
+          owner,
+          note,
+        },
       },
     };
   }
   if (isSamePod(held, pod)) return undefined;
   return {
-    ...{ code: "held-by-another", severity: "error", objects: [object, describeHeld(held)] },
+    code: "held-by-another",
+    severity: "error",
+    objects: [object, describeHeld(held)],
     message: `${words}, and ${describeOwner(held.hold.owner)} holds it: two may use one address.`,
     remedy: "Delete one of the two pods; its successor gets another address.",
   };

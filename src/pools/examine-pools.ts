@@ -27,7 +27,10 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
   const { unreadable } = readAllocations(pool);
   return [
     ...unreadable.map(({ message }): Finding => ({
-      ...{ code: "unreadable", severity: "error", objects: [object], message },
+      code: "unreadable",
+      severity: "error",
+      objects: [object],
+      message,
       remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
     })),
     ...entriesWithout(object, range, plan),
@@ -42,10 +45,15 @@ function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPla
   if (foreign.length === 0) return [];
   return [
     {
-      ...{ code: "entry-without-hold", severity: "error", objects: [object] },
+      code: "entry-without-hold",
+      severity: "error",
+      objects: [object],
       message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
       remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
-      repair: { repair: "adopt", pool: range.key },
+      repair: {
+        repair: "adopt",
+        pool: range.key,
+      },
     },
   ];
 }
@@ -82,7 +90,9 @@ function contested(
     const address = entries[0]?.address.toString() ?? "";
     const holder = held.find(({ hold }) => hold.address.toString() === address);
     return {
-      ...{ code: "two-owners", severity: "error", objects: [object, ...(holder ? [describeHeld(holder)] : [])] },
+      code: "two-owners",
+      severity: "error",
+      objects: [object, ...(holder ? [describeHeld(holder)] : [])],
       message: `${address} has two owners: ${entry?.podref} by ${object}, ${holder ? describeOwner(holder.hold.owner) : "another"} by its hold.`,
       remedy: `See which pod uses it (network-status), delete the other pod, then remove its record (entry ${key}, or the hold).`,
     };
@@ -93,7 +103,9 @@ function unusedPool(object: string, { networks }: Snapshot, { namespace, name }:
   if (networks.uses.some((use) => use.namespace === namespace && use.names.includes(name))) return [];
   return [
     {
-      ...{ code: "pool-without-network", severity: "warning", objects: [object] },
+      code: "pool-without-network",
+      severity: "warning",
+      objects: [object],
       message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
       remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
     },
@@ -107,7 +119,9 @@ function mixedProtection(object: string, { networks }: Snapshot, { namespace, na
   const objects = own.map(({ definition }) => `NetworkAttachmentDefinition ${definition}`);
   return [
     {
-      ...{ code: "mixed-protection", severity: "error", objects: [object, ...new Set(objects)] },
+      code: "mixed-protection",
+      severity: "error",
+      objects: [object, ...new Set(objects)],
       message: `enable_overlapping_ranges is on in some and off in others of the networks that use ${object}: one address could be given twice.`,
       remedy: "Set it alike in all of them, or give one of them a network_name of its own.",
     },
@@ -122,7 +136,9 @@ function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
         if (a.range.prefix.family !== b.range.prefix.family || !overlaps(a.range.prefix, b.range.prefix)) return [];
         return [
           {
-            ...{ code: "overlapping-ranges", severity: "warning", objects: [`IPPool ${a.key}`, `IPPool ${b.key}`] },
+            code: "overlapping-ranges",
+            severity: "warning",
+            objects: [`IPPool ${a.key}`, `IPPool ${b.key}`],
             message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
             remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
           },
@@ -145,7 +161,9 @@ function clashesOf({ pools }: Snapshot): Finding[] {
       if (before === undefined || before.podref === here.podref) return [];
       return [
         {
-          ...{ code: "two-owners", severity: "error", objects: [before.object, here.object] },
+          code: "two-owners",
+          severity: "error",
+          objects: [before.object, here.object],
           message: `${address} has two owners: ${before.podref} by ${before.object}, ${here.podref} by ${here.object}.`,
           remedy: "Delete one of the two pods, unless enable_overlapping_ranges is off on purpose.",
         },

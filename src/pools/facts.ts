@@ -1,6 +1,5 @@
 // What is known of the things that an address's life depends on: a pod, a node, a StatefulSet. Values, made from objects at the
 // border; absence is a fact too, and stands here as `undefined`.
-import type { InterfaceStatus } from "./network-status.ts";
 
 export interface PodFacts {
   readonly uid: string;
@@ -8,8 +7,6 @@ export interface PodFacts {
   readonly phase: string;
   /** It has a deletionTimestamp: its containers may still run. */
   readonly isTerminating: boolean;
-  /** Undefined: nobody has said yet. */
-  readonly status?: readonly InterfaceStatus[];
 }
 
 /** `unreachable`: NotReady or Unknown. `out-of-service`: an operator has said that nothing runs there any more. */

@@ -43,9 +43,16 @@ export class FreeMapWriter {
     const nowMs = this.#now();
     if (last?.text === text && nowMs - last.ms < renewMs) return false;
     const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: nowMs, holders });
-    const isWritten = await this.#put(ownedBy(pool, map), signal);
-    if (isWritten) this.#written.set(key, { text, ms: nowMs });
-    return isWritten;
+    try {
+      const isWritten = await this.#put(ownedBy(pool, map), signal);
+      if (isWritten) this.#written.set(key, { text, ms: nowMs });
+      return isWritten;
+    } catch (error) {
+      // In a namespace where we may not write it, there is none: daemons list, and the rest of the pool is shown all the same.
+      if (!isApiError(error, "forbidden")) throw error;
+      this.#written.set(key, { text, ms: nowMs });
+      return false;
+    }
   }
 
   /** The pool is gone. The server removes what belonged to it, but takes its time. */
@@ -55,7 +62,7 @@ export class FreeMapWriter {
     try {
       await this.#client.delete(configMaps, { namespace, name: freeMapName(pool) }, { signal });
     } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
+      if (!isApiError(error, "not-found", "forbidden")) throw error;
     }
   }
 
@@ -82,7 +89,7 @@ function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): Config
   return { ...map, metadata: { ...map.metadata, ownerReferences: [{ apiVersion, kind, name, uid }] } };
 }
 
-export function takenIntervals(addresses: Iterable<Address>): Interval[] {
+function takenIntervals(addresses: Iterable<Address>): Interval[] {
   const set = new IntervalSet();
   for (const address of addresses) set.add({ first: address, last: address });
   return [...set];

@@ -167,10 +167,11 @@ describe("no order of events frees what may be in use", () => {
               break;
             case "pod":
               // A phase that is final stays.
-              if (pod && pod.phase !== "Failed" && pod.phase !== "Succeeded") pod = { ...pod, phase: each.phase };
+              if (pod && pod.phase !== "Failed" && pod.phase !== "Succeeded")
+                pod = podOf({ ...pod, phase: each.phase });
               break;
             case "terminate":
-              if (pod) pod = { ...pod, isTerminating: true };
+              if (pod) pod = podOf({ ...pod, isTerminating: true });
               break;
             case "delete":
               pod = undefined;

@@ -17,7 +17,7 @@ export type LeakReason =
   | "stateful-set-gone"
   | "scaled-down";
 
-export interface Suspicion {
+interface Suspicion {
   readonly reason: LeakReason;
   /** A sentence without a full stop, for events and logs. */
   readonly why: string;

@@ -87,15 +87,28 @@ export class PoolsLeader {
     const state = this.#makeState(touchAll);
     const collector = this.#makeCollector(state, touchAll);
     const writer = new MirrorWriter({
-      ...{ world, client, clock, freeMaps: new FreeMapWriter(client, () => clock.wallMs()) },
+      world,
+      client,
+      clock,
+      freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
       coexistence: () => state.coexistence,
       leaksHeldBack: () => collector.heldBack,
       ...(entriesMax !== undefined && { entriesMax }),
-      ...(metrics && { onWrite: metrics.wrote, onTotals: metrics.totals }),
+      ...(metrics && {
+        onWrite: metrics.wrote,
+        onTotals: metrics.totals,
+      }),
     });
     const mirror = new Controller({
-      ...{ name: "pools", reconcile: writer.reconcile, concurrency: 4, clock },
-      onError: (error, pool) => log.warn("a pool could not be written; it is tried again", { pool, error }),
+      name: "pools",
+      reconcile: writer.reconcile,
+      concurrency: 4,
+      clock,
+      onError: (error, pool) =>
+        log.warn("a pool could not be written; it is tried again", {
+          pool,
+          error,
+        }),
       ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
     });
     return { mirror, work: [state, collector, new CooledDeleter({ world, client, clock, log })] };
@@ -104,7 +117,12 @@ export class PoolsLeader {
   #makeState(onChange: () => void): StateKeeper {
     const { client, clock, log, systemNamespace, metrics } = this.#options;
     return new StateKeeper({
-      ...{ world: this.world, client, clock, log, systemNamespace, uses: () => this.uses() },
+      world: this.world,
+      client,
+      clock,
+      log,
+      systemNamespace,
+      uses: () => this.uses(),
       onChange: (coexistence) => {
         metrics?.coexistence(coexistence);
         onChange();
@@ -124,7 +142,13 @@ export class PoolsLeader {
       return made;
     };
     return new LeakCollector({
-      ...{ world: this.world, client, clock, log, ledgerOf, cooldownMs, allowMassRelease },
+      world: this.world,
+      client,
+      clock,
+      log,
+      ledgerOf,
+      cooldownMs,
+      allowMassRelease,
       ...(limits && { limits }),
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: (held, reason, why) => {

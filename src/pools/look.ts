@@ -25,15 +25,13 @@ export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
   return { stateOf: (node) => states.get(node), unreachable };
 }
 
-export function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
-  const { uid = "", deletionTimestamp, annotations } = pod.metadata;
-  const status = readNetworkStatus(statusAnnotation(annotations));
+function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
+  const { uid = "", deletionTimestamp } = pod.metadata;
   return {
     uid,
     node: nodeLabel(pod.spec?.nodeName ?? ""),
     phase: pod.status?.phase ?? "",
     isTerminating: deletionTimestamp !== undefined,
-    ...(status && { status }),
   };
 }
 
@@ -63,7 +61,7 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
   const pod = known.pods.get(`${namespace}/${name}`);
   const keeper = keeperName(held);
   const set = keeper === undefined ? undefined : known.statefulSets.get(`${namespace}/${keeper}`);
-  return factsOf(held, pod && podFactsOf(pod), nodes, set && statefulSetFactsOf(set), around);
+  return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
 /** Throws where the server does not answer: then nothing is known, and nothing may be freed. */
@@ -73,25 +71,27 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const keeper = keeperName(held);
   const set =
     keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
-  const facts = pod && podFactsOf(pod);
-  const nodes = await readNodes(client, [held.node, facts?.node ?? "", around.lastNode], signal);
-  return factsOf(held, facts, nodes, set && statefulSetFactsOf(set), around);
+  const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
+  const nodes = await readNodes(client, [held.node, podNode, around.lastNode], signal);
+  return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
 function factsOf(
   held: Held,
-  pod: PodFacts | undefined,
+  pod: DeepReadonly<kinds.Pod> | undefined,
   nodes: Nodes,
   statefulSet: StatefulSetFacts | undefined,
   { lastNode, doubles }: Around,
 ): Facts {
   return {
-    pod,
+    pod: pod && podFactsOf(pod),
     nodeState: nodes.stateOf,
     unreachableNode: nodes.unreachable,
     statefulSet,
     lastNode,
-    isSuperseded: isSuperseded(held, doubles, pod?.status),
+    // Read only where it decides something: a look goes over every hold.
+    isSuperseded:
+      doubles.length > 0 && isSuperseded(held, doubles, readNetworkStatus(statusAnnotation(pod?.metadata.annotations))),
   };
 }
 

@@ -86,7 +86,10 @@ export class MirrorWriter {
     const isCoexisting = coexistence();
     const plan = planMirror(pool, held, { coexistence: isCoexisting, ...(entriesMax !== undefined && { entriesMax }) });
     const situation: PoolSituation = {
-      ...{ pool, range, held, plan },
+      pool,
+      range,
+      held,
+      plan,
       coexistence: isCoexisting,
       isAdopted: isMarkedAdopted(pool as never),
       leaksHeldBack: leaksHeldBack(),

@@ -6,6 +6,7 @@ import type { IPPool } from "../api/ip-pool.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { disownPools } from "../ledger/disowning.ts";
 import { configMaps } from "../ledger/resources.ts";
 import { fetchState, readState, stateObject } from "../ledger/state.ts";
 import { detectUpstream } from "../ledger/upstream.ts";
@@ -34,6 +35,7 @@ export class StateKeeper {
   readonly #options: StateKeeperOptions;
   #memory: Memory = { silentSinceMs: undefined };
   #coexistence = true;
+  #hasBegun = false;
   #detected: { readonly ms: number; readonly signs: UpstreamSigns } | undefined;
 
   constructor(options: StateKeeperOptions) {
@@ -63,6 +65,8 @@ export class StateKeeper {
     const current = object === undefined ? undefined : readState(object);
     const upstream = await this.#signs(current?.coexistence === false, signal);
     const input = { current: current?.coexistence, upstream, nowMs: clock.monotonicMs() };
+    // What was disowned shows in the cache a moment later: the rest is for the next look.
+    if ((await this.#disown(current?.coexistence !== false, upstream.active, signal)) && !upstream.active) return;
     let verdict = nextCoexistence(this.#memory, { ...input, unadopted: this.#unadopted().length });
     if (verdict.mayAdopt) {
       const left = await this.#adoptAll(signal);
@@ -78,6 +82,20 @@ export class StateKeeper {
       const data = { ...object.data, ...wanted.data };
       await client.update(configMaps, { ...object, data }, { signal });
     }
+  }
+
+  /**
+   * A pool that was adopted before whereabouts handed out of it must be adopted anew. True if some were. A leader that finds
+   * coexistence on cannot know when they were adopted, and takes none for granted.
+   */
+  async #disown(isOn: boolean, isActive: boolean, signal: AbortSignal): Promise<boolean> {
+    const { client, world, log } = this.#options;
+    const isDue = isActive || (isOn && !this.#hasBegun);
+    const isMarked = isDue && [...world.pools.cache.list()].some(isMarkedAdopted);
+    const count = isMarked ? await disownPools(client, { signal }) : 0;
+    this.#hasBegun = true;
+    if (count > 0) log.info("pools will be adopted anew when whereabouts is silent", { count });
+    return count > 0;
   }
 
   /** Entries that are not ours in a pool that was adopted are a sign too: after an adoption only whereabouts makes such. */

@@ -2,7 +2,7 @@
 // and the roster of holds made from them.
 //
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
-import { adoptedAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+import { adoptedAnnotation, nodeLabelName } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -125,11 +125,6 @@ export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
 
 export function isMarkedAdopted({ metadata }: DeepReadonly<KubeObject>): boolean {
   return (metadata.annotations?.[adoptedAnnotation] ?? "") !== "";
-}
-
-/** As holds carry it: longer names than a label's are cut. */
-export function nodeKey(name: string): string {
-  return nodeLabel(name);
 }
 
 function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.StoredPool>): boolean {

@@ -6,6 +6,7 @@ import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { adoptPool, type AdoptionOptions } from "../../src/ledger/adoption.ts";
+import { disownPools } from "../../src/ledger/disowning.ts";
 import { ensurePool } from "../../src/ledger/pool-object.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { ipPools } from "../../src/ledger/resources.ts";
@@ -15,7 +16,12 @@ import { Corner, type Entry, type LedgerWorld } from "./world.ts";
 
 const entry = (name: string, id = `c-${name}`): Entry => ({ id, podref: `d/${name}`, ifname: "net1" });
 const pod = (name: string): Owner => ({
-  ...{ kind: "pod", uid: `u-${name}`, namespace: "d", name, interface: "net1", containerId: `c-${name}` },
+  kind: "pod",
+  uid: `u-${name}`,
+  namespace: "d",
+  name,
+  interface: "net1",
+  containerId: `c-${name}`,
 });
 
 export function adoptionTests(world: LedgerWorld): void {
@@ -185,7 +191,10 @@ export function adoptionTests(world: LedgerWorld): void {
       expect(await adopt("fd00::/64", { coexistence: true })).toMatchObject({ created: 0, pool: { adopted: false } });
       expect(await corner.names()).toEqual([]);
       const beside = new ReservationLedger({
-        ...{ client: corner.client, namespace: corner.namespace, now: () => 0, coexistence: () => true },
+        client: corner.client,
+        namespace: corner.namespace,
+        now: () => 0,
+        coexistence: () => true,
       });
       const note = { pool: `${corner.namespace}/fd00---64` };
       await beside.take({ domain: "network:", address: parseAddress("fd00::6"), owner: pod("b"), note });
@@ -197,6 +206,17 @@ export function adoptionTests(world: LedgerWorld): void {
       ]);
     });
 
+    it("is to be done again after whereabouts was active once more", async () => {
+      await adopt("fd00::/64");
+      const { client, namespace } = corner;
+      expect(await disownPools(client, { namespace })).toBe(1);
+      expect(await disownPools(client, { namespace })).toBe(0);
+      expect(await isMarked("fd00---64")).toBeUndefined();
+      await corner.reservation("fd00--5", "d/a");
+      expect(await adopt("fd00::/64")).toMatchObject({ created: 1, pool: { adopted: true } });
+      expect(await held()).toEqual(["fd00::5 a"]);
+    });
+
     it("by twelve at once makes each hold once", async () => {
       const entries = Array.from({ length: 60 }, (_, n) => [String(n + 1), entry(`p${n}`)] as const);
       await corner.pool("fd00---64", "fd00::/64", Object.fromEntries(entries));
@@ -206,6 +226,25 @@ export function adoptionTests(world: LedgerWorld): void {
       expect(results.reduce((sum, { created }) => sum + created, 0)).toBe(60);
       expect(await held()).toHaveLength(60);
       expect(await corner.names()).toHaveLength(60);
+    });
+
+    it("does not mark a pool that got an entry after it was read", async () => {
+      await corner.pool("10.0.0.0-24", "10.0.0.0/24", { "1": entry("a") });
+      const real = world.transport();
+      let late = true;
+      const slow: Transport = async (call) => {
+        if (call.method === "PATCH" && late) {
+          late = false;
+          const body = { spec: { allocations: { "2": entry("late") } } };
+          const at = { namespace: corner.namespace, name: "10.0.0.0-24" };
+          await corner.client.patch(ipPools, at, { type: "merge", body });
+        }
+        return real(call);
+      };
+      const { created } = await adopt("10.0.0.0/24", {}, new KubeClient({ transport: slow }));
+      expect(created).toBe(2);
+      expect(await held()).toEqual(["10.0.0.1 a", "10.0.0.2 late"]);
+      expect(await isMarked("10.0.0.0-24")).toBeDefined();
     });
 
     it("that is broken off anywhere is finished by the next", async () => {

@@ -45,7 +45,7 @@ export async function ask(socket: string, asked: Ask): Promise<Told> {
 }
 
 /** Sends bytes as they are; rejects where the daemon closes without a whole reply. */
-export function exchange(path: string, bytes: Uint8Array): Promise<Reply> {
+function exchange(path: string, bytes: Uint8Array): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const reader = new ReplyReader();
   const socket = connect(path, () => socket.write(bytes));

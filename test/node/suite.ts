@@ -23,14 +23,32 @@ export function nodeStories(name: string, start: () => Promise<Server>, timeoutM
     afterAll(() => world.close());
     const get: GetWorld = () => world;
 
-    describe("CNI versions", () => versionStories(get));
-    describe("attachments", () => attachmentStories(get));
-    describe("static addresses", () => staticStories(get));
-    describe("networks", () => networkStories(get));
-    describe("what whereabouts gave", () => adoptionStories(get));
-    describe("quotas", () => quotaStories(get));
-    describe("sticky addresses", () => stickyStories(get));
-    describe("many at once", () => burstStories(get));
-    describe("GC, STATUS, pause", () => upkeepStories(get));
+    describe("CNI versions", () => {
+      versionStories(get);
+    });
+    describe("attachments", () => {
+      attachmentStories(get);
+    });
+    describe("static addresses", () => {
+      staticStories(get);
+    });
+    describe("networks", () => {
+      networkStories(get);
+    });
+    describe("what whereabouts gave", () => {
+      adoptionStories(get);
+    });
+    describe("quotas", () => {
+      quotaStories(get);
+    });
+    describe("sticky addresses", () => {
+      stickyStories(get);
+    });
+    describe("many at once", () => {
+      burstStories(get);
+    });
+    describe("GC, STATUS, pause", () => {
+      upkeepStories(get);
+    });
   });
 }

@@ -59,7 +59,7 @@ export class World {
 
   async pod(namespace: string, name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<Pod> {
     const spec = { nodeName: "node1", containers: [{ name: "c", image: "none" }] };
-    return this.admin.create(pods, { metadata: { namespace, name, ...metadata }, spec } as Pod);
+    return this.admin.create(pods, { metadata: { namespace, name, ...metadata }, spec });
   }
 
   /** Addresses that are held under a pool's name or network, as `address podref interface container`, in order. */
@@ -84,7 +84,7 @@ export async function given(rig: Rig, asked: Omit<Ask, "command">): Promise<stri
   return addresses(told);
 }
 
-export function addresses({ json }: Told): string[] {
+function addresses({ json }: Told): string[] {
   return json.ips.map(({ address }: { address: string }) => address);
 }
 

@@ -10,6 +10,7 @@ import { readSnapshot, type Snapshot } from "../../src/pools/snapshot.ts";
 import { poolRows } from "../../src/pools/table.ts";
 import { parseAsked, whoHolds } from "../../src/pools/who.ts";
 import { type Stage, system } from "./stage.ts";
+import { whileTimePasses } from "./watching.ts";
 
 const name = "10.0.0.0-24";
 const signal = new AbortController().signal;
@@ -46,8 +47,7 @@ export function checkStories(stage: () => Stage): void {
     const snapshot = await look();
     const ledgerOf = (_namespace: string, node?: string) => stage().ledger(node);
     const common = { client: stage().client, ledgerOf, clock, cooldownMs: 0, coexistence: false, signal };
-    const time = setInterval(() => void clock.advance(10_000), 10);
-    return repair(snapshot, examine(snapshot), { ...common, ...options }).finally(() => clearInterval(time));
+    return whileTimePasses(clock, repair(snapshot, examine(snapshot), { ...common, ...options }));
   };
 
   it("finds nothing where all fits together", async () => {

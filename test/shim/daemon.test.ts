@@ -1,7 +1,7 @@
 // Both shims with the real daemon: the life of an address as a runtime sees it, and a daemon that dies under load.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { ensureShim } from "../../tools/shim/ensure.ts";
+import { coldBuildTimeoutMs, ensureShim } from "../../tools/shim/ensure.ts";
 import { saidBy } from "./cases/said.ts";
 import { type Ended, invoke } from "./invoke.ts";
 import { RealDaemon } from "./real-daemon.ts";
@@ -24,7 +24,7 @@ describe.each([
   beforeAll(async () => {
     path = (await ensureShim({ native })).path;
     daemon = await RealDaemon.start();
-  });
+  }, coldBuildTimeoutMs);
   afterAll(() => daemon[Symbol.asyncDispose]());
 
   function call(command: string, pod: string, stdin: unknown = config): Promise<Ended> {

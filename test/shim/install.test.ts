@@ -13,13 +13,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
+import { coldBuildTimeoutMs, ensureShim } from "../../tools/shim/ensure.ts";
 import { invoke } from "./invoke.ts";
 import { answering, ScriptedServer } from "./scripted-server.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
 let folder: string;
+beforeAll(() => ensureShim({ native: true }), coldBuildTimeoutMs);
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "holdfast-install-"));
 });
@@ -114,6 +116,17 @@ test("where the native one cannot be built the fallback is installed, and it is 
   );
   expect(status).toBe(0);
   await serves(join(folder, "bin/holdfast"), { HOLDFAST_SOCKET: server.path }, server);
+});
+
+test("where neither can be built it is said what an image must carry", () => {
+  const cache = join(folder, "cache");
+  writeFileSync(cache, "a file, where a folder is needed");
+  const { status, err } = holdfast(["--bin-dir", join(folder, "bin")], { HOLDFAST_CACHE: cache });
+  expect({ status, err }).toEqual({
+    status: 1,
+    err: expect.stringMatching(/^holdfast: there is no plugin to install.*HOLDFAST_CACHE/),
+  });
+  expect(existsSync(join(folder, "bin"))).toBe(false);
 });
 
 test("another's plugin is kept, unless forced, and then backed up", () => {

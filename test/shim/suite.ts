@@ -1,7 +1,7 @@
 // What every build of the shim must do. Its parts are in cases/; native.test.ts and fallback.test.ts run them all.
 import { beforeAll, describe } from "vitest";
 
-import { ensureShim } from "../../tools/shim/ensure.ts";
+import { coldBuildTimeoutMs, ensureShim } from "../../tools/shim/ensure.ts";
 import { answers } from "./cases/answers.ts";
 import { crowds } from "./cases/crowds.ts";
 import { losses } from "./cases/losses.ts";
@@ -21,7 +21,7 @@ export function shimSuite(name: string, { native, crowd }: { native: boolean; cr
     const subject: Subject = { path: "", crowd };
     beforeAll(async () => {
       subject.path = (await ensureShim({ native })).path;
-    });
+    }, coldBuildTimeoutMs);
     describe("answers", () => {
       answers(subject);
     });

@@ -27,6 +27,9 @@ export interface EnsureOptions {
   readonly signal?: AbortSignal;
 }
 
+/** For the hook of a test that needs it: seconds as a rule, but the first on a machine fetches 300 MB, a minute at 5 MB/s. */
+export const coldBuildTimeoutMs = 10 * 60_000;
+
 export async function ensureShim({
   native,
   cache = cacheRoot(),

@@ -60,8 +60,8 @@ export function answerWithoutDaemon(call: Call, stdin: Uint8Array): Outcome | un
     return failure(stdin, codes.badEnvironment, sentence);
   }
   const pathBytes = new TextEncoder().encode(call.socket).length;
-  if (pathBytes > socketPathLimitBytes) {
-    const sentence = `the path of the socket, ${call.socket}, has ${pathBytes} bytes; the kernel takes ${socketPathLimitBytes}: set a shorter one with \`holdfast cni install --socket\` or HOLDFAST_SOCKET.`;
+  if (pathBytes > socketPathLimitBytes || call.socket.includes("\0")) {
+    const sentence = `the path of the socket, ${call.socket}, has ${pathBytes} bytes; the kernel takes ${socketPathLimitBytes}, none of them NUL: set a shorter one with \`holdfast cni install --socket\` or HOLDFAST_SOCKET.`;
     return failure(stdin, codes.badEnvironment, sentence);
   }
   return undefined;

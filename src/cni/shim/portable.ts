@@ -57,6 +57,7 @@ function exchange(call: Call, stdin: Uint8Array, deadline: AbortSignal): Promise
     });
     socket.on("error", () => giveUp(connected ? lost(call) : unreachable(call, existsSync(call.socket))));
     socket.on("close", () => giveUp(lost(call)));
+    if (deadline.aborted) giveUp(late(call)); // stdin took all of the wait
     deadline.addEventListener("abort", () => giveUp(late(call)), { once: true });
   });
 }

@@ -135,6 +135,11 @@ describe("without a daemon", () => {
     });
   });
 
+  test("a socket's path with a NUL in it is refused", () => {
+    const call = callWith({ CNI_COMMAND: "ADD" }, "/run/a\0b");
+    expect(said(answerWithoutDaemon(call, none))).toMatchObject({ code: 4, msg: expect.stringContaining("\0") });
+  });
+
   test("what is within the limits goes to the daemon", () => {
     const call = callWith({ CNI_COMMAND: "ADD", HOLDFAST_SOCKET: `/${"a".repeat(106)}` });
     expect(answerWithoutDaemon(call, new Uint8Array(stdinLimitBytes))).toBeUndefined();

@@ -187,6 +187,13 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
           expect(await ledger.find(domain, ownerKey(pod("b")), { formerly: formerKey(pod("b")) })).toEqual([]);
         });
 
+        it("may have it back at once after its release", async () => {
+          await taken(nameless);
+          await release(nameless, { cooldownMs: 30_000 });
+          expect(await take(pod("b"))).toMatchObject({ outcome: "cooling" });
+          expect(await take(pod("a"))).toMatchObject({ outcome: "taken", hold: { owner: pod("a") } });
+        });
+
         it("never goes the other way: a record with a UID is not for one without", async () => {
           await taken(pod("a"));
           expect(await take(nameless)).toMatchObject({ outcome: "held" });
@@ -480,7 +487,7 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
       });
 
       it("finds what an older system recorded for the pod, and stays with it", async () => {
-        await taken({ ...pod("a"), uid: "" } as Owner);
+        await taken({ ...pod("a"), uid: "" });
         const result = await get(pod("a"), newPool(), { lookFirst: true });
         expect(shown(result)).toBe("10.0.0.7");
         expect(await all(ledger)).toEqual([`10.0.0.7 ${ownerKey(pod("a"))}`]);
@@ -546,7 +553,7 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
       });
 
       it("finds what an older system recorded for the pod", async () => {
-        await take({ ...pod("a"), uid: "" } as Owner, { address: ip("10.0.0.3") });
+        await take({ ...pod("a"), uid: "" }, { address: ip("10.0.0.3") });
         expect(await giveBack({ ledger, domain, pool: pool(), owner: pod("a") })).toEqual({ outcome: "released" });
         expect(await all(ledger)).toEqual([]);
       });

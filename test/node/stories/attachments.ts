@@ -23,7 +23,7 @@ export function attachmentStories(world: GetWorld): void {
     const namespace = await world().namespace(world().fresh("happy"));
     const { metadata } = await world().pod(namespace, "one");
     const config = network("happy", { range: "10.2.1.0/24", network_name: "happy" });
-    const args = podArgs(namespace, "one", metadata.uid!);
+    const args = podArgs(namespace, "one", metadata.uid);
     const round = async () => {
       rig.calls.length = 0;
       await given(rig, { args, container: "c-one", config });

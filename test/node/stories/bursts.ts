@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
 
+import { encodeFreeMap } from "../../../src/ledger/free-map.ts";
+import { configMaps } from "../../../src/ledger/resources.ts";
+import { parseBlock } from "../../../src/net/interval.ts";
+import { parsePrefix } from "../../../src/net/prefix.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -26,6 +30,24 @@ export function burstStories(world: GetWorld): void {
     expect([good.length, new Set(good).size]).toEqual([62, 62]);
     expect(told.filter(({ status }) => status !== 0).map(({ json }) => json.code)).toEqual(Array(8).fill(101));
     expect(await world().held("network:fill ")).toHaveLength(62);
+  });
+
+  it("a free map of the leader spares the list, and what it does not know yet costs one conflict", async () => {
+    const rig = await world().daemon();
+    const map = {
+      pool: "kube-system/map-10.8.3.0-24",
+      prefix: parsePrefix("10.8.3.0/24"),
+      taken: [parseBlock("10.8.3.1-10.8.3.9")],
+      writtenMs: Date.now(),
+      holders: 9,
+    };
+    await world().admin.create(configMaps, encodeFreeMap("kube-system", map));
+    const config = network("map", { range: "10.8.3.0/24", network_name: "map" });
+    expect(await given(rig, { ...pod("m1"), config })).toEqual(["10.8.3.10/24"]);
+    const other = await world().daemon({ node: "map-2" });
+    const [second] = await given(other, { ...pod("m2"), config });
+    expect(Number(second!.slice("10.8.3.".length, -"/24".length))).toBeGreaterThan(10);
+    expect(other.calls.filter((call) => call === "POST 409")).toHaveLength(1);
   });
 
   it("ADD and DEL of one attachment at once end with nothing held, whichever came first", async () => {

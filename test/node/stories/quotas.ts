@@ -30,9 +30,9 @@ export function quotaStories(world: GetWorld): void {
         rigs[i % 3]!.ask({ command: "ADD", ...pod(`r${i}`, `c${i}`, namespace), config }),
       ),
     );
-    const given = told.filter(({ status }) => status === 0).length;
-    expect(given).toBeLessThanOrEqual(5);
+    const answers = told.filter(({ status }) => status === 0).length;
+    expect(answers).toBeLessThanOrEqual(5);
     expect(new Set(told.filter(({ status }) => status !== 0).map(({ json }) => json.code))).toEqual(new Set([101]));
-    expect(await world().held("network:race ")).toHaveLength(given);
+    expect(await world().held("network:race ")).toHaveLength(answers);
   });
 }

@@ -22,6 +22,23 @@ export function upkeepStories(world: GetWorld): void {
     expect(await rig.ask({ command: "GC", config })).toMatchObject({ status: 1, json: { code: 7 } });
   });
 
+  it("a flat file fills what the network leaves out, and is read again when it has changed", async () => {
+    const file = { mtimeMs: 1, text: JSON.stringify({ range: "10.9.4.0/24", network_name: "flat" }) };
+    const path = "/etc/cni/net.d/whereabouts.d/whereabouts.conf";
+    const rig = await world().daemon({
+      disk: {
+        stat: (at) => (at === path ? { mtimeMs: file.mtimeMs, size: file.text.length } : undefined),
+        read: () => file.text,
+      },
+    });
+    const config = network("flat", {});
+    expect(await given(rig, { ...pod("f1"), config })).toEqual(["10.9.4.1/24"]);
+    Object.assign(file, { mtimeMs: 2, text: JSON.stringify({ range: "10.9.5.0/24", network_name: "flat" }) });
+    expect(await given(rig, { ...pod("f2"), config })).toEqual(["10.9.5.1/24"]);
+    Object.assign(file, { mtimeMs: 3, text: "{" });
+    expect(await rig.ask({ command: "ADD", ...pod("f3"), config })).toMatchObject({ status: 1, json: { code: 6 } });
+  });
+
   it("STATUS is silence where an ADD would be served", async () => {
     const rig = await world().daemon();
     const config = network("status", { range: "10.9.1.0/24" }, { cniVersion: "1.1.0" });

@@ -56,7 +56,6 @@ export function losses(subject: Subject): void {
     const said = saidBy(await invoke(subject.path, { env, stdin: "{}" }));
     expect(said).toMatchObject({ code: 11, msg: expect.stringContaining("not answered") });
     expect(said.msg).toContain("within 400 ms");
-    expect(server.requests).toHaveLength(1);
   });
 
   test("a daemon that never reads, with more to send than the kernel keeps", async () => {

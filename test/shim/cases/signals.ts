@@ -7,6 +7,7 @@ import { encodeReply } from "../../../src/cni/protocol/frame.ts";
 import { invoke, Running } from "../invoke.ts";
 import { answering, ScriptedServer } from "../scripted-server.ts";
 import type { Subject } from "../suite.ts";
+import { saidBy } from "./said.ts";
 
 const answer = encodeReply({ exitStatus: 0, stdout: new TextEncoder().encode("{}") });
 
@@ -62,6 +63,16 @@ export function signals(subject: Subject): void {
     running.child.stdin?.end();
     expect((await running.ended).status).toBe(0);
     expect(Buffer.from(server.requests[0]?.stdin ?? []).toString()).toBe('{"name":"a"}');
+  });
+
+  test("stdin that takes all of the wait: it asks nobody any more", async () => {
+    await using server = await ScriptedServer.start(() => {});
+    const env = { CNI_COMMAND: "ADD", HOLDFAST_SOCKET: server.path, HOLDFAST_WAIT_MS: "500" };
+    const running = new Running(subject.path, { env });
+    running.child.stdin?.write('{"cniVersion":"1.0.0",');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    running.child.stdin?.end('"name":"a"}');
+    expect(saidBy(await running.ended)).toMatchObject({ code: 11, msg: expect.stringContaining("within 500 ms") });
   });
 
   test("a runtime that no longer reads the answer: it ends, and does not report success", async () => {

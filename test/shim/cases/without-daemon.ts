@@ -1,11 +1,11 @@
 // What the shim answers by itself.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
 
-import { environmentLimitBytes, stdinLimitBytes } from "../../../src/cni/protocol/limits.ts";
+import { defaultSocket, environmentLimitBytes, stdinLimitBytes } from "../../../src/cni/protocol/limits.ts";
 import { commands, specVersions, versionReply } from "../../../src/cni/version.ts";
 import { invoke } from "../invoke.ts";
 import { answering, ScriptedServer } from "../scripted-server.ts";
@@ -39,11 +39,9 @@ export function withoutDaemon(subject: Subject): void {
     expect(said).toMatchObject({ cniVersion: "1.1.0", code: 11, msg: expect.stringContaining("nobody listens there") });
   });
 
-  test("the default socket is the one that `holdfast node` listens on", async () => {
-    const said = saidBy(
-      await invoke(subject.path, { env: { CNI_COMMAND: "ADD", HOLDFAST_WAIT_MS: "1000" }, stdin: "{}" }),
-    );
-    expect(said.msg).toContain("/run/holdfast/cni.sock");
+  test("the default socket is the one that `holdfast node` listens on", () => {
+    // Looked up in the file: to ask would be to ask a daemon that this machine may run for its own pods.
+    expect(readFileSync(subject.path).includes(defaultSocket)).toBe(true);
   });
 
   test.each([...specVersions, "9.9.9"])("VERSION asked in %s", async (cniVersion) => {

@@ -15,7 +15,7 @@ export const runFolder = "/run/holdfast";
 export const stateFolder = "/var/lib/holdfast";
 
 /** Key and value that every object of the installation carries. */
-export const partOf = { "app.kubernetes.io/part-of": "holdfast" } as const;
+const partOf = { "app.kubernetes.io/part-of": "holdfast" } as const;
 
 export const labelsOf = (name: string) => ({ "app.kubernetes.io/name": name, ...partOf });
 export const selectorOf = (name: string) => ({ "app.kubernetes.io/name": name });

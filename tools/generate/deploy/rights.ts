@@ -5,7 +5,7 @@
 // is on every node, so a taken node must not become a taken cluster.
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
-export interface Rule {
+interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
@@ -22,12 +22,21 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
   verbs,
 });
 
+/** Does whereabouts run, wherever it was installed; and when was it last at work. */
+const workloads = rule("apps", ["daemonsets", "deployments"], ["list"]);
+const lastAtWork: Rule = {
+  ...rule("coordination.k8s.io", ["leases"], ["get"]),
+  resourceNames: ["whereabouts"],
+};
+
 /** Cluster-wide: pods and, with `pool_namespace: nad`, pools live in every namespace. */
 const nodeRules: readonly Rule[] = [
   rule("", ["pods"], ["get", "list", "watch"]), // its own node's, by field selector; one that the watch does not have yet
   rule("", ["namespaces"], ["get"]), // the quota in a namespace's annotation
+  rule("", ["nodes"], ["list"]), // how many there are: the more, the wider it spreads its tries
   rule("", ["events"], ["create", "patch"]), // on the pod
-  rule(pools, ["ippools"], ["get", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
+  workloads, // where no leader has said yet whether whereabouts is active
+  rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
 ];
@@ -37,12 +46,13 @@ const nodeSystemRules: readonly Rule[] = [
   // `holdfast-state` is watched by name; the names of free maps are hashes, and RBAC knows no prefixes.
   rule("", ["configmaps"], ["get"]),
   { ...rule("", ["configmaps"], ["list", "watch"]), resourceNames: ["holdfast-state"] },
+  lastAtWork,
 ];
 
 const controllerRules: readonly Rule[] = [
   rule("", ["pods", "nodes"], ["get", "list", "watch"]), // who is gone; re-read before anything is freed
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
-  rule("apps", ["daemonsets", "deployments"], ["list"]), // does whereabouts run, wherever it was installed
+  workloads,
   rule("", ["events"], ["create", "patch"]),
   rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
   rule(pools, ["ippools"], ["get", "list", "watch", "patch"]), // the mirror
@@ -52,14 +62,14 @@ const controllerRules: readonly Rule[] = [
 ];
 
 const controllerSystemRules: readonly Rule[] = [
-  rule("", ["configmaps"], ["get", "create", "update"]), // holdfast-state and the free maps
+  rule("", ["configmaps"], ["get", "create", "update", "delete"]), // holdfast-state and the free maps
   rule("coordination.k8s.io", ["leases"], ["create"]), // its own; RBAC cannot name what does not exist yet
   { ...rule("coordination.k8s.io", ["leases"], ["get", "update"]), resourceNames: [controllerName] },
-  { ...rule("coordination.k8s.io", ["leases"], ["get"]), resourceNames: ["whereabouts"] }, // when it was last at work
+  lastAtWork,
 ];
 
 /** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */
-const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "create", "update"])];
+const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "create", "update", "delete"])];
 
 const rbac = "rbac.authorization.k8s.io";
 

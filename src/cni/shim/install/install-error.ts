@@ -8,7 +8,8 @@ export type InstallErrorCode =
   | "bad-conf"
   | "unreadable"
   | "unwritable"
-  | "does-not-run";
+  | "does-not-run"
+  | "no-shim";
 
 export class InstallError extends Error {
   override readonly name = "InstallError";

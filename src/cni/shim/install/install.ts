@@ -56,8 +56,7 @@ async function chooseShim(options: InstallOptions, shims: ShimSource, say: (line
       `the native plugin is not used: ${native} The one that runs on Node is installed; it takes some 40 ms more for each call.`,
     );
   }
-  const { path } = await shims({ native: false });
-  const launcher = readFileSync(path, "utf8");
+  const launcher = await fallbackLauncher(shims);
   if (options.node !== undefined) return { kind: "fallback", launcher, nodePath: options.node, nodeContent: undefined };
   if (options.root === "/") return { kind: "fallback", launcher, nodePath: process.execPath, nodeContent: undefined };
   // The host cannot see this container's Node: it comes along.
@@ -73,6 +72,20 @@ async function nativeShim(shims: ShimSource): Promise<Shim | string> {
     return `${path} does not run here (${why}).`;
   } catch (error) {
     return `it cannot be built here (${error instanceof Error ? error.message : String(error)}).`;
+  }
+}
+
+async function fallbackLauncher(shims: ShimSource): Promise<string> {
+  try {
+    const { path } = await shims({ native: false });
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new InstallError(
+      "no-shim",
+      `there is no plugin to install, and none can be built here (${why}): run tools/shim/main.ts when the image is made, with HOLDFAST_CACHE in it (docs/shim.md).`,
+      { cause },
+    );
   }
 }
 

@@ -1,0 +1,29 @@
+// Taking back that pools are adopted. What whereabouts hands out while it is active, it hands out beside our names: a pool that
+// was adopted before that must be adopted again afterwards. So the leader calls this before it writes `coexistence: off`, and
+// daemons look at the pool again when they see that it has been switched.
+import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ipPools } from "./resources.ts";
+
+export interface DisowningOptions {
+  /** Absent: in all namespaces. */
+  readonly namespace?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** How many pools were adopted, and no longer are. */
+export async function disownPools(client: KubeClient, { namespace, signal }: DisowningOptions = {}): Promise<number> {
+  const { items } = await client.list(ipPools, { namespace, signal });
+  const adopted = items.filter(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
+  const body = { metadata: { annotations: { [adoptedAnnotation]: null } } };
+  for (const { metadata } of adopted) {
+    const at = { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+    try {
+      await client.patch(ipPools, at, { type: "merge", body }, { signal });
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+  return adopted.length;
+}

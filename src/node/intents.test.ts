@@ -1,0 +1,109 @@
+// The file of promised releases: what survives, what is cut, what is joined, and that it does not grow for ever.
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { encodeRecord, type Intent } from "./intent.ts";
+import { Intents, parse } from "./intents.ts";
+
+let folder: string;
+const path = () => join(folder, "releases.log");
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "intents-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const intent = (containerId: string, more: Partial<Intent> = {}): Intent => ({
+  containerId,
+  interfaceName: "eth0",
+  targets: [],
+  pools: [],
+  cooldownMs: 1000,
+  sinceMs: 1,
+  ...more,
+});
+
+async function reopened(): Promise<string[]> {
+  const intents = await Intents.open(folder);
+  await intents.close();
+  return intents.all().map(({ containerId }) => containerId);
+}
+
+describe("what is added", () => {
+  it("is there after a new start, until it is removed", async () => {
+    const intents = await Intents.open(folder);
+    await Promise.all([intents.add(intent("a")), intents.add(intent("b")), intents.add(intent("c"))]);
+    await intents.remove(intent("b"));
+    await intents.remove(intent("never added"));
+    await intents.close();
+    expect(await reopened()).toEqual(["a", "c"]);
+  });
+
+  it("is on the disk when add resolves", async () => {
+    const intents = await Intents.open(folder);
+    await intents.add(intent("a"));
+    expect([...parse(readFileSync(path(), "utf8")).pending.keys()]).toEqual(["a/eth0"]);
+    await intents.close();
+  });
+
+  it("is joined with what is known of the same sandbox", async () => {
+    const intents = await Intents.open(folder);
+    const target = (domain: string) =>
+      ({
+        namespace: "n",
+        domain,
+        owner: { kind: "pod", uid: "u", namespace: "n", name: "p", interface: "eth0" },
+      }) as const;
+    await intents.add(intent("a", { targets: [target("network:x")] }));
+    await intents.add(intent("a", { targets: [target("network:x"), target("network:y")] }));
+    await intents.close();
+    const again = await Intents.open(folder);
+    expect(again.get(intent("a"))?.targets.map(({ domain }) => domain)).toEqual(["network:x", "network:y"]);
+    await again.close();
+  });
+
+  it("does not make the file grow for ever", async () => {
+    const intents = await Intents.open(folder);
+    await intents.add(intent("stays"));
+    for (let i = 0; i < 1200; i++) {
+      await intents.add(intent(`c${i}`));
+      await intents.remove(intent(`c${i}`));
+    }
+    await intents.add(intent("last"));
+    await intents.close();
+    expect(readFileSync(path(), "utf8").split("\n").length).toBeLessThan(2100);
+    expect(await reopened()).toEqual(["stays", "last"]);
+  });
+});
+
+describe("a file that a crash left", () => {
+  it("cut anywhere, it keeps every whole line, and goes on from there", async () => {
+    const lines = ["a", "b", "c"].map((each) => encodeRecord({ op: "add", intent: intent(each) }));
+    const whole = lines.join("");
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: whole.length }), async (length) => {
+        writeFileSync(path(), whole.slice(0, length));
+        const left = ["a", "b", "c"].slice(0, whole.slice(0, length).split("\n").length - 1);
+        const intents = await Intents.open(folder);
+        await intents.add(intent("new"));
+        await intents.close();
+        expect(await reopened()).toEqual([...left, "new"]);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("a damaged line costs that line alone, and is counted", async () => {
+    writeFileSync(path(), encodeRecord({ op: "add", intent: intent("a") }).replace("eth0", "eth1"));
+    appendFileSync(path(), encodeRecord({ op: "add", intent: intent("b") }));
+    const intents = await Intents.open(folder);
+    expect([intents.damaged, intents.all().map(({ containerId }) => containerId)]).toEqual([1, ["b"]]);
+    await intents.close();
+  });
+});
+
+it("a folder that cannot be written is said with its remedy", async () => {
+  writeFileSync(join(folder, "file"), "");
+  await expect(Intents.open(join(folder, "file", "below"))).rejects.toThrow(/give another --state/);
+});
