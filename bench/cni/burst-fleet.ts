@@ -74,9 +74,10 @@ async function shown(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Promise<Ro
   lab.log(plan.what);
   const rollout = await roll(lab, fleet, plan);
   showLoad(plan.what, rollout.load);
-  const { conflicts, throttled, requestsPerAdd, load } = rollout;
+  const { conflicts, throttled, requestsPerAdd, load, cpuPerAdd } = rollout;
   console.log(
-    `${"".padEnd(44)} all after ${(load.wallMs / 1000).toFixed(2)} s, ${conflicts} conflicts, ${throttled} answers 429, ${requestsPerAdd} requests per ADD`,
+    `${"".padEnd(44)} all after ${(load.wallMs / 1000).toFixed(2)} s, ${conflicts} conflicts, ${throttled} answers 429, ${requestsPerAdd} requests per ADD, ` +
+      `CPU ms per ADD: daemons ${cpuPerAdd.selfMs}, API server ${cpuPerAdd.apiserverMs}, etcd ${cpuPerAdd.etcdMs}`,
   );
   return rollout;
 }

@@ -1,5 +1,6 @@
 // Many daemons at work: one ADD on each at once, or a deployment of many pods with several networks.
 import { type Attachment, attachmentOf, type BenchPod } from "./attachment.ts";
+import { cpuPerCall, type CpuReading, readCpu } from "./cpu.ts";
 import { rounded } from "./figures.ts";
 import type { Fleet } from "./fleet.ts";
 import type { BenchLab } from "./lab.ts";
@@ -30,6 +31,7 @@ export interface Rollout {
   readonly throttled: number;
   /** API requests of any kind per address given, watches aside. */
   readonly requestsPerAdd: number;
+  readonly cpuPerAdd: CpuReading;
   /** Key: network. */
   readonly attachments: ReadonlyMap<string, readonly Attachment[]>;
   readonly replies: ReadonlyMap<string, readonly (Reply | undefined)[]>;
@@ -43,6 +45,7 @@ export async function roll(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Prom
   const replies = new Map(networks.map((network) => [network, pods.map((): Reply | undefined => undefined)]));
   const configs = new Map(networks.map((network) => [network, configOf({ range, network })]));
   const before = await lab.requestCounts();
+  const cpu = readCpu(lab);
   const startedMs = performance.now();
   await Promise.all(
     pods.map(async ({ node }, index) => {
@@ -53,12 +56,14 @@ export async function roll(lab: BenchLab, fleet: Fleet, plan: RolloutPlan): Prom
     }),
   );
   const wallMs = performance.now() - startedMs;
+  const cpuPerAdd = cpuPerCall(cpu, readCpu(lab), pods.length * networks.length);
   const asked = between(before, await lab.requestCounts()).filter(({ resource }) => resource !== "");
   const rollout = {
     load: resultOf([...replies.values()].flat(), wallMs),
     conflicts: total(asked, ({ verb, code }) => verb === "POST" && code === 409),
     throttled: total(asked, ({ code }) => code === 429),
     requestsPerAdd: rounded(total(asked, ({ verb }) => verb !== "WATCH") / (pods.length * networks.length)),
+    cpuPerAdd,
     attachments,
     replies,
   };
@@ -77,7 +82,7 @@ async function judge(lab: BenchLab, { what, networks, earlier = [] }: RolloutPla
 }
 
 /** For the closing line. */
-export function rolloutFigures({ load, conflicts, throttled, requestsPerAdd }: Rollout) {
+export function rolloutFigures({ load, conflicts, throttled, requestsPerAdd, cpuPerAdd }: Rollout) {
   return {
     ...load.figures,
     allAfterMs: rounded(load.wallMs, 0),
@@ -87,5 +92,6 @@ export function rolloutFigures({ load, conflicts, throttled, requestsPerAdd }: R
     conflicts,
     throttled,
     requestsPerAdd,
+    cpuPerAdd,
   };
 }
