@@ -71,6 +71,8 @@ export class Pictures {
   readonly #pictures = new Map<string, DomainPicture>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainPicture; name: string; identity: PoolIdentity }>();
+  /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
+  readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
   /** namespace -> the list under way */
@@ -147,6 +149,7 @@ export class Pictures {
     this.#generation += 1;
     this.#places.clear();
     this.#mapped.clear();
+    this.#maps.clear();
     this.#opened.clear();
     this.#listed.clear();
     this.#pictures.clear();
@@ -228,12 +231,18 @@ export class Pictures {
     signal: AbortSignal,
   ): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
+    const readMs = this.#options.now();
+    const known = this.#maps.get(pool);
+    // The leader writes one at most once a second.
+    if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
     try {
       const at = { namespace, name: freeMapName(pool) };
       const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
       const map = decodeFreeMap(object);
       const isMeant = map?.pool === pool && String(map.prefix) === String(range);
-      return isMeant && this.#options.now() - map.writtenMs <= mapAgeMaxMs ? map : undefined;
+      if (!isMeant || this.#options.now() - map.writtenMs > mapAgeMaxMs) return undefined;
+      this.#maps.set(pool, { map, readMs });
+      return map;
     } catch (error) {
       if (isApiError(error, "not-found", "forbidden")) return undefined;
       throw error;

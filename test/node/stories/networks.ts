@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 
-import { configMaps, ipPools } from "../../../src/ledger/resources.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
