@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 
+import { ipPools } from "../../../src/ledger/resources.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
