@@ -22,6 +22,8 @@ export interface FreeMap {
   readonly writtenMs: number;
   /** How many addresses are held, all of them. */
   readonly holders: number;
+  /** The pool was adopted when the map was written: addresses may be handed out of it. Absent: look at the pool. */
+  readonly adopted?: boolean;
 }
 
 /** 16 KiB in all; pool, prefix, address and numbers are below 700 bytes together. */
@@ -34,7 +36,7 @@ export function freeMapName(pool: string): string {
 
 /** The object to write, into the pool's namespace. */
 export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThrough">): ConfigMap {
-  const { pool, prefix, writtenMs, holders } = map;
+  const { pool, prefix, writtenMs, holders, adopted } = map;
   const runs = offsets(prefix, map.taken);
   const whole = packed(runs);
   const [taken, end] = whole.length <= takenMaxChars ? [whole, prefix.size] : shortened(runs, takenMaxChars);
@@ -47,13 +49,14 @@ export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThr
       through: end === 0n ? "" : at(prefix, end - 1n).toString(),
       writtenMs: String(Math.floor(writtenMs)),
       holders: String(holders),
+      ...(adopted === true && { adopted: "true" }),
     },
   };
 }
 
 /** Undefined: it cannot be read, and there might as well be none. */
 export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
-  const { pool = "", prefix: range = "", taken: text = "", through = "", writtenMs = "", holders = "" } = data;
+  const { pool = "", prefix: range = "", taken: text = "", through = "", writtenMs = "", holders = "", adopted } = data;
   if (pool === "" || !/^\d{1,15}$/.test(writtenMs) || !/^\d{1,15}$/.test(holders)) return undefined;
   try {
     const prefix = parsePrefix(range);
@@ -62,7 +65,8 @@ export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
     const isInside = completeThrough === undefined || contains(prefix, completeThrough);
     if (!isInside || runs === undefined || runs.some(({ last }) => last >= prefix.size)) return undefined;
     const taken = runs.map(({ first, last }) => ({ first: at(prefix, first), last: at(prefix, last) }));
-    return { pool, prefix, taken, completeThrough, writtenMs: Number(writtenMs), holders: Number(holders) };
+    const numbers = { writtenMs: Number(writtenMs), holders: Number(holders) };
+    return { pool, prefix, taken, completeThrough, ...numbers, ...(adopted === "true" && { adopted: true }) };
   } catch (error) {
     if (error instanceof NetError) return undefined;
     throw error;

@@ -7,7 +7,7 @@ import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import type { Domain, Hold } from "../ipam/ledger.ts";
+import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
 import type { Pool } from "../ipam/pool.ts";
 import { orAborted } from "../kube/abort.ts";
@@ -66,6 +66,9 @@ export class Pictures {
   /** namespace -> when the last list began, and how long it took */
   readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
 
+  /** How often all was forgotten. */
+  #generation = 0;
+
   constructor(options: PicturesOptions) {
     this.#options = options;
   }
@@ -86,7 +89,9 @@ export class Pictures {
   /** The pool that a share is taken from, found, adopted and with a picture. */
   async open(share: Share, signal: AbortSignal): Promise<OpenPool> {
     const { namespace } = share;
+    const generation = this.#generation;
     const name = share.pool === undefined ? undefined : await this.#nameOf(share.pool, signal);
+    if (generation !== this.#generation) throw stateChanged();
     const picture = this.#pictureOf(namespace, share.domain({ namespace, name: name ?? "" }));
     picture.usedMs = this.#options.now();
     // Entries of a pool that whereabouts fills are in no list yet that was made before the pool was opened.
@@ -125,6 +130,7 @@ export class Pictures {
 
   /** After a pause or a change of coexistence: pools may have moved, and must be adopted again. */
   forget(): void {
+    this.#generation += 1;
     this.#names.clear();
     this.#mapped.clear();
     this.#opened.clear();
@@ -173,8 +179,9 @@ export class Pictures {
     const { namespace, identity, naming, l3, protectsOverlaps } = use;
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
-    // The leader writes a map for pools that it has adopted.
-    if (!coexistence && (await this.#readMap(namespace, wanted, identity, signal)) !== undefined) return wanted;
+    // The leader writes maps of pools that are not adopted, too; only its word that one is spares the look at it.
+    const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity, signal);
+    if (map?.adopted === true) return wanted;
     const pool = await ensurePool(client, { namespace, identity, naming, l3, signal });
     if (pool.adopted) return pool.name;
     const domain = domainOfPool({ network: identity.network, protectsOverlaps, pool: { namespace, name: pool.name } });
@@ -246,6 +253,11 @@ export class Pictures {
     this.#pictures.set(key, picture);
     return picture;
   }
+}
+
+export function stateChanged(): LedgerError {
+  const words = "whereabouts came or went, or handing out was paused, while the address was looked for";
+  return new LedgerError("unavailable", `the state of the cluster changed: ${words}. Try again.`);
 }
 
 function mapKey(namespace: string, name: string | undefined): string {
