@@ -57,7 +57,9 @@ const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() 
 /** A node's releases, on a ledger that may do something between two calls. */
 function releasesOn(ledger: Ledger): Releases {
   const legacy = { find: () => Promise.resolve([]) } as unknown as Legacy;
-  const pictures = { find: () => picture } as unknown as Pictures;
+  const released: Pictures["released"] = (_namespace, { address, owner }, cooldownMs, lastOwner) =>
+    picture.released(address, owner, cooldownMs, lastOwner);
+  const pictures = { find: () => picture, released } as unknown as Pictures;
   return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy });
 }
 

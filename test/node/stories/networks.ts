@@ -1,8 +1,5 @@
 import { expect, it } from "vitest";
 
-import { encodeFreeMap } from "../../../src/ledger/free-map.ts";
-import { configMaps, ipPools } from "../../../src/ledger/resources.ts";
-import { parsePrefix } from "../../../src/net/prefix.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
