@@ -36,7 +36,16 @@ export async function controller(options: ControllerOptions): Promise<void> {
   const metrics = new PoolMetrics(registry);
   const limits = { ...defaultLimits, observeMs };
   const pools = new PoolsLeader({
-    ...{ client, clock, log, systemNamespace, cooldownMs, limits, allowMassRelease, events, metrics, kubeMetrics },
+    client,
+    clock,
+    log,
+    systemNamespace,
+    cooldownMs,
+    limits,
+    allowMassRelease,
+    events,
+    metrics,
+    kubeMetrics,
   });
   const onChange = (leads: boolean) => {
     kubeMetrics.leading(leaseName, leads);

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 
-export type ImportSource = "whereabouts" | "host-local" | "spiderpool";
+type ImportSource = "whereabouts" | "host-local" | "spiderpool";
 
 export interface ImportRequest extends ConnectionOptions {
   readonly source: ImportSource;

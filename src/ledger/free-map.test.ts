@@ -156,8 +156,3 @@ describe("a free map", () => {
     }
   });
 });
-
-it.each([true, undefined])("says that its pool is adopted only where it is: %s", (adopted) => {
-  const map = { pool: "kube-system/p", prefix: parsePrefix("10.0.0.0/24"), taken: [], writtenMs: 1, holders: 0 };
-  expect(decodeFreeMap(encodeFreeMap("kube-system", { ...map, ...(adopted && { adopted }) }))?.adopted).toBe(adopted);
-});

@@ -2,6 +2,9 @@
 //
 // With D daemons that start at once on the same picture, all but one lose their first try. A second try among W addresses
 // meets another's with a chance of about D/W: W = 4 D leaves a quarter, and the doubling after that ends it.
+//
+// In a large cluster there is no rest to rely on: a picture is up to half a minute old, somebody has taken the lowest since, and
+// a thousand first tries for one address cost the API server as much as all that follow. There the first try is spread too.
 import type { Strategy } from "../ipam/request.ts";
 
 /** A conflict tells of others for so long; then it is at rest again, and addresses stay low. */
@@ -9,6 +12,8 @@ const calmAfterMs = 2000;
 /** Where nobody knows how many daemons there are: the widest that src/ipam spreads to. */
 const widthUnknown = 4096;
 const perDaemon = 4;
+/** Up to so many daemons addresses stay low at rest, as whereabouts has them; so many lost tries cost a fraction of a second. */
+const daemonsAtRest = 64;
 
 export interface CrowdOptions {
   /** Monotonic. */
@@ -43,9 +48,10 @@ export class Crowd {
   readonly strategy: Strategy = widthFrom(() => this.#width());
 
   #width(): number {
-    if (this.isCalm) return 1;
     const daemons = this.#options.daemons();
-    return daemons < 1 ? widthUnknown : Math.min(widthUnknown, Math.max(2, Math.ceil((perDaemon * daemons) / 2)));
+    if (daemons > daemonsAtRest) return Math.min(widthUnknown, perDaemon * daemons);
+    if (this.isCalm) return 1;
+    return daemons < 1 ? widthUnknown : Math.max(2, Math.ceil((perDaemon * daemons) / 2));
   }
 }
 

@@ -178,6 +178,7 @@ class Assembly {
     );
     const legacy = new Legacy({ client, ledgers, pictures, coexistence: () => state.coexistence });
     return {
+      nodeName: node,
       systemNamespace,
       cooldownMs,
       isolation,

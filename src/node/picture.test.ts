@@ -111,17 +111,18 @@ describe("the crowd", () => {
   const width = (crowd: Crowd) => (crowd.strategy.kind === "spread" ? crowd.strategy.width : 0);
 
   it.each([
-    [0, 4096],
-    [1, 2],
-    [100, 200],
-    [1000, 2000],
-    [5000, 4096],
-  ])("with %d daemons, the first draw after a conflict is among %d, and at rest the lowest", (daemons, expected) => {
+    [0, 1, 4096],
+    [1, 1, 2],
+    [64, 1, 128],
+    [65, 260, 260],
+    [1000, 4000, 4000],
+    [5000, 4096, 4096],
+  ])("with %d daemons, a draw is among %d at rest, and among %d after a conflict", (daemons, atRest, expected) => {
     const crowd = new Crowd({ now: () => nowMs, daemons: () => daemons });
-    expect(width(crowd)).toBe(1);
+    expect(width(crowd)).toBe(atRest);
     crowd.met();
     expect(width(crowd)).toBe(expected);
     nowMs += 2000;
-    expect(width(crowd)).toBe(1);
+    expect(width(crowd)).toBe(atRest);
   });
 });

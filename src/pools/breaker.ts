@@ -8,7 +8,7 @@ export interface BreakerLimits {
   readonly countMin: number;
 }
 
-export const defaultBreaker: BreakerLimits = { shareMax: 0.3, countMin: 50 };
+const defaultBreaker: BreakerLimits = { shareMax: 0.3, countMin: 50 };
 
 /** In a sentence why nothing may be freed; undefined: it may. */
 export function heldBack(suspected: number, holds: number, limits: BreakerLimits = defaultBreaker): string | undefined {

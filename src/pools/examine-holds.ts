@@ -2,7 +2,7 @@
 import { describeOwner } from "../ipam/owner.ts";
 import { contains } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
-import { describeHeld, type Held, heldKey } from "./held.ts";
+import { describeHeld, type Held, heldKey, isNameless } from "./held.ts";
 import { defaultLimits, judge } from "./judge.ts";
 import { factsFrom, nodesOf } from "./look.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -15,6 +15,7 @@ export function examineHolds(snapshot: Snapshot): Finding[] {
     ...[...doubles].map(([key, all]) => twoAddresses(key.slice(key.lastIndexOf(" ") + 1), all)),
     ...leaksOf(snapshot, [...doubles.values()]),
     ...snapshot.held.flatMap((held) => cooled(held, snapshot.nowMs)),
+    ...snapshot.held.flatMap(nameless),
     ...gateways(snapshot),
   ];
 }
@@ -28,11 +29,16 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
     if (verdict.verdict === "keep") return [];
     return [
       {
-        ...{ code: "leaked", severity: "error", objects: [describeHeld(held)] },
+        code: "leaked",
+        severity: "error",
+        objects: [describeHeld(held)],
         message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
         remedy:
           "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
-        repair: { repair: "free", held },
+        repair: {
+          repair: "free",
+          held,
+        },
       },
     ];
   });
@@ -41,10 +47,26 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
 function twoAddresses(pool: string, all: readonly Held[]): Finding {
   const addresses = all.map(({ hold }) => hold.address.toString()).join(" and ");
   return {
-    ...{ code: "two-addresses", severity: "warning", objects: all.map(describeHeld) },
+    code: "two-addresses",
+    severity: "warning",
+    objects: all.map(describeHeld),
     message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
     remedy: "Where the pod's network-status shows one of them, the other is freed as leaked; otherwise delete the pod.",
   };
+}
+
+/** Nothing frees it but a person. */
+function nameless(held: Held): Finding[] {
+  if (!isNameless(held) || held.cooling !== undefined) return [];
+  return [
+    {
+      code: "unreadable",
+      severity: "warning",
+      objects: [describeHeld(held)],
+      message: `${held.hold.address} is held, and its record names no pod: whereabouts of old wrote such.`,
+      remedy: `See whether a pod uses it (network-status); if none does, delete ${describeHeld(held)} and its entry in the IPPool.`,
+    },
+  ];
 }
 
 /** The controller deletes it within seconds. */
@@ -54,10 +76,15 @@ function cooled(held: Held, nowMs: number): Finding[] {
   if (held.cooling === undefined || held.cooling.untilMs + coolingSlackMs > nowMs) return [];
   return [
     {
-      ...{ code: "cooled", severity: "warning", objects: [describeHeld(held)] },
+      code: "cooled",
+      severity: "warning",
+      objects: [describeHeld(held)],
       message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,
       remedy: "Harmless, but is a controller running? holdfast check --repair deletes it.",
-      repair: { repair: "delete-cooled", held },
+      repair: {
+        repair: "delete-cooled",
+        held,
+      },
     },
   ];
 }
@@ -76,7 +103,8 @@ function gateways({ held, networks, index }: Snapshot): Finding[] {
     if (holder === undefined) return [];
     return [
       {
-        ...{ code: "gateway-held", severity: "error" },
+        code: "gateway-held",
+        severity: "error",
         objects: [describeHeld(holder), `NetworkAttachmentDefinition ${definition}`],
         message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.hold.owner)} holds it.`,
         remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",

@@ -1,5 +1,8 @@
 // Pools against holds and against the networks that use them. Pure.
 import { readAllocations } from "../api/allocations.ts";
+import { parseDomain } from "../api/domain.ts";
+import { isAdopted, markedDomain } from "../api/pool-domain.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import { overlaps } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
@@ -7,7 +10,6 @@ import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { isMarkedAdopted } from "./world.ts";
 
 /** Named in one finding; the rest is counted. */
 const namedMax = 10;
@@ -27,14 +29,17 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
   const { unreadable } = readAllocations(pool);
   return [
     ...unreadable.map(({ message }): Finding => ({
-      ...{ code: "unreadable", severity: "error", objects: [object], message },
+      code: "unreadable",
+      severity: "error",
+      objects: [object],
+      message,
       remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
     })),
     ...entriesWithout(object, range, plan),
-    ...staleEntries(object, range, plan, isMarkedAdopted(pool as never)),
+    ...staleEntries(object, range, plan, isAdopted(pool)),
     ...contested(object, pool, plan, held),
     ...unusedPool(object, snapshot, range),
-    ...mixedProtection(object, snapshot, range),
+    ...mixedProtection(object, snapshot, range, markedDomain(pool)),
   ];
 }
 
@@ -42,10 +47,15 @@ function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPla
   if (foreign.length === 0) return [];
   return [
     {
-      ...{ code: "entry-without-hold", severity: "error", objects: [object] },
+      code: "entry-without-hold",
+      severity: "error",
+      objects: [object],
       message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
       remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
-      repair: { repair: "adopt", pool: range.key },
+      repair: {
+        repair: "adopt",
+        pool: range.key,
+      },
     },
   ];
 }
@@ -82,7 +92,9 @@ function contested(
     const address = entries[0]?.address.toString() ?? "";
     const holder = held.find(({ hold }) => hold.address.toString() === address);
     return {
-      ...{ code: "two-owners", severity: "error", objects: [object, ...(holder ? [describeHeld(holder)] : [])] },
+      code: "two-owners",
+      severity: "error",
+      objects: [object, ...(holder ? [describeHeld(holder)] : [])],
       message: `${address} has two owners: ${entry?.podref} by ${object}, ${holder ? describeOwner(holder.hold.owner) : "another"} by its hold.`,
       remedy: `See which pod uses it (network-status), delete the other pod, then remove its record (entry ${key}, or the hold).`,
     };
@@ -93,23 +105,40 @@ function unusedPool(object: string, { networks }: Snapshot, { namespace, name }:
   if (networks.uses.some((use) => use.namespace === namespace && use.names.includes(name))) return [];
   return [
     {
-      ...{ code: "pool-without-network", severity: "warning", objects: [object] },
+      code: "pool-without-network",
+      severity: "warning",
+      objects: [object],
       message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
       remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
     },
   ];
 }
 
-/** enable_overlapping_ranges on and off for one pool: two sets of records, and each address could be given in both. */
-function mixedProtection(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
+/** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
+function mixedProtection(
+  object: string,
+  { networks }: Snapshot,
+  { namespace, name }: PoolRange,
+  marked: Domain | undefined,
+): Finding[] {
   const own = networks.uses.filter((use) => use.namespace === namespace && use.names.includes(name));
-  if (new Set(own.map(({ config }) => config.overlappingRanges)).size < 2) return [];
-  const objects = own.map(({ definition }) => `NetworkAttachmentDefinition ${definition}`);
+  const isWhole = marked === undefined || parseDomain(marked).scope === "network";
+  const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);
+  const isMixed = new Set(own.map(({ config }) => config.overlappingRanges)).size > 1;
+  if (others.length === 0 || (isWhole && !isMixed)) return [];
+  const named = [...new Set(others.map(({ definition }) => definition))];
+  const message = isWhole
+    ? `${object} is handed out with enable_overlapping_ranges: true, also for ${named.join(", ")}, which say false: an address is given once in the whole network.`
+    : `${object} is handed out with enable_overlapping_ranges: false, and ${named.join(", ")} say true: their pods are refused, since one address could be given twice.`;
   return [
     {
-      ...{ code: "mixed-protection", severity: "error", objects: [object, ...new Set(objects)] },
-      message: `enable_overlapping_ranges is on in some and off in others of the networks that use ${object}: one address could be given twice.`,
-      remedy: "Set it alike in all of them, or give one of them a network_name of its own.",
+      code: "mixed-protection",
+      severity: isWhole ? "warning" : "error",
+      objects: [object, ...named.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
+      message,
+      remedy: isWhole
+        ? "Set it alike in all of them, or give one of them a network_name of its own."
+        : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.",
     },
   ];
 }
@@ -122,7 +151,9 @@ function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
         if (a.range.prefix.family !== b.range.prefix.family || !overlaps(a.range.prefix, b.range.prefix)) return [];
         return [
           {
-            ...{ code: "overlapping-ranges", severity: "warning", objects: [`IPPool ${a.key}`, `IPPool ${b.key}`] },
+            code: "overlapping-ranges",
+            severity: "warning",
+            objects: [`IPPool ${a.key}`, `IPPool ${b.key}`],
             message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
             remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
           },
@@ -145,7 +176,9 @@ function clashesOf({ pools }: Snapshot): Finding[] {
       if (before === undefined || before.podref === here.podref) return [];
       return [
         {
-          ...{ code: "two-owners", severity: "error", objects: [before.object, here.object] },
+          code: "two-owners",
+          severity: "error",
+          objects: [before.object, here.object],
           message: `${address} has two owners: ${before.podref} by ${before.object}, ${here.podref} by ${here.object}.`,
           remedy: "Delete one of the two pods, unless enable_overlapping_ranges is off on purpose.",
         },

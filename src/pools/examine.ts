@@ -9,15 +9,18 @@ import type { Snapshot } from "./snapshot.ts";
 export function examine(snapshot: Snapshot): Finding[] {
   return [
     ...snapshot.unreadable.map(({ object, why }): Finding => ({
-      ...{ code: "unreadable", severity: "error", objects: [object] },
-      ...{ message: why, remedy: "Correct or delete it, as the sentence says." },
+      code: "unreadable",
+      severity: "error",
+      objects: [object],
+      message: why,
+      remedy: "Correct or delete it, as the sentence says.",
     })),
     ...snapshot.networks.unreadable.map(({ definition, why }): Finding => ({
-      ...{ code: "unreadable", severity: "warning", objects: [`NetworkAttachmentDefinition ${definition}`] },
-      ...{
-        message: why,
-        remedy: "Correct it, or complete it in the flat file of the nodes, which check does not see.",
-      },
+      code: "unreadable",
+      severity: "warning",
+      objects: [`NetworkAttachmentDefinition ${definition}`],
+      message: why,
+      remedy: "Correct it, or complete it in the flat file of the nodes, which check does not see.",
     })),
     ...examinePods(snapshot),
     ...examinePools(snapshot),

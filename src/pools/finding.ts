@@ -3,7 +3,7 @@ import type { TakeRequest } from "../ipam/ledger.ts";
 import type { Held } from "./held.ts";
 import type { EntryChange } from "./mirror.ts";
 
-export type FindingCode =
+type FindingCode =
   /** A pool's entry whose address nobody holds. */
   | "entry-without-hold"
   /** A hold that its pool does not show. */

@@ -1,6 +1,7 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
 // has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
 import type { IPPool } from "../api/ip-pool.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -14,6 +15,8 @@ import type { Prefix } from "../net/prefix.ts";
 export interface MapFacts {
   readonly pool: IPPool;
   readonly prefix: Prefix;
+  /** Of a pool that is adopted; undefined: it is not. */
+  readonly domain?: Domain | undefined;
   /** Held, cooling, or named by an entry without a hold. */
   readonly taken: Iterable<Address>;
   readonly holders: number;
@@ -34,18 +37,26 @@ export class FreeMapWriter {
   }
 
   /** True if it was written. */
-  async write({ pool, prefix, taken, holders }: MapFacts, signal: AbortSignal): Promise<boolean> {
+  async write({ pool, prefix, domain, taken, holders }: MapFacts, signal: AbortSignal): Promise<boolean> {
     const { namespace = "", name = "", uid } = pool.metadata;
     const key = `${namespace}/${name}`;
     const intervals = takenIntervals(taken);
-    const text = JSON.stringify([uid, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
+    const text = JSON.stringify([uid, domain, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
     const last = this.#written.get(key);
     const nowMs = this.#now();
     if (last?.text === text && nowMs - last.ms < renewMs) return false;
-    const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: nowMs, holders });
-    const isWritten = await this.#put(ownedBy(pool, map), signal);
-    if (isWritten) this.#written.set(key, { text, ms: nowMs });
-    return isWritten;
+    const facts = { pool: key, prefix, ...(domain !== undefined && { domain }), taken: intervals, holders };
+    const map = encodeFreeMap(namespace, { ...facts, writtenMs: nowMs });
+    try {
+      const isWritten = await this.#put(ownedBy(pool, map), signal);
+      if (isWritten) this.#written.set(key, { text, ms: nowMs });
+      return isWritten;
+    } catch (error) {
+      // In a namespace where we may not write it, there is none: daemons list, and the rest of the pool is shown all the same.
+      if (!isApiError(error, "forbidden")) throw error;
+      this.#written.set(key, { text, ms: nowMs });
+      return false;
+    }
   }
 
   /** The pool is gone. The server removes what belonged to it, but takes its time. */
@@ -55,7 +66,7 @@ export class FreeMapWriter {
     try {
       await this.#client.delete(configMaps, { namespace, name: freeMapName(pool) }, { signal });
     } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
+      if (!isApiError(error, "not-found", "forbidden")) throw error;
     }
   }
 
@@ -82,7 +93,7 @@ function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): Config
   return { ...map, metadata: { ...map.metadata, ownerReferences: [{ apiVersion, kind, name, uid }] } };
 }
 
-export function takenIntervals(addresses: Iterable<Address>): Interval[] {
+function takenIntervals(addresses: Iterable<Address>): Interval[] {
   const set = new IntervalSet();
   for (const address of addresses) set.add({ first: address, last: address });
   return [...set];

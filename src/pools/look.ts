@@ -6,8 +6,15 @@ import type { KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import * as kinds from "../ledger/resources.ts";
-import { type Facts, type NodeState, nodeStateOf, type PodFacts, type StatefulSetFacts } from "./facts.ts";
-import type { Held } from "./held.ts";
+import {
+  type Facts,
+  mirrorAnnotation,
+  type NodeState,
+  nodeStateOf,
+  type PodFacts,
+  type StatefulSetFacts,
+} from "./facts.ts";
+import { type Held, isNameless } from "./held.ts";
 import { readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
@@ -25,15 +32,15 @@ export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
   return { stateOf: (node) => states.get(node), unreachable };
 }
 
-export function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
+function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
   const { uid = "", deletionTimestamp, annotations } = pod.metadata;
-  const status = readNetworkStatus(statusAnnotation(annotations));
+  const mirrorOf = annotations?.[mirrorAnnotation];
   return {
     uid,
     node: nodeLabel(pod.spec?.nodeName ?? ""),
     phase: pod.status?.phase ?? "",
     isTerminating: deletionTimestamp !== undefined,
-    ...(status && { status }),
+    ...(mirrorOf !== undefined && { mirrorOf }),
   };
 }
 
@@ -63,7 +70,7 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
   const pod = known.pods.get(`${namespace}/${name}`);
   const keeper = keeperName(held);
   const set = keeper === undefined ? undefined : known.statefulSets.get(`${namespace}/${keeper}`);
-  return factsOf(held, pod && podFactsOf(pod), nodes, set && statefulSetFactsOf(set), around);
+  return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
 /** Throws where the server does not answer: then nothing is known, and nothing may be freed. */
@@ -73,31 +80,28 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const keeper = keeperName(held);
   const set =
     keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
-  const facts = pod && podFactsOf(pod);
-  const nodes = await readNodes(client, [held.node, facts?.node ?? "", around.lastNode], signal);
-  return factsOf(held, facts, nodes, set && statefulSetFactsOf(set), around);
+  const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
+  const nodes = await readNodes(client, [held.node, podNode, around.lastNode], signal);
+  return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
 function factsOf(
   held: Held,
-  pod: PodFacts | undefined,
+  pod: DeepReadonly<kinds.Pod> | undefined,
   nodes: Nodes,
   statefulSet: StatefulSetFacts | undefined,
   { lastNode, doubles }: Around,
 ): Facts {
   return {
-    pod,
+    pod: pod && podFactsOf(pod),
     nodeState: nodes.stateOf,
     unreachableNode: nodes.unreachable,
     statefulSet,
     lastNode,
-    isSuperseded: isSuperseded(held, doubles, pod?.status),
+    // Read only where it decides something: a look goes over every hold.
+    isSuperseded:
+      doubles.length > 0 && isSuperseded(held, doubles, readNetworkStatus(statusAnnotation(pod?.metadata.annotations))),
   };
-}
-
-/** A record of others may name no namespace, or no pod: no server can be asked for it. */
-function isNameless({ hold }: Held): boolean {
-  return hold.owner.namespace === "" || hold.owner.name === "";
 }
 
 function keeperName({ hold }: Held): string | undefined {

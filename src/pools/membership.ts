@@ -45,7 +45,7 @@ export function poolRangeOf(pool: IPPool): PoolRange | undefined {
  * Whether the pool hands out addresses of the network; empty: the one without a name. A node's slice is not found by its name,
  * which may mean several things: its holds name it.
  */
-export function isOfNetwork(pool: PoolRange, network: string): boolean {
+function isOfNetwork(pool: PoolRange, network: string): boolean {
   if (pool.network !== undefined) return pool.network === network;
   const identity = { range: pool.range.prefix, network, node: "" };
   return poolNamesToRead(identity, "whereabouts", pool.range).includes(pool.name);

@@ -23,23 +23,31 @@ export class PoolMetrics {
     this.#free = ofPool("holdfast_pool_free", "Addresses of the pool that nobody holds.");
     this.#total = ofPool("holdfast_pool_total", "Addresses of the pool that can be handed out.");
     this.#suspected = new Counter({
-      ...{ name: "holdfast_leaks_suspected_total", help: "Holds that looked leaked at a first look, by reason." },
-      ...{ labelNames: ["reason"], registers },
+      name: "holdfast_leaks_suspected_total",
+      help: "Holds that looked leaked at a first look, by reason.",
+      labelNames: ["reason"],
+      registers,
     });
     this.#freed = new Counter({
-      ...{ name: "holdfast_leaks_freed_total", help: "Leaked addresses that were freed, by reason." },
-      ...{ labelNames: ["reason"], registers },
+      name: "holdfast_leaks_freed_total",
+      help: "Leaked addresses that were freed, by reason.",
+      labelNames: ["reason"],
+      registers,
     });
     this.#writes = new Counter({
-      ...{ name: "holdfast_mirror_writes_total", help: "Writes of pools and their free maps, by what was written." },
-      ...{ labelNames: ["what"], registers },
+      name: "holdfast_mirror_writes_total",
+      help: "Writes of pools and their free maps, by what was written.",
+      labelNames: ["what"],
+      registers,
     });
     this.#heldBack = new Gauge({
-      ...{ name: "holdfast_leaks_held_back", help: "1 while too much looks leaked at once, and nothing is freed." },
+      name: "holdfast_leaks_held_back",
+      help: "1 while too much looks leaked at once, and nothing is freed.",
       registers,
     });
     this.#coexistence = new Gauge({
-      ...{ name: "holdfast_coexistence", help: "1 while whereabouts counts as active in this cluster." },
+      name: "holdfast_coexistence",
+      help: "1 while whereabouts counts as active in this cluster.",
       registers,
     });
   }

@@ -26,8 +26,13 @@ export function poolRows({ pools, held, index, networks }: Snapshot): PoolRow[] 
       ({ namespace, names }) => namespace === range.namespace && names.includes(range.name),
     );
     return {
-      ...{ namespace: range.namespace, name: range.name, network: networkOf(range), range: pool.spec.range },
-      ...{ total: total.toString(), used: used.toString(), free: free.toString() },
+      namespace: range.namespace,
+      name: range.name,
+      network: networkOf(range),
+      range: pool.spec.range,
+      total: total.toString(),
+      used: used.toString(),
+      free: free.toString(),
       definitions: [...new Set(uses.map(({ definition }) => definition))],
     };
   });
@@ -38,7 +43,13 @@ export function tableLines(rows: readonly PoolRow[]): string[] {
   const cells = [
     ["NAMESPACE", "POOL", "NETWORK", "RANGE", "TOTAL", "USED", "FREE", "USED BY"],
     ...rows.map(({ namespace, name, network, range, total, used, free, definitions }) => [
-      ...[namespace, name, network || "-", range, total, used, free],
+      namespace,
+      name,
+      network || "-",
+      range,
+      total,
+      used,
+      free,
       definitions.join(",") || "-",
     ]),
   ];

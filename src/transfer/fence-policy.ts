@@ -29,7 +29,7 @@ const selfReviews = defineResource<AnyObject>({
   namespaced: false,
 });
 
-export const policyName = "holdfast-migrate";
+const policyName = "holdfast-migrate";
 const migrationAnnotation = "holdfast.io/migration";
 const probeName = "holdfast-migrate-probe";
 /** The server learns of a policy within a second or two; a minute is a server that does not. */
@@ -101,7 +101,7 @@ export async function policyOwner(client: KubeClient, signal: AbortSignal): Prom
 
 async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const review = await client.create(selfReviews, { metadata: {} } as AnyObject, { signal });
+    const review = await client.create(selfReviews, { metadata: {} }, { signal });
     const { username } = (review as { status?: { userInfo?: { username?: string } } }).status?.userInfo ?? {};
     return username === undefined || username === "" ? undefined : username;
   } catch (error) {

@@ -39,9 +39,9 @@ export async function perform(client: KubeClient, step: Step, options: PerformOp
 
 /** Key: a kind. */
 const resources: Readonly<Record<Moved["kind"], Resource>> = {
-  IPPool: ipPools as Resource,
-  OverlappingRangeIPReservation: reservations as Resource,
-  Hold: holds as Resource,
+  IPPool: ipPools,
+  OverlappingRangeIPReservation: reservations,
+  Hold: holds,
 };
 
 async function create(client: KubeClient, object: Moved, { signal }: PerformOptions): Promise<StepOutcome> {
@@ -157,9 +157,9 @@ function placeOf({ metadata }: Moved): { namespace: string; name: string } {
 
 /** Without what only a server gives, so that it can be created. Status is made anew by its owner. */
 function freshOf(object: Moved): KubeObject {
-  const { name, namespace, labels, annotations, finalizers } = object.metadata;
+  const { labels, annotations, finalizers } = object.metadata;
   const metadata = {
-    ...placeOf({ ...object, metadata: { name, namespace } } as Moved),
+    ...placeOf(object),
     ...(labels && { labels }),
     ...(annotations && { annotations }),
     ...(finalizers && { finalizers: finalizers.filter((each) => each.startsWith("holdfast.io/")) }),

@@ -10,7 +10,7 @@ import type { Plan } from "./plan.ts";
 /**
  * fencing: writers are being kept out, nothing is moved, and there is no plan yet. applying and rolling-back: begun, and perhaps killed.
  */
-export type RecordState = "fencing" | "applying" | "applied" | "rolling-back" | "rolled-back";
+type RecordState = "fencing" | "applying" | "applied" | "rolling-back" | "rolled-back";
 
 export interface MigrationRecord {
   readonly format: "holdfast migration 1";

@@ -1,6 +1,8 @@
 // What a plan is made of: every pool, record of an address, network and slice of the cluster, read once, as values.
 //
 // An object that cannot be read is named and left alone: it stays where it is.
+import type { z } from "zod";
+
 import { ApiError } from "../api/error.ts";
 import { type HoldObject, holdKind } from "../api/hold.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
@@ -37,10 +39,10 @@ export interface RawSurvey {
 
 export function surveyOf(raw: RawSurvey): Survey {
   const unreadable: string[] = [];
-  const each = <T extends KindObject>(kind: Kind, values: readonly unknown[]): T[] =>
+  const each = <S extends z.ZodType<KindObject>>(kind: Kind<S>, values: readonly unknown[]): z.infer<S>[] =>
     values.flatMap((value) => {
       try {
-        return [parseObject(kind, value) as T];
+        return [parseObject(kind, value)];
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         unreadable.push(error.message);
@@ -49,11 +51,11 @@ export function surveyOf(raw: RawSurvey): Survey {
     });
   return {
     systemNamespace: raw.systemNamespace,
-    pools: each<IPPool>(ipPoolKind, raw.pools),
-    reservations: each<Reservation>(reservationKind, raw.reservations),
-    holds: each<HoldObject>(holdKind, raw.holds),
+    pools: each(ipPoolKind, raw.pools),
+    reservations: each(reservationKind, raw.reservations),
+    holds: each(holdKind, raw.holds),
     definitions: raw.definitions,
-    slices: each<NodeSlicePool>(nodeSlicePoolKind, raw.slices),
+    slices: each(nodeSlicePoolKind, raw.slices),
     unreadable,
   };
 }

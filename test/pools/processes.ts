@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
@@ -33,7 +34,7 @@ class Controller {
     });
     let rest = "";
     this.child.stderr?.on("data", (chunk: Buffer) => {
-      const lines = `${rest}${chunk}`.split("\n");
+      const lines = `${rest}${chunk.toString()}`.split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line.startsWith("{")) this.lines.push(JSON.parse(line) as { message: string });
     });
@@ -54,6 +55,14 @@ class Controller {
     const [code] = (await once(this.child, "exit")) as [number | null];
     return code;
   }
+}
+
+async function command(...argv: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [join(root, "bin", "holdfast.ts"), ...argv], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: code as number | null, out, err };
 }
 
 export function processStories(stage: () => Stage): void {
@@ -99,6 +108,25 @@ export function processStories(stage: () => Stage): void {
     },
     patienceMs,
   );
+
+  it("check, pools and who as commands", { timeout: patienceMs }, async () => {
+    await stage().whereaboutsPool("10.0.0.0-24", "10.0.0.0/24");
+    const uid = await stage().pod("shop", "web");
+    await stage().hold("10.0.0.5", { uid }, { why: "the lowest" });
+    const flags = ["--kubeconfig", stage().server.kubeconfig];
+    const who = await command("who", "10.0.0.5", ...flags);
+    expect(who.out).toContain("10.0.0.5 of the network without a name: pod shop/web (net1)");
+    expect(who.out).toMatch(/why +the lowest/);
+    const pools = await command("pools", ...flags);
+    expect(pools.out).toMatch(/10\.0\.0\.0-24 +- +10\.0\.0\.0\/24 +254 +1 +253/);
+    const check = await command("check", "-o", "json", ...flags);
+    expect(check.code).toBe(1);
+    const { findings } = JSON.parse(check.out) as { findings: { code: string }[] };
+    expect(findings.map(({ code }) => code).toSorted()).toEqual(["hold-without-entry", "pool-without-network"]);
+    const nowhere = await command("check", "--kubeconfig", "/nonexistent");
+    expect(nowhere.code).toBe(1);
+    expect(nowhere.err).toContain("/nonexistent");
+  });
 
   it(
     "of two one leads; told to stop, it hands over",

@@ -1,5 +1,4 @@
-// What the tests of shared pools stand on: a server with our kinds, objects as kubelet, whereabouts and daemons write them, and
-// the leader's parts under a clock that stands still until told.
+// What the tests of shared pools stand on: a server with our kinds, and objects as kubelet, whereabouts and daemons write them.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,22 +7,16 @@ import { parseAllDocuments } from "yaml";
 import type { IPPool, PoolAllocation } from "../../src/api/ip-pool.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import type { PodOwner } from "../../src/ipam/owner.ts";
-import { realClock } from "../../src/kube/clock.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
-import { ManualClock } from "../../src/kube/manual-clock.ts";
-import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
+import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { LeakCollector, type CollectorOptions } from "../../src/pools/collector.ts";
-import type { LeakReason } from "../../src/pools/judge.ts";
-import { World } from "../../src/pools/world.ts";
 import { until } from "../conformance/api/until.ts";
 
 export interface PoolsServer {
@@ -33,8 +26,11 @@ export interface PoolsServer {
 }
 
 const crds = defineResource({
-  ...{ group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" },
-  ...{ kind: "CustomResourceDefinition", namespaced: false },
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
 });
 const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
 export const system = "kube-system";
@@ -44,7 +40,7 @@ export class Stage {
   readonly server: PoolsServer;
   readonly client: KubeClient;
   /** Answers for a request instead of the server, while it is set. */
-  fault: ((method: string, path: string) => boolean) | undefined;
+  fault: ((method: string, path: string) => boolean | "forbidden") | undefined;
 
   private constructor(server: PoolsServer, connection: Connection) {
     this.server = server;
@@ -81,11 +77,18 @@ export class Stage {
     }
   }
 
-  async pod(namespace: string, name: string, parts: { node?: string; phase?: string; networks?: object[] } = {}) {
-    const { node = "n1", phase = "Running", networks } = parts;
-    const annotations = networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) };
+  async pod(
+    namespace: string,
+    name: string,
+    parts: { node?: string; phase?: string; networks?: object[]; mirrorOf?: string } = {},
+  ) {
+    const { node = "n1", phase = "Running", networks, mirrorOf } = parts;
+    const annotations = {
+      ...(networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) }),
+      ...(mirrorOf !== undefined && { "kubernetes.io/config.mirror": mirrorOf }),
+    };
     const made = await this.client.create(kinds.pods, {
-      metadata: { namespace, name, ...(annotations && { annotations }) },
+      metadata: { namespace, name, annotations },
       spec: { nodeName: node, containers: [{ name: "c", image: "i" }], terminationGracePeriodSeconds: 0 },
     } as kinds.Pod);
     await this.phase(namespace, name, phase);
@@ -151,16 +154,18 @@ export class Stage {
   }
 
   async #send(request: Parameters<Transport>[0]): ReturnType<Transport> {
-    if (this.fault?.(request.method, request.path) !== true) return this.connection.transport(request);
-    const status = { kind: "Status", status: "Failure", code: 503, reason: "ServiceUnavailable", message: "injected" };
+    const fault = this.fault?.(request.method, request.path) ?? false;
+    if (fault === false) return this.connection.transport(request);
+    const [code, reason] = fault === "forbidden" ? [403, "Forbidden"] : [503, "ServiceUnavailable"];
+    const status = { kind: "Status", status: "Failure", code, reason, message: "injected" };
     const body = [new TextEncoder().encode(JSON.stringify(status))];
     return {
-      status: 503,
+      status: code as number,
       headers: { "content-type": "application/json" },
       body: (async function* () {
         yield* body;
       })(),
-    } as Awaited<ReturnType<Transport>>;
+    };
   }
 
   async #install(): Promise<void> {
@@ -203,77 +208,6 @@ interface HoldOptions {
 
 export function podOwner(parts: Partial<PodOwner>): PodOwner {
   return { kind: "pod", uid: "", namespace: "shop", name: "web", interface: "net1", ...parts };
-}
-
-/** The informers of a leader, and its leak collection under a clock of the test's own. */
-export class Watching implements AsyncDisposable {
-  readonly world: World;
-  readonly clock = new ManualClock();
-  readonly collector: LeakCollector;
-  readonly freed: { address: string; reason: LeakReason }[] = [];
-  readonly suspected: { address: string; reason: LeakReason }[] = [];
-  readonly #stop = new AbortController();
-  readonly #client: KubeClient;
-  readonly #running: Promise<unknown>;
-
-  constructor(stage: Stage, options: Partial<CollectorOptions> = {}) {
-    const { client } = stage;
-    this.#client = client;
-    this.world = new World({ client, clock: realClock, onError: () => {} });
-    this.world.follow(() => {}, this.#stop.signal);
-    this.#running = Promise.all(this.world.informers.map((informer) => informer.run(this.#stop.signal)));
-    this.collector = new LeakCollector({
-      ...{ world: this.world, client, clock: this.clock, log: silent, cooldownMs: 0 },
-      ledgerOf: (namespace) => new ReservationLedger({ client, namespace, now: Date.now }),
-      onFreed: ({ hold }, reason) => this.freed.push({ address: hold.address.toString(), reason }),
-      onSuspect: ({ hold }, reason) => this.suspected.push({ address: hold.address.toString(), reason }),
-      ...options,
-    });
-  }
-
-  readonly signal = new AbortController().signal;
-
-  /** The caches stay as they are from here on: a watch that hangs. */
-  async blind(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  /** The caches show what the server has. */
-  async caughtUp(): Promise<void> {
-    for (const informer of this.world.informers) {
-      await informer.synced(this.#stop.signal);
-      await until(`${informer.resource.kind} has caught up`, async () => {
-        const { items } = await this.#client.list(informer.resource as Resource);
-        return (
-          items.length === informer.cache.size &&
-          items.every((object) => this.#has(informer.cache.get(keyOf(object)), object))
-        );
-      });
-    }
-  }
-
-  #has(cached: { readonly metadata: { readonly resourceVersion?: string } } | undefined, object: KubeObject): boolean {
-    return cached?.metadata.resourceVersion === object.metadata.resourceVersion;
-  }
-
-  /** One look, after the caches have caught up and the time has passed. */
-  async look(afterMs = 0): Promise<void> {
-    await this.caughtUp();
-    await this.clock.advance(afterMs);
-    await this.collector.look(this.signal);
-  }
-
-  /** Two looks, far enough apart for anything that has no grace. */
-  async lookTwice(): Promise<void> {
-    await this.look();
-    await this.look(30_000);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
 }
 
 function ignoreGone(error: unknown): undefined {

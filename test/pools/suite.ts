@@ -6,6 +6,7 @@ import { leakStories } from "./leaks.ts";
 import { mirrorStories } from "./mirrors.ts";
 import { processStories } from "./processes.ts";
 import { type PoolsServer, Stage } from "./stage.ts";
+import { stateStories } from "./states.ts";
 
 /** Two processes and a database on a busy machine. */
 const startTimeoutMs = 180_000;
@@ -16,9 +17,20 @@ export function poolsSuite(name: string, start: () => Promise<PoolsServer>): voi
     beforeAll(async () => void (stage = await Stage.open(start)), startTimeoutMs);
     afterAll(async () => stage?.close(), startTimeoutMs);
 
-    describe("pools", () => mirrorStories(() => stage));
-    describe("check", () => checkStories(() => stage));
-    describe("leak collection", () => leakStories(() => stage));
-    describe("the controller", () => processStories(() => stage));
+    describe("pools", () => {
+      mirrorStories(() => stage);
+    });
+    describe("state", () => {
+      stateStories(() => stage);
+    });
+    describe("check", () => {
+      checkStories(() => stage);
+    });
+    describe("leak collection", () => {
+      leakStories(() => stage);
+    });
+    describe("the controller", () => {
+      processStories(() => stage);
+    });
   });
 }

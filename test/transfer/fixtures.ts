@@ -40,7 +40,7 @@ export const reservation = (name: string, podref: string, ifname = "net1", names
   spec: { podref, ifname },
 });
 
-export const hold = (namespace: string, poolName: string, address: string, pod: string): AnyObject => ({
+const hold = (namespace: string, poolName: string, address: string, pod: string): AnyObject => ({
   apiVersion: "holdfast.io/v1alpha1",
   kind: "Hold",
   metadata: { name: `pool.${namespace}.${poolName}-${address}`, namespace },
@@ -85,7 +85,7 @@ export const village: readonly AnyObject[] = [
   hold(system, "10.3.0.0-24", "10.3.0.4", "c-0"),
 ];
 
-const crds = defineResource<AnyObject>({
+export const crds = defineResource<AnyObject>({
   group: "apiextensions.k8s.io",
   version: "v1",
   plural: "customresourcedefinitions",

@@ -5,9 +5,10 @@ import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
+import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
-import { apply, rollback } from "../../src/transfer/migration.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
+import { rollback } from "../../src/transfer/rollback.ts";
 
 const [, , command, kubeconfig = "", record = "", killAfter = "0"] = process.argv;
 await using connection = connect(await loadKubeconfig({ path: kubeconfig }));

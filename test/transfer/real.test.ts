@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
@@ -13,10 +14,11 @@ import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ipPools } from "../../src/ledger/resources.ts";
+import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
-import { apply, rollback } from "../../src/transfer/migration.ts";
 import { quiesce } from "../../src/transfer/quiesce.ts";
 import { configMapStore } from "../../src/transfer/record-config-map.ts";
+import { rollback } from "../../src/transfer/rollback.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster } from "../lab/start.ts";
 import { pool, portrait, settleIn, system, village } from "./fixtures.ts";
@@ -97,7 +99,7 @@ transferSuite("kube-apiserver", start, (served) => {
     await settleIn(client, [...village, pool("10.99.0.0-24", "10.99.0.0/24", {})]);
     const child = spawn(
       process.execPath,
-      [join(import.meta.dirname, "upstream-process.ts"), lab.kubeconfig, system, "10.99.0.0-24"],
+      [fileURLToPath(new URL("upstream-process.ts", import.meta.url)), lab.kubeconfig, system, "10.99.0.0-24"],
       {
         stdio: ["ignore", "pipe", "inherit"],
       },

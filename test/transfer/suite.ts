@@ -10,12 +10,13 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { configMaps, ipPools, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
 import { fetchState } from "../../src/ledger/state.ts";
+import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";
-import { apply, type ApplyOptions, rollback } from "../../src/transfer/migration.ts";
 import { isEmpty, makePlan } from "../../src/transfer/plan.ts";
 import { readSurvey } from "../../src/transfer/read-survey.ts";
 import { configMapStore } from "../../src/transfer/record-config-map.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
+import { rollback } from "../../src/transfer/rollback.ts";
 import {
   definition,
   installDefinitions,
@@ -27,6 +28,7 @@ import {
   system,
   village,
 } from "./fixtures.ts";
+import { importSuite } from "./import-suite.ts";
 
 export interface Served {
   readonly client: KubeClient;
@@ -194,6 +196,22 @@ export function transferSuite(
       await options.store.save({ ...record, cluster: "another" }, never);
       await expect(rollback({ ...options, force: false })).rejects.toMatchObject({ code: "wrong-cluster" });
     });
+
+    it("called off half-way, it takes back what it did", async () => {
+      await settleIn(client, village);
+      const before = await portrait(client);
+      const stop = new AbortController();
+      const say = (line: string) => {
+        lines.push(line);
+        if (line.includes("edit NetworkAttachmentDefinition")) stop.abort(new Error("called off"));
+      };
+      await expect(apply({ ...options, say, signal: stop.signal })).rejects.toThrow(/called off/);
+      expect(lines).toContain("going back to how it was");
+      expect(await portrait(client)).toEqual(before);
+      expect((await options.store.load(never))?.state).toBe("rolled-back");
+    });
+
+    importSuite(() => client);
 
     more(() => served);
   });

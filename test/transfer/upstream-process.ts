@@ -10,15 +10,12 @@ await using connection = connect(await loadKubeconfig({ path }));
 const { client } = connection;
 const say = (word: string) => process.stdout.write(`${word}\n`);
 
-const watching = setInterval(() => {
-  client.get(leases, { namespace, name: "whereabouts" }).then(
-    (lease) => {
-      const holder = lease.spec?.holderIdentity ?? "";
-      if (holder !== "" && !holder.startsWith("default/pod-")) say("waiting");
-    },
-    () => {},
-  );
-}, 200);
+async function watchHolder(): Promise<void> {
+  const lease = await client.get(leases, { namespace, name: "whereabouts" }).catch(() => undefined);
+  const holder = lease?.spec?.holderIdentity ?? "";
+  if (holder !== "" && !holder.startsWith("default/pod-")) say("waiting");
+}
+const watching = setInterval(() => void watchHolder(), 200);
 
 for (let n = 1; n < 100_000; n++) {
   const elector = new Elector({

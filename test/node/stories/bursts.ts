@@ -37,6 +37,7 @@ export function burstStories(world: GetWorld): void {
     const map = {
       pool: "kube-system/map-10.8.3.0-24",
       prefix: parsePrefix("10.8.3.0/24"),
+      domain: "network:map",
       taken: [parseBlock("10.8.3.1-10.8.3.9")],
       writtenMs: Date.now(),
       holders: 9,

@@ -1,0 +1,81 @@
+// `holdfast check`, `pools` and `who`, as a person types them.
+import { describe, expect, it } from "vitest";
+
+import type { CheckedFinding, CheckOptions } from "./check.ts";
+import { run, type Wiring } from "./program.ts";
+
+async function holdfast(wiring: Partial<Wiring>, ...argv: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await run(argv, { line: (text) => out.push(text) }, (text) => err.push(text), wiring as Wiring);
+  return { code, out, err };
+}
+
+const leak: CheckedFinding = {
+  code: "leaked",
+  severity: "error",
+  objects: ["Hold shop/x"],
+  message: "10.0.0.5 is held.",
+  remedy: "Wait.",
+};
+
+describe("holdfast check", () => {
+  it("exits with 0 where all fits together", async () => {
+    const { code, out } = await holdfast({ check: async () => [] }, "check");
+    expect({ code, out }).toEqual({ code: 0, out: ["Pools, holds, networks and pods fit together."] });
+  });
+
+  it("exits with 1 and says what to do", async () => {
+    const { code, out, err } = await holdfast({ check: async () => [leak] }, "check");
+    expect(out).toEqual(["error leaked: 10.0.0.5 is held.", "  objects: Hold shop/x", "  remedy: Wait."]);
+    expect({ code, err }).toEqual({ code: 1, err: ["holdfast: 1 findings need attention."] });
+  });
+
+  it("exits with 0 where everything was repaired, with 1 where something is left", async () => {
+    const repaired = (isDone: boolean) => ({ ...leak, repaired: { isDone, words: "It is free now." } });
+    const done = await holdfast({ check: async () => [repaired(true)] }, "check", "--repair");
+    expect({ code: done.code, last: done.out.at(-1) }).toEqual({ code: 0, last: "  repaired: It is free now." });
+    expect((await holdfast({ check: async () => [repaired(false)] }, "check", "--repair")).code).toBe(1);
+  });
+
+  it("prints JSON, and hands its options over in milliseconds", async () => {
+    const asked: CheckOptions[] = [];
+    const check = async (options: CheckOptions) => {
+      asked.push(options);
+      return [leak];
+    };
+    const { out } = await holdfast({ check }, "check", "-o", "json", "--repair", "--observe-seconds", "5");
+    expect(JSON.parse(out.join(""))).toEqual({ findings: [leak] });
+    expect(asked[0]).toMatchObject({
+      repair: true,
+      observeMs: 5000,
+      cooldownMs: 30_000,
+      systemNamespace: "kube-system",
+    });
+  });
+
+  it("refuses a time that is none", async () => {
+    const { code, err } = await holdfast({ check: async () => [] }, "check", "--observe-seconds", "soon");
+    expect({ code, err }).toEqual({ code: 2, err: [expect.stringContaining('--observe-seconds "soon"')] });
+  });
+});
+
+describe("holdfast who and pools", () => {
+  it("an address that nobody holds is told with exit code 1", async () => {
+    const { code, err } = await holdfast({ who: async () => [] }, "who", "10.0.0.9");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: ["holdfast: nobody holds 10.0.0.9, or it is no pod that holds anything."],
+    });
+  });
+
+  it("columns are as wide as what is in them", async () => {
+    const common = { namespace: "kube-system", network: "", total: "254", used: "1", free: "253" };
+    const rows = [{ ...common, name: "10.0.0.0-24", range: "10.0.0.0/24", definitions: ["shop/blue"] }];
+    const { out } = await holdfast({ pools: async () => rows }, "pools");
+    expect(out).toEqual([
+      "NAMESPACE    POOL         NETWORK  RANGE        TOTAL  USED  FREE  USED BY",
+      "kube-system  10.0.0.0-24  -        10.0.0.0/24  254    1     253   shop/blue",
+    ]);
+  });
+});

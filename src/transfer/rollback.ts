@@ -1,0 +1,72 @@
+// The way back by the record: everything as it was, unless addresses were given since that would be forgotten.
+import { TransferError } from "./error.ts";
+import { assertCluster, clusterId, fenceFor, liftDead, type MigrationOptions, performPhases } from "./migration.ts";
+import { readSurvey } from "./read-survey.ts";
+import type { MigrationRecord } from "./record.ts";
+import { givenSince, namesTakenSince } from "./since.ts";
+import { phasesBack } from "./step.ts";
+import type { Survey } from "./survey.ts";
+
+export interface RollbackOptions extends MigrationOptions {
+  /** Forget addresses that were given since. */
+  readonly force: boolean;
+}
+
+export async function rollback(options: RollbackOptions): Promise<"rolled back" | "nothing to do"> {
+  const { client, store, signal, say } = options;
+  const record = await store.load(signal);
+  if (record === undefined)
+    throw new TransferError("bad-record", `There is no record at ${store.place}: say where it is with --record.`);
+  assertCluster(record, await clusterId(client, signal), store);
+  if (record.state === "rolled-back") {
+    await liftDead(options, record);
+    return "nothing to do";
+  }
+  const wasApplied = record.state === "applied";
+  // Before anybody is made to rest, and again when nothing changes any more.
+  if (wasApplied) refuseLoss(await readSurvey(client, options.systemNamespace, signal), record, options);
+  const fence = await fenceFor(options, record, !wasApplied && record.state !== "fencing");
+  try {
+    if (wasApplied) refuseLoss(await readSurvey(client, options.systemNamespace, fence.signal), record, options);
+    await store.save({ ...record, state: "rolling-back" }, fence.signal);
+  } catch (error) {
+    if (wasApplied) await fence.lift();
+    else await fence.leave();
+    throw error;
+  }
+  try {
+    const changed = wasApplied ? "overwrite" : "leave";
+    await performPhases(options, phasesBack(record.plan), { signal: fence.signal, force: options.force, changed });
+    await store.save({ ...record, state: "rolled-back" }, fence.signal);
+  } catch (error) {
+    await fence.leave();
+    say(`Writers stay paused. Run holdfast migrate rollback again, with ${store.place}.`);
+    throw error;
+  }
+  await fence.lift();
+  return "rolled back";
+}
+
+/** What going back would forget; empty: nothing. For `--dry-run` too. */
+export function lossOf(survey: Survey, record: MigrationRecord): string[] {
+  return record.state === "applied" ? givenSince(survey, record.plan, record.standing) : [];
+}
+
+function refuseLoss(survey: Survey, record: MigrationRecord, { force, say }: RollbackOptions): void {
+  const taken = namesTakenSince(survey, record.plan);
+  if (taken.length > 0) {
+    throw new TransferError(
+      "in-the-way",
+      `The old names are in use again: ${taken.join(", ")}. Delete what is nobody's, and try again; or leave it as it is.`,
+    );
+  }
+  const lost = lossOf(survey, record);
+  if (lost.length === 0) return;
+  if (force) return say(`--force: forgetting what was given since: ${lost.join(", ")}`);
+  throw new TransferError(
+    "would-lose",
+    `Given since the migration, and forgotten by going back: ${lost.join(", ")}. ` +
+      "Use holdfast migrate apply --to whereabouts, which takes them along (with --name namespace/definition= where a name is to go); " +
+      "or delete these pods; or say --force: they keep running, and others may be given their addresses.",
+  );
+}

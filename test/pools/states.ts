@@ -1,0 +1,209 @@
+// The shared state: whereabouts seen, its pools taken over, and daemons told.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import type { PoolAllocation } from "../../src/api/ip-pool.ts";
+import { ownerKey } from "../../src/ipam/owner.ts";
+import { realClock, sleep } from "../../src/kube/clock.ts";
+import { Manager } from "../../src/kube/manager.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { readState, stateName } from "../../src/ledger/state.ts";
+import { silent } from "../../src/log/log.ts";
+import { PoolsLeader } from "../../src/pools/leader.ts";
+import { StateKeeper } from "../../src/pools/state-keeper.ts";
+import { until } from "../conformance/api/until.ts";
+import { type Stage, system } from "./stage.ts";
+import { Watching } from "./watching.ts";
+
+const name = "10.0.0.0-24";
+
+/** As whereabouts writes it. */
+function entry(podref: string, id = "sandbox"): PoolAllocation {
+  return { id, podref, ifname: "net1" };
+}
+
+export function stateStories(stage: () => Stage): void {
+  beforeEach(async () => {
+    await stage().clear();
+    await stage().node("n1");
+  });
+
+  describe("the shared state", () => {
+    const keeper = (watching: Watching) =>
+      new StateKeeper({
+        world: watching.world,
+        client: stage().client,
+        clock: watching.clock,
+        log: silent,
+        systemNamespace: system,
+        uses: () => [],
+      });
+    const state = async () => {
+      const maps = (await stage().client.list(kinds.configMaps, { namespace: system })).items;
+      return readState(maps.find(({ metadata }) => metadata.name === stateName));
+    };
+
+    const paused = (words: string) =>
+      stage().client.patch(
+        kinds.configMaps,
+        { namespace: system, name: stateName },
+        { type: "merge", body: { data: { paused: words } } },
+      );
+
+    it("while handing out is paused the leader writes no pool and no record, and goes on afterwards", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      const six = await stage().hold("10.0.0.6", { uid: "u6", name: "b" });
+      const request = { domain: six.domain, address: six.address, version: six.version, owner: ownerKey(six.owner) };
+      await stage()
+        .ledger()
+        .release({ ...request, cooldownMs: 1 });
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const metadata = { namespace: system, name: stateName };
+      const data = { coexistence: "off", why: "", paused: "migrate by anna" };
+      await stage().client.create(kinds.configMaps, { metadata, data });
+      const versions = async () =>
+        [
+          ...(await stage().client.list(kinds.ipPools)).items,
+          ...(await stage().client.list(kinds.reservations)).items,
+          ...(await stage().client.list(kinds.configMaps, { namespace: system })).items,
+        ].map((object) => `${object.metadata.name} ${object.metadata.resourceVersion}`);
+      const before = await versions();
+      const stop = new AbortController();
+      const { client } = stage();
+      const leader = new PoolsLeader({
+        client,
+        clock: realClock,
+        log: silent,
+        systemNamespace: system,
+        cooldownMs: 0,
+        limits: { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 },
+      });
+      const manager = new Manager({ informers: leader.world.informers, runnables: [leader.lead] });
+      const running = manager.run(stop.signal);
+      try {
+        await sleep(realClock, 3000, stop.signal);
+        expect(await versions()).toEqual(before);
+        await paused("");
+        await until("the leader goes on", async () => {
+          const pool = await stage().readPool(name);
+          const names = (await client.list(kinds.reservations)).items.map((object) => object.metadata.name);
+          return "5" in pool.spec.allocations && pool.status !== undefined && !names.includes("10.0.0.6");
+        });
+      } finally {
+        stop.abort();
+        await running;
+      }
+    });
+
+    it("a cluster without whereabouts does not wait", async () => {
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      expect(leader.coexistence).toBe(true);
+      await leader.look(watching.signal);
+      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
+      expect(leader.coexistence).toBe(false);
+    });
+
+    it("adopts what whereabouts left once it is silent, then turns coexistence off; not while it is paused", async () => {
+      const theirs = { "5": entry("shop/a"), "6": entry("shop/b") };
+      await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
+      await stage().client.create(kinds.configMaps, {
+        metadata: { namespace: system, name: stateName },
+        data: { coexistence: "on", why: "", paused: "migrate by anna" },
+      });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, paused: "migrate by anna" });
+      expect(await stage().held()).toEqual([]);
+      await paused("");
+      await leader.look(watching.signal);
+      expect(await stage().held()).toEqual([]);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
+      expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
+      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+    });
+
+    it("an entry of whereabouts in an adopted pool turns it on again", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(false);
+      const operations = [{ op: "add", path: "/spec/allocations/9", value: entry("shop/new") }] as const;
+      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining(name) });
+      const adopted = ["holdfast.io/adopted"];
+      expect((await stage().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(adopted);
+      // Silent again: what it handed out meanwhile is held before anybody is told so.
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await stage().held()).toEqual([]);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(false);
+      expect(await stage().held()).toEqual(["10.0.0.9"]);
+      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(adopted);
+    });
+
+    it("a leader that finds coexistence on takes no adoption for granted", async () => {
+      await stage().client.create(kinds.ipPools, {
+        metadata: { namespace: system, name, annotations: { "holdfast.io/adopted": "2026-01-01T00:00:00Z" } },
+        spec: { range: "10.0.0.0/24", allocations: { "5": { ...entry("shop/a"), kind: "pod" } } },
+      });
+      const metadata = { namespace: system, name: stateName };
+      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(true);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(false);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it("a writer that calls itself whereabouts keeps it on", async () => {
+      const whereabouts = new KubeClient({ transport: stage().connection.transport, userAgent: "whereabouts" });
+      await whereabouts.create(kinds.ipPools, {
+        metadata: { namespace: system, name },
+        spec: { range: "10.0.0.0/24", allocations: { "5": entry("shop/a") } },
+      });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      await watching.clock.advance(Date.now() - watching.clock.wallMs());
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      await watching.clock.advance(180_000);
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("whereabouts") });
+      expect(await stage().held()).toEqual([]);
+    });
+
+    it("where the server does not answer nothing is concluded", async () => {
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      stage().fault = (_method, path) => path.includes("daemonsets");
+      await expect(leader.look(watching.signal)).rejects.toThrow("injected");
+      expect(leader.coexistence).toBe(true);
+      stage().fault = undefined;
+      await leader.look(watching.signal);
+      expect(leader.coexistence).toBe(false);
+    });
+  });
+}
