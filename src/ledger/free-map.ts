@@ -3,6 +3,7 @@
 // A hint: a daemon that goes by an old map pays with a 409, never with a duplicate. Promised: at most 16 KiB of data; up to
 // `completeThrough` every interval that was given is in it, and beyond it nothing is said. What cannot be read is as none.
 import { hashLabel } from "../api/owner-record.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { IntervalSet } from "../net/interval-set.ts";
@@ -15,6 +16,8 @@ export interface FreeMap {
   /** namespace/name of the pool object. */
   readonly pool: string;
   readonly prefix: Prefix;
+  /** The domain of the pool, which is adopted; undefined: it is not, and must be looked at before anything is handed out of it. */
+  readonly domain?: Domain;
   /** What is held or cooling, in order. */
   readonly taken: readonly Interval[];
   /** Up to this address, itself included, `taken` has everything. Undefined: nothing is known. */
@@ -24,8 +27,13 @@ export interface FreeMap {
   readonly holders: number;
 }
 
-/** 16 KiB in all; pool, prefix, address and numbers are below 700 bytes together. */
-const takenMaxChars = 15_600;
+/** 16 KiB in all; pool, prefix, domain, address and numbers are below 1,100 bytes together. */
+const takenMaxChars = 15_200;
+
+const managedBy = { "app.kubernetes.io/managed-by": "holdfast" };
+
+/** Selects free maps, among little else. */
+export const freeMapSelector = "app.kubernetes.io/managed-by=holdfast";
 
 /** `pool`: namespace/name. */
 export function freeMapName(pool: string): string {
@@ -34,15 +42,16 @@ export function freeMapName(pool: string): string {
 
 /** The object to write, into the pool's namespace. */
 export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThrough">): ConfigMap {
-  const { pool, prefix, writtenMs, holders } = map;
+  const { pool, prefix, domain, writtenMs, holders } = map;
   const runs = offsets(prefix, map.taken);
   const whole = packed(runs);
   const [taken, end] = whole.length <= takenMaxChars ? [whole, prefix.size] : shortened(runs, takenMaxChars);
   return {
-    metadata: { namespace, name: freeMapName(pool), labels: { "app.kubernetes.io/managed-by": "holdfast" } },
+    metadata: { namespace, name: freeMapName(pool), labels: managedBy },
     data: {
       pool,
       prefix: prefix.toString(),
+      ...(domain !== undefined && { domain }),
       taken,
       through: end === 0n ? "" : at(prefix, end - 1n).toString(),
       writtenMs: String(Math.floor(writtenMs)),
@@ -53,7 +62,15 @@ export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThr
 
 /** Undefined: it cannot be read, and there might as well be none. */
 export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
-  const { pool = "", prefix: range = "", taken: text = "", through = "", writtenMs = "", holders = "" } = data;
+  const {
+    pool = "",
+    prefix: range = "",
+    domain = "",
+    taken: text = "",
+    through = "",
+    writtenMs = "",
+    holders = "",
+  } = data;
   if (pool === "" || !/^\d{1,15}$/.test(writtenMs) || !/^\d{1,15}$/.test(holders)) return undefined;
   try {
     const prefix = parsePrefix(range);
@@ -62,7 +79,8 @@ export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
     const isInside = completeThrough === undefined || contains(prefix, completeThrough);
     if (!isInside || runs === undefined || runs.some(({ last }) => last >= prefix.size)) return undefined;
     const taken = runs.map(({ first, last }) => ({ first: at(prefix, first), last: at(prefix, last) }));
-    return { pool, prefix, taken, completeThrough, writtenMs: Number(writtenMs), holders: Number(holders) };
+    const numbers = { writtenMs: Number(writtenMs), holders: Number(holders) };
+    return { pool, prefix, ...(domain !== "" && { domain }), taken, completeThrough, ...numbers };
   } catch (error) {
     if (error instanceof NetError) return undefined;
     throw error;

@@ -178,6 +178,7 @@ class Assembly {
     );
     const legacy = new Legacy({ client, ledgers, pictures });
     return {
+      nodeName: node,
       systemNamespace,
       cooldownMs,
       isolation,
@@ -187,7 +188,15 @@ class Assembly {
       attachments: new Attachments(),
       intents: this.#intents,
       gone: new Recent(maxGone),
-      taker: new Taker({ ledgers, pictures, held, random, now, onConflict: metrics.conflict }),
+      taker: new Taker({
+        ledgers,
+        pictures,
+        held,
+        random,
+        now,
+        onConflict: metrics.conflict,
+        paused: () => state.paused,
+      }),
       releases: new Releases({ ledgers, held, pictures, legacy }),
       quota: new Quota({ client, log, now }),
       probe: this.#probe,

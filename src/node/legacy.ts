@@ -2,7 +2,6 @@
 //
 // Looked for only where this daemon knows nothing of the sandbox, since it reads whole pools.
 import { readAllocations } from "../api/allocations.ts";
-import { domainOfPool } from "../api/domain.ts";
 import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
@@ -44,12 +43,7 @@ export class Legacy {
     const own = entries.filter(({ owner }) => isOf(owner, attachment));
     if (own.length === 0) return [];
     // Adopted: every entry has its hold now, and the hold is what is released.
-    const name = await this.#options.pictures.nameOf(use, signal);
-    const domain = domainOfPool({
-      network: identity.network,
-      protectsOverlaps: pool.protectsOverlaps,
-      pool: { namespace, name },
-    });
+    const { domain } = await this.#options.pictures.placeOf(use, signal);
     const holds = await Promise.all(
       own.map(({ owner }) => this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal })),
     );

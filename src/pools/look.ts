@@ -6,8 +6,15 @@ import type { KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import * as kinds from "../ledger/resources.ts";
-import { type Facts, type NodeState, nodeStateOf, type PodFacts, type StatefulSetFacts } from "./facts.ts";
-import type { Held } from "./held.ts";
+import {
+  type Facts,
+  mirrorAnnotation,
+  type NodeState,
+  nodeStateOf,
+  type PodFacts,
+  type StatefulSetFacts,
+} from "./facts.ts";
+import { type Held, isNameless } from "./held.ts";
 import { readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
@@ -26,12 +33,14 @@ export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
 }
 
 function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
-  const { uid = "", deletionTimestamp } = pod.metadata;
+  const { uid = "", deletionTimestamp, annotations } = pod.metadata;
+  const mirrorOf = annotations?.[mirrorAnnotation];
   return {
     uid,
     node: nodeLabel(pod.spec?.nodeName ?? ""),
     phase: pod.status?.phase ?? "",
     isTerminating: deletionTimestamp !== undefined,
+    ...(mirrorOf !== undefined && { mirrorOf }),
   };
 }
 
@@ -93,11 +102,6 @@ function factsOf(
     isSuperseded:
       doubles.length > 0 && isSuperseded(held, doubles, readNetworkStatus(statusAnnotation(pod?.metadata.annotations))),
   };
-}
-
-/** A record of others may name no namespace, or no pod: no server can be asked for it. */
-function isNameless({ hold }: Held): boolean {
-  return hold.owner.namespace === "" || hold.owner.name === "";
 }
 
 function keeperName({ hold }: Held): string | undefined {

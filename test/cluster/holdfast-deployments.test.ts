@@ -7,6 +7,7 @@ import { duplicates, settled, statusesOf, toldAddresses } from "../lab/holdfast/
 import { type LabHoldfast, runHoldfast } from "../lab/holdfast/holdfast.ts";
 import { defineNetwork, deploy, roll, scale } from "../lab/holdfast/networks.ts";
 import { Sampler } from "../lab/holdfast/sampler.ts";
+import type { LabNode } from "../lab/node.ts";
 import { isReady, type ObservedPod, runningPods } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -55,21 +56,20 @@ test(
     expect(new Set(pods.flatMap((pod) => addressesOf(pod, "one"))).size).toBe(60);
     const [a, b] = pairOf(pods, (x, y) => x.spec.nodeName === y.spec.nodeName);
     await ping(a, "net1", addressesOf(b, "one")[0]!);
-    await settled(lab);
+    await settled(lab, 60);
 
     await scale(lab, "deployments", "single", 20);
     await runningPods(lab, "app=single", 20);
-    expect(await settled(lab)).toHaveLength(20);
+    await settled(lab, 20);
     await scale(lab, "deployments", "single", 0);
-    expect(await until(async () => (await settled(lab)).length === 0, { what: "all of them gone" })).toBe(true);
+    await settled(lab, 0);
   },
 );
 
 test("60 pods with three interfaces and both families, and each wire carries", { timeout: storyMs }, async () => {
   await deploy(lab, { name: "triple", networks: "one,wide,side", replicas: 60 });
   const pods = await runningPods(lab, "app=triple", 60);
-  const told = await settled(lab);
-  expect(told).toHaveLength(60 * 4);
+  const told = await settled(lab, 60 * 4);
   expect(duplicates(told)).toEqual([]);
   for (const pod of pods) {
     expect(addressesOf(pod, "wide")).toEqual([expect.stringMatching(/^10\.61\./), expect.stringMatching(/^fd61::/)]);
@@ -84,9 +84,13 @@ test("60 pods with three interfaces and both families, and each wire carries", {
 test("rolled while every daemon is killed with -9: unique, nothing leaked", { timeout: storyMs }, async () => {
   const before = new Set((await toldAddresses(lab)).map(({ who }) => who));
   await roll(lab, "triple", "2");
-  for (const node of lab.nodes) {
-    await until(async () => (await toldAddresses(lab)).some(({ who }) => !before.has(who)), {
-      what: "the roll to begin",
+  const begun = async () => (await toldAddresses(lab)).filter(({ who }) => !before.has(who)).length;
+  for (const [index, node] of lab.nodes.entries()) {
+    // After a sixth, a third and half of the 240 new addresses.
+    await until(async () => (await begun()) >= 40 * (index + 1), {
+      what: "the roll to go on",
+      everyMs: 500,
+      timeoutMs: storyMs,
     });
     await holdfast.daemon(node).restart();
   }
@@ -101,7 +105,7 @@ test("rolled while every daemon is killed with -9: unique, nothing leaked", { ti
     },
     { what: "the roll to end", everyMs: 500, timeoutMs: storyMs },
   );
-  expect(await settled(lab)).toHaveLength(60 * 4);
+  await settled(lab, 60 * 4);
 });
 
 test("the API server away while pods end: what was freed then is freed", { timeout: storyMs }, async () => {
@@ -118,21 +122,23 @@ test("the API server away while pods end: what was freed then is freed", { timeo
   await lab.apiserver.kill();
   await new Promise((resolve) => setTimeout(resolve, outageMs));
   await lab.apiserver.start();
+  await holdfast.controller.start(); // it ends when it loses its lease, and a Deployment starts it again
   await runningPods(lab, "app=triple", 30);
-  expect(await settled(lab)).toHaveLength(30 * 4);
+  await settled(lab, 30 * 4);
 });
 
 test(
   "a node without power for a while: its pods come back with the addresses they had",
   { timeout: storyMs },
   async () => {
-    const node = lab.nodes[1]!;
-    const of = async () => {
-      const query = `labelSelector=app%3Dtriple&fieldSelector=spec.nodeName%3D${node.name}`;
+    const of = async ({ name }: LabNode) => {
+      const query = `labelSelector=app%3Dtriple&fieldSelector=spec.nodeName%3D${name}`;
       const { items } = await lab.rest.get<{ items: ObservedPod[] }>(`/api/v1/namespaces/default/pods?${query}`);
       return new Map(items.map((pod) => [pod.metadata.name, pod]));
     };
-    const before = await of();
+    // The one with most pods: which of them were scaled away is not ours to say.
+    const views = await Promise.all(lab.nodes.map(async (each) => ({ node: each, pods: await of(each) })));
+    const { node, pods: before } = views.reduce((most, each) => (each.pods.size > most.pods.size ? each : most));
     expect(before.size).toBeGreaterThan(0);
     await node.kill();
     await node.waitReady({ ready: false, timeoutMs: 90_000 });
@@ -141,7 +147,7 @@ test(
     await node.waitReady({ timeoutMs: 90_000 });
     const after = await until(
       async () => {
-        const now = await of();
+        const now = await of(node);
         const back = [...now.values()].every(
           (pod) => isReady(pod) && (pod.status.containerStatuses?.[0]?.restartCount ?? 0) > 0,
         );
@@ -155,7 +161,7 @@ test(
         expect(addressesOf(pod, network)).toEqual(addressesOf(before.get(name)!, network));
       }
     }
-    await settled(lab);
+    await settled(lab, 30 * 4);
   },
 );
 
@@ -164,16 +170,8 @@ test(
   { timeout: storyMs },
   async () => {
     await scale(lab, "deployments", "triple", 0);
-    await until(async () => (await settled(lab)).length === 0, { what: "everything to be free" });
-    const check = await until(
-      async () => {
-        const result = await holdfast.check();
-        if (result.status === 0) return result;
-        throw new Error(result.stdout + result.stderr);
-      },
-      { what: "`holdfast check` to be clean", everyMs: 1000 },
-    );
-    expect(check.status).toBe(0);
+    await settled(lab, 0);
+    await holdfast.waitClean();
     await sampler.stop();
     expect(sampler.found).toEqual([]);
     expect(sampler.mostAtOnce).toBeGreaterThanOrEqual(60 * 4);

@@ -2,11 +2,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../../src/api/ip-pool.ts";
+import { ownerKey } from "../../src/ipam/owner.ts";
+import { realClock, sleep } from "../../src/kube/clock.ts";
+import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { readState, stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
+import { PoolsLeader } from "../../src/pools/leader.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
+import { until } from "../conformance/api/until.ts";
 import { type Stage, system } from "./stage.ts";
 import { Watching } from "./watching.ts";
 
@@ -38,6 +43,58 @@ export function stateStories(stage: () => Stage): void {
       return readState(maps.find(({ metadata }) => metadata.name === stateName));
     };
 
+    const paused = (words: string) =>
+      stage().client.patch(
+        kinds.configMaps,
+        { namespace: system, name: stateName },
+        { type: "merge", body: { data: { paused: words } } },
+      );
+
+    it("while handing out is paused the leader writes no pool and no record, and goes on afterwards", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      const six = await stage().hold("10.0.0.6", { uid: "u6", name: "b" });
+      const request = { domain: six.domain, address: six.address, version: six.version, owner: ownerKey(six.owner) };
+      await stage()
+        .ledger()
+        .release({ ...request, cooldownMs: 1 });
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const metadata = { namespace: system, name: stateName };
+      const data = { coexistence: "off", why: "", paused: "migrate by anna" };
+      await stage().client.create(kinds.configMaps, { metadata, data });
+      const versions = async () =>
+        [
+          ...(await stage().client.list(kinds.ipPools)).items,
+          ...(await stage().client.list(kinds.reservations)).items,
+          ...(await stage().client.list(kinds.configMaps, { namespace: system })).items,
+        ].map((object) => `${object.metadata.name} ${object.metadata.resourceVersion}`);
+      const before = await versions();
+      const stop = new AbortController();
+      const { client } = stage();
+      const leader = new PoolsLeader({
+        client,
+        clock: realClock,
+        log: silent,
+        systemNamespace: system,
+        cooldownMs: 0,
+        limits: { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 },
+      });
+      const manager = new Manager({ informers: leader.world.informers, runnables: [leader.lead] });
+      const running = manager.run(stop.signal);
+      try {
+        await sleep(realClock, 3000, stop.signal);
+        expect(await versions()).toEqual(before);
+        await paused("");
+        await until("the leader goes on", async () => {
+          const pool = await stage().readPool(name);
+          const names = (await client.list(kinds.reservations)).items.map((object) => object.metadata.name);
+          return "5" in pool.spec.allocations && pool.status !== undefined && !names.includes("10.0.0.6");
+        });
+      } finally {
+        stop.abort();
+        await running;
+      }
+    });
+
     it("a cluster without whereabouts does not wait", async () => {
       await using watching = new Watching(stage());
       await watching.caughtUp();
@@ -48,7 +105,7 @@ export function stateStories(stage: () => Stage): void {
       expect(leader.coexistence).toBe(false);
     });
 
-    it("adopts what whereabouts left once it is silent, then turns coexistence off; paused stays", async () => {
+    it("adopts what whereabouts left once it is silent, then turns coexistence off; not while it is paused", async () => {
       const theirs = { "5": entry("shop/a"), "6": entry("shop/b") };
       await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
       await stage().client.create(kinds.configMaps, {
@@ -59,11 +116,16 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       const leader = keeper(watching);
       await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, paused: "migrate by anna" });
+      expect(await stage().held()).toEqual([]);
+      await paused("");
+      await leader.look(watching.signal);
       expect(await stage().held()).toEqual([]);
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
-      expect(await state()).toEqual({ coexistence: false, why: "", paused: "migrate by anna" });
+      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
       expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
       expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
     });

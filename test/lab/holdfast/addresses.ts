@@ -44,12 +44,17 @@ export async function toldAddresses(lab: Cluster): Promise<Holder[]> {
 }
 
 interface ReservationObject {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata: { readonly name: string; readonly namespace: string };
   readonly spec: { readonly podref: string; readonly ifname?: string };
 }
 
+export interface RecordedHolder extends Holder {
+  /** Of the object. */
+  readonly namespace: string;
+}
+
 /** What the API server has on record as held; what rests is left out. `network` is the network_name. */
-export async function recordedAddresses(lab: Cluster): Promise<Holder[]> {
+export async function recordedAddresses(lab: Cluster): Promise<RecordedHolder[]> {
   const path = "/apis/whereabouts.cni.cncf.io/v1alpha1/overlappingrangeipreservations";
   const held = encodeURIComponent("!holdfast.io/cooling");
   const { items } = await lab.rest.get<{ items: ReservationObject[] }>(`${path}?labelSelector=${held}`);
@@ -57,6 +62,7 @@ export async function recordedAddresses(lab: Cluster): Promise<Holder[]> {
     const [reading] = readReservationName(metadata.name);
     if (reading === undefined) throw new Error(`the reservation ${metadata.name} names no address`);
     return {
+      namespace: metadata.namespace,
       network: reading.network,
       address: reading.address.toString(),
       who: `${spec.podref} ${spec.ifname ?? ""}`,
@@ -64,40 +70,44 @@ export async function recordedAddresses(lab: Cluster): Promise<Holder[]> {
   });
 }
 
-/** Waits until what is on record is exactly what pods were told: nothing leaked, nothing given without a record. */
-export async function settled(lab: Cluster, timeoutMs = 90_000): Promise<Holder[]> {
+/** Waits until `count` are on record and are exactly what pods were told: nothing leaked, nothing given without a record. */
+export async function settled(lab: Cluster, count: number, timeoutMs = 90_000): Promise<Holder[]> {
   const lines = (holders: readonly Holder[]) => holders.map(({ who, address }) => `${who} ${address}`).sort();
   return until(
     async () => {
       const [told, recorded] = await Promise.all([toldAddresses(lab), recordedAddresses(lab)]);
       const [a, b] = [new Set(lines(told)), new Set(lines(recorded))];
       const difference = JSON.stringify({ onlyTold: [...a.difference(b)], onlyRecorded: [...b.difference(a)] });
-      if (a.symmetricDifference(b).size === 0) return told;
-      throw new Error(difference);
+      if (a.symmetricDifference(b).size === 0 && told.length === count) return told;
+      throw new Error(`${told.length} are told: ${difference}`);
     },
-    { what: "records and pods to agree", everyMs: 500, timeoutMs },
+    { what: `records and pods to agree on ${count} addresses`, everyMs: 500, timeoutMs },
   );
 }
 
 /**
- * One line per address of every named network namespace of the node: `NAMESPACE INTERFACE ADDRESS`. The kernel's own word,
- * of sandboxes that are being removed too. Link-local addresses are everyone's own.
+ * The addresses in every named network namespace of the node, each namespace after a line with its name. The kernel's own
+ * word, of sandboxes that are being removed too. Link-local addresses are everyone's own. One process for each namespace.
  */
 const listing = `for each in /run/netns/*; do
   [ -e "$each" ] || continue
-  nsenter --net="$each" ip -o addr show scope global 2>/dev/null | while read -r _ port _ address _; do
-    echo "$(basename "$each") $port $address"
-  done
-done`;
+  echo "@ \${each##*/}"
+  ip -n "\${each##*/}" -o addr show scope global 2>/dev/null
+done
+true`;
 
 /** Key: interface, as in net1; every test gives one interface name to one network. */
 export async function kernelAddresses(node: LabNode): Promise<Holder[]> {
-  const lines = (await node.exec(["sh", "-c", listing])).split("\n").filter((line) => line !== "");
-  return lines.flatMap((line) => {
-    const [sandbox = "", port = "", cidr = ""] = line.split(" ");
-    if (port === "lo" || port === "eth0") return [];
-    return [{ network: port, address: cidr.split("/")[0] ?? "", who: `${node.name} ${sandbox} ${port}` }];
-  });
+  const holders: Holder[] = [];
+  let sandbox = "";
+  for (const line of (await node.exec(["sh", "-c", listing])).split("\n")) {
+    const [first, port = "", , cidr = ""] = line.split(/\s+/);
+    if (first === "@") sandbox = port;
+    else if (cidr !== "" && port !== "lo" && port !== "eth0") {
+      holders.push({ network: port, address: cidr.split("/")[0] ?? "", who: `${node.name} ${sandbox} ${port}` });
+    }
+  }
+  return holders;
 }
 
 /** Sentences about addresses that two have; none when all is well. */

@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import { definitionOf } from "../../../src/api/definition.ts";
 import { kinds } from "../../../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../../../src/api/network-attachment-definition.ts";
+import { type AuditedRequest, AuditLog } from "../audit.ts";
 import { Component } from "../component.ts";
 import { onTheMachine } from "../place.ts";
 import { removeCluster } from "../reaper.ts";
@@ -26,20 +27,36 @@ export interface LabApi {
   readonly kubeconfig: string;
   /** The daemons'. */
   readonly nodeKubeconfig: string;
+  readonly controllerKubeconfig: string;
   readonly server: Component;
+  /** Everything it was asked so far; only the real one tells. */
+  readonly requests?: () => AuditedRequest[];
   stop(): Promise<void>;
 }
 
 export const apis: Readonly<Record<"real" | "embedded", () => Promise<LabApi>>> = { real, embedded };
 
 async function real(): Promise<LabApi> {
-  const lab = await cluster({ log: console.error });
+  const audit = new AuditLog();
+  const lab = await cluster({ log: console.error, apiserverArgs: audit.apiserverArgs });
   await applyDefinitions(lab.rest, [networkAttachmentDefinitionCrd]);
   await applyManifests(lab);
-  const file = join(lab.folder, "holdfast-node.kubeconfig");
-  const plan = { namespace: "kube-system", name: "holdfast-node", server: lab.access, file };
-  const nodeKubeconfig = await kubeconfigOf(lab.rest, plan);
-  return { rest: lab.rest, kubeconfig: lab.kubeconfig, nodeKubeconfig, server: lab.apiserver, stop: () => lab.stop() };
+  const account = (name: string) => {
+    const file = join(lab.folder, `${name}.kubeconfig`);
+    return kubeconfigOf(lab.rest, { namespace: "kube-system", name, server: lab.access, file });
+  };
+  return {
+    rest: lab.rest,
+    kubeconfig: lab.kubeconfig,
+    nodeKubeconfig: await account("holdfast-node"),
+    controllerKubeconfig: await account("holdfast-controller"),
+    server: lab.apiserver,
+    requests: () => audit.requests(),
+    stop: async () => {
+      await lab.stop();
+      audit.remove();
+    },
+  };
 }
 
 interface Kubeconfig {
@@ -69,7 +86,7 @@ async function embedded(): Promise<LabApi> {
     rest.close();
     await removeCluster(state.state);
   };
-  return { rest, kubeconfig, nodeKubeconfig: kubeconfig, server, stop };
+  return { rest, kubeconfig, nodeKubeconfig: kubeconfig, controllerKubeconfig: kubeconfig, server, stop };
 }
 
 async function applyDefinitions(rest: Rest, definitions: readonly { metadata: { name: string } }[]): Promise<void> {

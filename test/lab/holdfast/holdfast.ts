@@ -7,15 +7,15 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Cluster } from "../cluster.ts";
-import { attempt, type CommandResult } from "../command.ts";
+import { attempt } from "../command.ts";
 import type { Component } from "../component.ts";
 import type { LabNode } from "../node.ts";
 import { insideOf, onTheMachine } from "../place.ts";
-import { answers } from "../socket.ts";
-import { together } from "../wait.ts";
+import { together, until } from "../wait.ts";
 import { kubeconfigOf } from "./accounts.ts";
 import { holdfastCommand } from "./launch.ts";
 import { applyManifests } from "./manifests.ts";
+import { givesAddresses } from "./request.ts";
 
 export interface HoldfastOptions {
   /** Whether upstream is there too; the lab has none, so `off` by default: nothing waits for the detection. */
@@ -27,6 +27,11 @@ export interface HoldfastOptions {
   readonly controllerArgs?: readonly string[];
   /** Also install the shim under the name of the one it replaces. */
   readonly alsoAs?: string;
+}
+
+interface Finding {
+  readonly code: string;
+  readonly message: string;
 }
 
 const socket = "/run/holdfast/cni.sock";
@@ -69,6 +74,7 @@ export class LabHoldfast {
       "controller",
       `--kubeconfig=${kubeconfigs.controller}`,
       `--system-namespace=${systemNamespace}`,
+      "--metrics-port=0",
       ...(options.controllerArgs ?? []),
     );
     const logFile = join(folder, "controller.log");
@@ -97,7 +103,7 @@ export class LabHoldfast {
       command: this.#nodeCommand(node),
       place: insideOf(node.pid),
       logFile: join(node.folder, "holdfast.log"),
-      isReady: () => answers(join(`/proc/${node.pid}/root`, socket)),
+      isReady: () => givesAddresses(join(`/proc/${node.pid}/root`, socket)),
     });
     this.#daemons.set(node.name, daemon);
     await daemon.start();
@@ -118,9 +124,25 @@ export class LabHoldfast {
     );
   }
 
-  /** `holdfast check` as the administrator runs it: status 0 is clean, 1 has findings. */
-  check(...args: readonly string[]): Promise<CommandResult> {
-    return attempt(holdfastCommand("check", `--kubeconfig=${this.#lab.kubeconfig}`, ...args));
+  /** What `holdfast check` finds, as the administrator runs it; none when all fits together. */
+  async findings(): Promise<Finding[]> {
+    const { status, stdout, stderr } = await attempt(
+      holdfastCommand("check", `--kubeconfig=${this.#lab.kubeconfig}`, "--output=json"),
+    );
+    if (status !== 0 && status !== 1) throw new Error(`holdfast check ended with ${status}: ${stderr}`);
+    return (JSON.parse(stdout) as { findings: Finding[] }).findings;
+  }
+
+  /** Waits until it finds nothing but the codes that are expected: the mirror is a moment behind. */
+  async waitClean(...expected: readonly string[]): Promise<void> {
+    await until(
+      async () => {
+        const left = (await this.findings()).filter(({ code }) => !expected.includes(code));
+        if (left.length === 0) return true;
+        throw new Error(left.map(({ code, message }) => `${code}: ${message}`).join("\n"));
+      },
+      { what: "`holdfast check` to find nothing", everyMs: 1000 },
+    );
   }
 
   /** The last lines of every program of ours: what a failed test prints. */

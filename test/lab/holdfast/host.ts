@@ -11,9 +11,9 @@ import { attempt, type CommandOptions, type CommandResult, run, script } from ".
 import { Component } from "../component.ts";
 import { asNewNode, insideOf, onTheMachine } from "../place.ts";
 import { reap, removeCluster } from "../reaper.ts";
-import { answers } from "../socket.ts";
 import { StateFile } from "../state.ts";
 import { holdfastCommand } from "./launch.ts";
+import { givesAddresses } from "./request.ts";
 
 export interface HostPlan {
   readonly kubeconfig: string;
@@ -73,11 +73,12 @@ export class LabHost {
           `--socket=${socket}`,
           `--state=${join(this.folder, "state")}`,
           "--coexistence=off",
+          "--metrics-port=0",
           ...(plan.nodeArgs ?? []),
         ),
         place: onTheMachine,
         logFile: log("holdfast"),
-        isReady: () => answers(socket),
+        isReady: () => givesAddresses(socket),
       },
       state,
     );

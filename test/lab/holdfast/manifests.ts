@@ -8,7 +8,7 @@ import { parseAllDocuments } from "yaml";
 import type { Cluster } from "../cluster.ts";
 
 const file = join(import.meta.dirname, "..", "..", "..", "deploy", "holdfast.yaml");
-const workloads: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Job"]);
+const workloads: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Job", "PodDisruptionBudget"]);
 
 interface Manifest {
   readonly apiVersion: string;

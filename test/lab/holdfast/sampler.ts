@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "../cluster.ts";
 import { duplicates, kernelAddresses } from "./addresses.ts";
 
-/** Every second: a listing of 60 namespaces costs a node about 0.2 s of one core. */
-const everyMs = 1000;
+/** A listing of 60 namespaces costs 0.2 s of a core; a freed address rests for 30 s, so what is given twice is seen twice. */
+const everyMs = 2000;
 
 export class Sampler {
   readonly #lab: Cluster;
