@@ -125,4 +125,16 @@ describe("the crowd", () => {
     nowMs += 2000;
     expect(width(crowd)).toBe(atRest);
   });
+
+  it.each([
+    ["20 daemons, 50 takes", 20, 50, 4000],
+    ["20 daemons, 3 takes: few enough for the lowest", 20, 3, 1],
+    ["one daemon alone, whose takes know of each other", 1, 300, 1],
+  ])("%s under way here, and as many elsewhere", (_name, daemons, takes, expected) => {
+    const crowd = new Crowd({ now: () => nowMs, daemons: () => daemons });
+    for (let take = 0; take < takes; take++) crowd.begin();
+    expect(width(crowd)).toBe(expected);
+    for (let take = 0; take < takes; take++) crowd.end();
+    expect(width(crowd)).toBe(1);
+  });
 });
