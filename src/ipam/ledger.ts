@@ -35,6 +35,8 @@ export interface TakeRequest {
   readonly owner: Owner;
   /** Take it although it is still cooling down: nothing else is left. */
   readonly early?: boolean;
+  /** It is in no pool, and so has no place in a pool's own record: its hold is all there is of it. */
+  readonly loose?: boolean;
   readonly note?: HoldNote;
 }
 
@@ -58,10 +60,14 @@ export interface ReleaseRequest {
   readonly version?: string;
   /** How long it rests before another owner gets it; the last owner may have it back at once. */
   readonly cooldownMs: number;
+  /** The owner keeps it, and no sandbox uses it from now on. Under the same guards: a later sandbox keeps it in use. */
+  readonly park?: boolean;
 }
 
 export type ReleaseOutcome =
   | { readonly outcome: "released" }
+  /** As was asked for with `park`. */
+  | { readonly outcome: "parked"; readonly hold: Hold }
   /** There is no hold: released before, or never taken. */
   | { readonly outcome: "gone" }
   /** The hold is another's, or a newer one of this owner's. It stays. */

@@ -3,7 +3,7 @@
 import { compare } from "../net/address.ts";
 import { type Domain, type FindOptions, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
-import { formerKey, type OwnerKey, ownerKey, sameContainer, succeeds } from "./owner.ts";
+import { formerKey, type OwnerKey, ownerKey, sameContainer, succeeds, unused } from "./owner.ts";
 
 interface Rest {
   readonly untilMs: number;
@@ -96,12 +96,15 @@ export class MemoryLedger implements Ledger {
     return { outcome: "taken", hold: this.#write(key, written) };
   }
 
-  #release({ domain, address, owner, version, cooldownMs }: ReleaseRequest): ReleaseOutcome {
+  #release({ domain, address, owner, version, cooldownMs, park }: ReleaseRequest): ReleaseOutcome {
     const key = `${domain} ${address}`;
     const hold = this.#store.holds.get(key);
     if (hold === undefined) return { outcome: "gone" };
     if (ownerKey(hold.owner) !== owner || (version !== undefined && hold.version !== version)) {
       return { outcome: "superseded", hold };
+    }
+    if (park === true) {
+      return { outcome: "parked", hold: this.#write(key, { ...hold, owner: unused(hold.owner) }) };
     }
     this.#store.holds.delete(key);
     if (cooldownMs > 0) this.#store.resting.set(key, { untilMs: this.#now() + cooldownMs, lastOwner: owner });

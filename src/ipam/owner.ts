@@ -72,6 +72,13 @@ export function sameContainer(a: Owner, b: Owner): boolean {
   return containerOf(a) === containerOf(b);
 }
 
+/** As nobody's sandbox uses it. */
+export function unused(owner: Owner): Owner {
+  if (owner.kind !== "pod") return owner;
+  const { containerId: _, ...rest } = owner;
+  return rest;
+}
+
 /** The same for a later object of the same name: what sticky allocation goes by. */
 export function stableName(owner: Owner): string {
   return `${owner.namespace}/${owner.name}/${portOf(owner)}`;

@@ -132,3 +132,20 @@ test("everything that was in use is held under today's name in the end", () => {
     { numRuns: 500 },
   );
 });
+
+test("an address that rests and has an entry of a later container of its pod is that pod's", () => {
+  const server = new Server();
+  const address = parseAddress("b::5");
+  const rested = records.make({ address, owner: ownerOf("p") });
+  const cooling = { untilMs: 0, lastOwner: ownerKey(ownerOf("p")) };
+  server.put({ ...rested, metadata: { ...rested.metadata, ...restingMarks(rested.metadata, cooling) } });
+  const plan = (id: string) => {
+    const allocations = { "5": { id, podref: "d/p", ifname: "net1" } };
+    const pool = { metadata: { namespace, name: "x" }, spec: { range: "b::/64", allocations } } as unknown as IPPool;
+    return planAdoption(records, [pool], [...server.objects.values()]).claim;
+  };
+  // The mirror is a moment behind the release: the same container is gone.
+  expect(plan("c-p")).toEqual([]);
+  // whereabouts takes a reservation of its own pod's name for its own: the pod came back there.
+  expect(plan("c-later")).toMatchObject([{ hold: { address, owner: { name: "p", containerId: "c-later" } } }]);
+});

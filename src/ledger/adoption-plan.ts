@@ -8,7 +8,7 @@ import type { IPPool } from "../api/ip-pool.ts";
 import { describeObject } from "../api/metadata.ts";
 import { parseRange } from "../api/range.ts";
 import type { Hold } from "../ipam/ledger.ts";
-import { describeOwner, type Owner } from "../ipam/owner.ts";
+import { describeOwner, type Owner, sameContainer } from "../ipam/owner.ts";
 import { type Address, distance } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { isAlias } from "./alias.ts";
@@ -132,11 +132,12 @@ class Planner implements AdoptionPlan {
     const recorded = readRecord(this.#records, hold.address, object).owner;
     const isResting = coolingOf(object.metadata) !== undefined;
     const isMarked = object.metadata.labels?.[ownerLabelName] !== undefined;
-    if (isResting ? samePod(recorded, hold.owner) : isMarked) {
+    if (isResting ? samePod(recorded, hold.owner) && sameContainer(recorded, hold.owner) : isMarked) {
       if (!isResting) this.#compare(hold, recorded, source);
       return;
     }
-    // It rests, and the entry is another's; or it has no marks yet, and the entry may know the container.
+    // It rests, and the entry is another's or a later container's (whereabouts takes a reservation in its pod's name for its
+    // own); or it has no marks yet, and the entry may know the container.
     const isNobodys = isResting || recorded.name === "";
     const owner = isNobodys ? hold.owner : samePod(recorded, hold.owner) ? completed(recorded, hold.owner) : recorded;
     if (!isNobodys) this.#compare(hold, recorded, source);

@@ -16,14 +16,14 @@ export interface Beside {
 export async function besideUpstream(
   client: KubeClient,
   records: Records,
-  { domain, address, note }: TakeRequest,
+  { domain, address, note, loose = false }: Omit<TakeRequest, "owner">,
   signal: AbortSignal | undefined,
 ): Promise<Beside> {
-  const place = await entryPlace(client, { domain, address, pool: note?.pool }, signal);
+  const place = loose ? undefined : await entryPlace(client, { domain, address, pool: note?.pool }, signal);
   return {
     claim: async (hold) => {
       const older = await claimAlias(client, records, hold, signal);
-      if (older !== undefined) return older;
+      if (older !== undefined || place === undefined) return older;
       const entered = await claimEntry(place, hold.owner, signal);
       if (entered !== undefined) await dropAlias(client, records, hold, signal);
       return entered;

@@ -98,9 +98,13 @@ export function withFinalizer(object: HeldObject): HeldObject {
   return { ...object, metadata: { ...object.metadata, finalizers: [keptFinalizer] } };
 }
 
+export function isKept({ metadata }: KubeObject): boolean {
+  return (metadata.finalizers ?? []).includes(keptFinalizer);
+}
+
 /** Somebody deletes it, and nothing of ours keeps it: it will be gone, and what is written into it with it. */
-export function isLeaving({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined && !(metadata.finalizers ?? []).includes(keptFinalizer);
+export function isLeaving(object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined && !isKept(object);
 }
 
 function merged(some: readonly string[] = [], more: readonly string[]): string[] {

@@ -1,5 +1,8 @@
 // Deleting the object of a hold, and no other: guarded by uid and resourceVersion. Where our finalizer stands on it that is a
-// second write, which the deletion itself guards: what is being deleted cannot become another's.
+// second write, guarded too: between the two a later container of the owner may have taken the hold over, or anybody one that
+// had rested, and then it stays.
+import { isDeepStrictEqual } from "node:util";
+
 import { keptFinalizer } from "../api/hold-marks.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/meta.ts";
@@ -23,8 +26,7 @@ export async function removeObject<T extends KubeObject>(
       { namespace, name },
       { signal, preconditions: { uid, resourceVersion }, propagationPolicy: "Background" },
     );
-    if (left !== undefined) await letGo(client, resource, left, signal);
-    return "removed";
+    return left === undefined ? "removed" : await letGo(client, resource, left, signal);
   } catch (error) {
     if (isApiError(error, "not-found")) return "gone";
     if (isApiError(error, "conflict")) return "changed";
@@ -40,30 +42,42 @@ async function letGo<T extends KubeObject>(
   resource: Resource<T>,
   deleted: T,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<Removal> {
   const at = { namespace: deleted.metadata.namespace ?? "", name: deleted.metadata.name ?? "" };
   let object = deleted;
   for (let tries = 1; object.metadata.uid === deleted.metadata.uid; tries++) {
+    if (!isUnchanged(object, deleted)) return "changed";
     const index = (object.metadata.finalizers ?? []).indexOf(keptFinalizer);
-    if (index < 0) return;
+    if (index < 0) return "removed";
     const path = pointer("metadata", "finalizers", index);
     try {
       const operations = [
         { op: "test", path: "/metadata/uid", value: deleted.metadata.uid },
+        { op: "test", path: "/metadata/resourceVersion", value: object.metadata.resourceVersion },
         { op: "test", path, value: keptFinalizer },
         { op: "remove", path },
       ] as const;
       await client.patch(resource, at, { type: "json", operations }, { signal });
-      return;
+      return "removed";
     } catch (error) {
-      if (isApiError(error, "not-found")) return;
+      if (isApiError(error, "not-found")) return "removed";
       if (!isApiError(error, "invalid", "conflict") || tries === triesMax) throw error;
     }
     try {
       object = await client.get(resource, at, { signal });
     } catch (error) {
-      if (isApiError(error, "not-found")) return;
+      if (isApiError(error, "not-found")) return "removed";
       throw error;
     }
   }
+  return "removed";
+}
+
+/** But for its finalizers: whose it is, and what was noted. */
+function isUnchanged(object: KubeObject, deleted: KubeObject): boolean {
+  const [one, two] = [object, deleted].map((each) => {
+    const { spec, metadata } = each as KubeObject & { readonly spec?: unknown };
+    return [spec, metadata.labels, metadata.annotations];
+  });
+  return isDeepStrictEqual(one, two);
 }

@@ -24,7 +24,7 @@ import {
   type TakeOutcome,
   type TakeRequest,
 } from "../ipam/ledger.ts";
-import { describeOwner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
+import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -36,7 +36,7 @@ import type { HeldObject } from "./held-objects.ts";
 import { judgeRelease, judgeTake, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
 import { RecentObjects } from "./recent.ts";
-import { isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
+import { isKept, isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { searchHolds } from "./search.ts";
 
@@ -117,12 +117,15 @@ export class ReservationLedger implements Ledger {
       const met = await this.#meet(records, request, records.nameOf(address), signal);
       if (met === undefined) continue;
       const step = judgeTake(met, request, this.#options.now());
-      if (step.step === "answer") return step.answer;
+      // A hold from before whereabouts came has no finalizer yet.
+      const isDone = step.step === "answer" && !(step.answer.outcome === "yours" && keep && !isKept(met.object));
+      if (isDone) return step.answer;
       if (step.step === "wait") throw beingDeleted(request, met.object);
-      const kept = note ?? (step.outcome === "yours" ? met.hold.note : undefined);
+      const outcome = step.step === "write" ? step.outcome : "yours";
+      const kept = note ?? (outcome === "yours" ? met.hold.note : undefined);
       const next = records.make({ address, owner, ...(kept && { note: kept }) }, this.#options.node);
       const object = await this.#update(records, rewritten(met.object, keep ? withFinalizer(next) : next), signal);
-      if (object !== undefined) return { outcome: step.outcome, hold: this.#read(records, request, object) };
+      if (object !== undefined) return { outcome, hold: this.#read(records, request, object) };
     }
     throw contended(request);
   }
@@ -151,6 +154,11 @@ export class ReservationLedger implements Ledger {
       if (met === undefined) return { outcome: "gone" };
       const answer = judgeRelease(met, request);
       if (answer !== undefined) return answer;
+      if (request.park === true) {
+        const hold = await this.#park(records, met, signal);
+        if (hold === undefined) continue;
+        return { outcome: "parked", hold };
+      }
       if (this.#options.coexistence?.() === true) {
         await this.#call(() => withdrawFromUpstream(this.#options.client, records, met.hold, signal), signal);
       }
@@ -160,6 +168,22 @@ export class ReservationLedger implements Ledger {
       }
     }
     throw contended(request);
+  }
+
+  /** One guarded write. Undefined: it has changed since, or is gone. */
+  async #park(records: Records, { hold, object }: Found, signal: Signal): Promise<Hold | undefined> {
+    const { client, node, coexistence } = this.#options;
+    const owner = unused(hold.owner);
+    const next = rewritten(object, records.make({ ...hold, owner }, node));
+    const written = await this.#update(records, next, signal);
+    if (written === undefined) return undefined;
+    const parked = this.#read(records, hold, written);
+    if (coexistence?.() === true) {
+      const request = { ...parked, loose: parked.note?.pool === undefined };
+      const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
+      await this.#call(() => beside.claim(parked), signal);
+    }
+    return parked;
   }
 
   /** One guarded write. False: it has changed since, or is gone. */
@@ -210,7 +234,7 @@ export class ReservationLedger implements Ledger {
     return met;
   }
 
-  #read(records: Records, { address }: TakeRequest, object: HeldObject): Hold {
+  #read(records: Records, { address }: Pick<TakeRequest, "address">, object: HeldObject): Hold {
     const hold = readRecord(records, address, object);
     this.#recent.keep(hold.version, object);
     return hold;

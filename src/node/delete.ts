@@ -4,7 +4,7 @@
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { attachmentKey } from "./attachment.ts";
 import type { LoadedConfig } from "./configs.ts";
-import type { Intent, IntentPool } from "./intent.ts";
+import { type Intent, type IntentPool, joinIntents } from "./intent.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
 
@@ -31,7 +31,8 @@ export async function del(
       if (!parts.mayRelease()) throw new Error("handing out is paused, and so are releases");
       const pending = parts.intents.get(invocation);
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-      const freed = await parts.releases.release({ ...intent, targets: pending?.targets ?? [] }, limit);
+      const whole = pending === undefined ? intent : joinIntents(pending, intent);
+      const freed = await parts.releases.release(whole, limit);
       await parts.intents.remove(invocation);
       parts.gone.set(attachmentKey(invocation), true);
       parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed });

@@ -31,9 +31,8 @@ export class Held {
   readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
   /** namespace, domain -> places */
   readonly #byDomain = new Map<string, Set<PlaceKey>>();
-  /** Place -> which record it was. */
-  readonly #recorded = new Map<PlaceKey, number>();
-  #records = 0;
+  /** What is written down for lists that are under way: one at a time, as a rule. */
+  readonly #followers = new Set<Set<PlaceKey>>();
 
   get size(): number {
     return this.#entries.size;
@@ -43,15 +42,16 @@ export class Held {
     const key = placeKey(placeOf(entry));
     this.#remove(key);
     this.#entries.set(key, entry);
-    this.#records += 1;
-    this.#recorded.set(key, this.#records);
+    this.#note(key);
     const attachment = attachmentOf(entry.hold);
     if (attachment !== undefined) join(this.#byAttachment, attachmentKey(attachment), key);
     join(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);
   }
 
   delete(place: Place): void {
-    this.#remove(placeKey(place));
+    const key = placeKey(place);
+    this.#remove(key);
+    this.#note(key);
   }
 
   get(place: Place): HeldEntry | undefined {
@@ -70,16 +70,22 @@ export class Held {
     return this.#entries.values();
   }
 
-  /** How many records there were so far: what a list takes when it begins. */
-  get records(): number {
-    return this.#records;
+  /** The places that are put or deleted from now on: what a list begins with. */
+  follow(): Disposable & { readonly places: ReadonlySet<PlaceKey> } {
+    const places = new Set<PlaceKey>();
+    this.#followers.add(places);
+    return { places, [Symbol.dispose]: () => void this.#followers.delete(places) };
   }
 
-  /** After a new list, begun when there were `records`: what was recorded since is newer, and stays. */
-  replace(entries: Iterable<HeldEntry>, records: number): void {
-    const newer = new Set([...this.#recorded].filter(([, at]) => at > records).map(([key]) => key));
-    for (const key of this.#entries.keys()) if (!newer.has(key)) this.#remove(key);
-    for (const entry of entries) if (!newer.has(placeKey(placeOf(entry)))) this.put(entry);
+  /** After a new list: what was put or deleted since it began (`newer`) is newer, and stays as it is. */
+  replace(entries: Iterable<HeldEntry>, newer: ReadonlySet<PlaceKey>): void {
+    const before = new Set(newer);
+    for (const key of this.#entries.keys()) if (!before.has(key)) this.#remove(key);
+    for (const entry of entries) if (!before.has(placeKey(placeOf(entry)))) this.put(entry);
+  }
+
+  #note(key: PlaceKey): void {
+    for (const places of this.#followers) places.add(key);
   }
 
   #pick(keys: ReadonlySet<PlaceKey> = new Set()): HeldEntry[] {
@@ -90,7 +96,6 @@ export class Held {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
-    this.#recorded.delete(key);
     const attachment = attachmentOf(entry.hold);
     if (attachment !== undefined) leave(this.#byAttachment, attachmentKey(attachment), key);
     leave(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);

@@ -1,10 +1,11 @@
 // The file of promised releases: what survives, what is cut, what is joined, and that it does not grow for ever.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { encodeRecord, type Intent } from "./intent.ts";
 import { Intents, parse } from "./intents.ts";
@@ -43,7 +44,7 @@ describe("what is added", () => {
   it("is on the disk when add resolves", async () => {
     const intents = await Intents.open(folder);
     await intents.add(intent("a"));
-    expect([...parse(readFileSync(path(), "utf8")).pending.keys()]).toEqual(["a/eth0"]);
+    expect([...parse(readFileSync(path())).pending.keys()]).toEqual(["a/eth0"]);
     await intents.close();
   });
 
@@ -106,4 +107,53 @@ describe("a file that a crash left", () => {
 it("a folder that cannot be written is said with its remedy", async () => {
   writeFileSync(join(folder, "file"), "");
   await expect(Intents.open(join(folder, "file", "below"))).rejects.toThrow(/give another --state/);
+});
+
+describe("a disk that fails", () => {
+  /** Every handle's: the prototype is shared. */
+  async function handles() {
+    const probe = await open(path(), "a");
+    const prototype = Object.getPrototypeOf(probe) as FileHandle;
+    await probe.close();
+    return prototype;
+  }
+  afterEach(() => vi.restoreAllMocks());
+
+  it("while a promise is withdrawn leaves it in force: it is on the disk still", async () => {
+    const intents = await Intents.open(folder);
+    await intents.add(intent("a"));
+    vi.spyOn(await handles(), "datasync").mockRejectedValueOnce(new Error("EIO"));
+    await expect(intents.remove(intent("a"))).rejects.toThrow("EIO");
+    // Otherwise the next ADD of the sandbox would find nothing to withdraw, and a new start would release under it.
+    expect(intents.get(intent("a"))).toBeDefined();
+    await intents.remove(intent("a"));
+    await intents.close();
+    expect(await reopened()).toEqual([]);
+  });
+
+  it("in the middle of a line costs that line, not the next", async () => {
+    const intents = await Intents.open(folder);
+    const prototype = await handles();
+    vi.spyOn(prototype, "appendFile").mockImplementationOnce(async () => {
+      appendFileSync(path(), encodeRecord({ op: "add", intent: intent("lost") }).slice(0, 30));
+      throw new Error("ENOSPC");
+    });
+    await expect(intents.add(intent("lost"))).rejects.toThrow("ENOSPC");
+    await intents.add(intent("promised"));
+    await intents.close();
+    expect(await reopened()).toEqual(["promised"]);
+  });
+
+  it("and garbles bytes does not move the place where the torn end is cut", async () => {
+    const line = Buffer.from(encodeRecord({ op: "add", intent: intent("garbled") }));
+    line.fill(0xff, 20, 30);
+    writeFileSync(
+      path(),
+      Buffer.concat([line, Buffer.from(encodeRecord({ op: "add", intent: intent("a") })), line.subarray(0, 40)]),
+    );
+    const intents = await Intents.open(folder);
+    await intents.add(intent("b"));
+    await intents.close();
+    expect(await reopened()).toEqual(["a", "b"]);
+  });
 });

@@ -14,6 +14,7 @@ import { decodeRecord, encodeRecord, type Intent, type IntentRecord, joinIntents
 const maxPending = 10_000;
 /** The file is written anew when it has so many lines more than there are intents: below 1 MB. */
 const slackLines = 2000;
+const newline = 0x0a;
 
 export class IntentsError extends Error {
   readonly code: "full" | "disk";
@@ -30,6 +31,8 @@ export class Intents {
   #file: FileHandle;
   readonly #pending: Map<AttachmentKey, Intent>;
   #lines: number;
+  /** The last write failed, and may have left a part of a line. */
+  #isTorn = false;
   /** Appends go one after another; those that wait meanwhile share the next write and its fsync. */
   #queue: { text: string; done: PromiseWithResolvers<void> }[] = [];
   #writing: Promise<void> | undefined;
@@ -49,7 +52,7 @@ export class Intents {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
-      const read = parse(await readFile(path, "utf8"));
+      const read = parse(await readFile(path));
       if (read.torn > 0) await file.truncate(read.keepBytes);
       await file.sync();
       await syncFolder(folder);
@@ -90,8 +93,9 @@ export class Intents {
   async remove(attachment: Attachment): Promise<void> {
     const key = attachmentKey(attachment);
     if (!this.#pending.has(key)) return;
-    this.#pending.delete(key);
+    // In force until the disk says otherwise: a new start would do it.
     await this.#append({ op: "done", key });
+    this.#pending.delete(key);
     if (this.#lines > this.#pending.size + slackLines) await this.#compact();
   }
 
@@ -112,11 +116,14 @@ export class Intents {
       const batch = this.#queue;
       this.#queue = [];
       try {
-        await this.#file.appendFile(batch.map(({ text }) => text).join(""));
+        const text = batch.map((each) => each.text).join("");
+        await this.#file.appendFile(this.#isTorn ? `\n${text}` : text);
+        this.#isTorn = false;
         await this.#file.datasync();
         this.#lines += batch.length;
         for (const { done } of batch) done.resolve();
       } catch (cause) {
+        this.#isTorn = true;
         for (const { done } of batch) done.reject(diskError(this.#path, cause));
       }
     }
@@ -159,24 +166,21 @@ interface ReadResult {
   readonly torn: number;
 }
 
-export function parse(text: string): ReadResult {
+export function parse(bytes: Uint8Array): ReadResult {
   const pending = new Map<AttachmentKey, Intent>();
-  const end = text.lastIndexOf("\n") + 1;
-  const lines = text.slice(0, end).split("\n").slice(0, -1);
+  // Counted in bytes: what was garbled may be longer in text.
+  const keepBytes = bytes.lastIndexOf(newline) + 1;
+  const text = Buffer.from(bytes.subarray(0, keepBytes)).toString("utf8");
+  const lines = text.split("\n").slice(0, -1);
   let damaged = 0;
   for (const line of lines) {
+    if (line === "") continue; // after a write that failed
     const record = decodeRecord(line);
     if (record === undefined) damaged += 1;
     else if (record.op === "add") pending.set(attachmentKey(record.intent), record.intent);
     else pending.delete(record.key as AttachmentKey);
   }
-  return {
-    pending,
-    lines: lines.length,
-    damaged,
-    keepBytes: Buffer.byteLength(text.slice(0, end)),
-    torn: text.length - end,
-  };
+  return { pending, lines: lines.length, damaged, keepBytes, torn: bytes.length - keepBytes };
 }
 
 async function syncFolder(folder: string): Promise<void> {

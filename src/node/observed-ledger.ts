@@ -4,12 +4,16 @@ import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from ".
 import type { OwnerKey } from "../ipam/owner.ts";
 
 export interface LedgerObserver {
+  /** Before each take; what it throws is the answer. */
+  asked(): void;
   taken(request: TakeRequest, outcome: TakeOutcome): void;
 }
 
 export interface ObservedOptions {
   /** Take what still cools down: the address was asked for by its number. */
   readonly early?: boolean;
+  /** There is no pool behind it. */
+  readonly loose?: boolean;
 }
 
 export class ObservedLedger implements Ledger {
@@ -25,7 +29,9 @@ export class ObservedLedger implements Ledger {
 
   async take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome> {
     const early = request.early === true || this.#options.early === true;
-    const outcome = await this.#ledger.take({ ...request, early }, options);
+    this.#observer.asked();
+    const { loose = false } = this.#options;
+    const outcome = await this.#ledger.take({ ...request, early, loose }, options);
     this.#observer.taken(request, outcome);
     return outcome;
   }

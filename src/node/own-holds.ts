@@ -16,6 +16,8 @@ export class OwnHolds {
   readonly #options: OwnHoldsOptions;
   readonly #list = new Shared<void>();
   #isKnown = false;
+  /** How often it was forgotten. */
+  #generation = 0;
 
   constructor(options: OwnHoldsOptions) {
     this.#options = options;
@@ -33,18 +35,22 @@ export class OwnHolds {
   /** They may have moved: read them again before anything is done by them. */
   forget(): void {
     this.#isKnown = false;
+    this.#generation += 1;
     this.#list.clear();
   }
 
   async #read(signal: AbortSignal): Promise<void> {
     const { client, node, held, log } = this.#options;
-    const { records } = held;
+    const generation = this.#generation;
     const entries: HeldEntry[] = [];
+    using changes = held.follow();
     for await (const each of listHolds(client, { node, signal })) {
       if (each.unreadable !== undefined) log.warn(each.unreadable);
       else entries.push({ namespace: each.namespace, hold: each.hold });
     }
-    held.replace(entries, records);
+    // They may have moved since the list began.
+    if (generation !== this.#generation) return this.known(signal);
+    held.replace(entries, changes.places);
     this.#isKnown = true;
     log.info("what this node holds is known", { addresses: entries.length });
   }

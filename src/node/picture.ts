@@ -104,6 +104,15 @@ export class DomainPicture {
     }
   }
 
+  /** The owner holds nothing here, says the ledger: what a request of its left marked, its outcome unknown, is not held. */
+  unmark(owner: Owner): void {
+    const { held, namespace, domain } = this.#options;
+    for (const pool of this.#pools.values()) {
+      const address = pool.addressOf(owner);
+      if (address !== undefined && held.get({ namespace, domain, address }) === undefined) pool.forget(address);
+    }
+  }
+
   /** A whole list of the domain, begun at `startedMs`. */
   replace(listed: readonly Listed[], startedMs: number): void {
     const { held, namespace, domain } = this.#options;

@@ -9,7 +9,7 @@ import { domainAnnotation } from "../api/hold-marks.ts";
 import { settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import type { Domain } from "../ipam/ledger.ts";
+import { type Domain, LedgerError } from "../ipam/ledger.ts";
 import type { Pool } from "../ipam/pool.ts";
 import { orAborted } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -77,6 +77,9 @@ export class Pictures {
   /** namespace -> when the last list began, and how long it took */
   readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
 
+  /** How often all was forgotten. */
+  #generation = 0;
+
   constructor(options: PicturesOptions) {
     this.#options = options;
   }
@@ -92,7 +95,9 @@ export class Pictures {
   /** The pool that a share is taken from, found, adopted and with a picture. */
   async open(share: Share, signal: AbortSignal): Promise<OpenPool> {
     const { namespace } = share;
+    const generation = this.#generation;
     const place = share.pool === undefined ? undefined : await this.placeOf(share.pool, signal);
+    if (generation !== this.#generation) throw stateChanged();
     const name = place?.name;
     const picture = this.#pictureOf(namespace, place?.domain ?? share.domain ?? "");
     picture.usedMs = this.#options.now();
@@ -133,6 +138,7 @@ export class Pictures {
 
   /** After a pause or a change of coexistence: pools may have moved, and must be adopted again. */
   forget(): void {
+    this.#generation += 1;
     this.#places.clear();
     this.#mapped.clear();
     this.#opened.clear();
@@ -271,6 +277,11 @@ export class Pictures {
     this.#pictures.set(key, picture);
     return picture;
   }
+}
+
+export function stateChanged(): LedgerError {
+  const words = "whereabouts came or went, or handing out was paused, while the address was looked for";
+  return new LedgerError("unavailable", `the state of the cluster changed: ${words}. Try again.`);
 }
 
 function domainOf({ namespace, identity: { network }, protectsOverlaps }: PoolUse, name: string): Domain {

@@ -43,10 +43,13 @@ export class Pods implements PodSource {
     this.#cache = cache;
   }
 
-  /** The informer may be a moment behind the kubelet: what it does not have is asked for. */
+  /**
+   * The informer may be a moment behind the kubelet: what it does not have is asked for, and so is which of two namesakes is
+   * meant, where the runtime names no UID. Under the UID of the one that is gone, the hold would be collected with it.
+   */
   async find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
     const cached = this.#cache.get(`${query.namespace}/${query.name}`);
-    if (cached !== undefined && isMeant(cached, query)) return factsOf(cached);
+    if (cached !== undefined && query.uid !== "" && isMeant(cached, query)) return factsOf(cached);
     try {
       const { namespace, name } = query;
       const pod = await this.#client.get(this.#resource, { namespace, name }, { signal });

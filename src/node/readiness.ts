@@ -2,6 +2,7 @@
 import { asError } from "../kube/abort.ts";
 import { type Clock, deadline } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { stateName } from "../ledger/state.ts";
 import { later } from "./failure.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -46,8 +47,12 @@ export class Readiness {
       await Promise.all([own.known(limit.signal), state.synced(limit.signal)]);
     } catch (error) {
       const reason = asError(error).message.replace(/\.$/, "");
+      const missing = [
+        ...(own.isKnown ? [] : ["what this node holds"]),
+        ...(state.hasSynced ? [] : [`whether there is a ConfigMap ${stateName}`]),
+      ];
       throw later(
-        `the API server has not told yet what this node holds: ${reason}; look at the API server, and try again.`,
+        `the API server has not told yet ${missing.join(" and ")}: ${reason}; look at the API server, and try again.`,
         error,
       );
     }

@@ -5,7 +5,7 @@
 // cannot be said for sure throws, and the caller keeps the intent.
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
-import { type OwnerKey, ownerKey, type PodOwner } from "../ipam/owner.ts";
+import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
 import type { Held } from "./held.ts";
 import { attachmentOf } from "./held.ts";
 import type { Intent } from "./intent.ts";
@@ -58,14 +58,19 @@ export class Releases {
     hold: Hold,
     { attachment, cooldownMs, signal, lastOwner }: FreeOptions,
   ): Promise<boolean> {
-    if (hold.note?.keeper !== undefined) return this.#park(namespace, hold, attachment, signal);
     const ledger = this.#options.ledgers.of(namespace);
+    // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
+    const park = hold.note?.keeper !== undefined && lastOwner === undefined;
     let { version } = hold;
     for (let tries = 1; ; tries++) {
       const { domain, address, owner } = hold;
       const outcome = await surely(() =>
-        ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal }),
+        ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs, park }, { signal }),
       );
+      if (outcome.outcome === "parked" || (outcome.outcome === "superseded" && park && isParked(outcome.hold, hold))) {
+        this.#options.held.put({ namespace, hold: outcome.hold });
+        return true;
+      }
       if (outcome.outcome !== "superseded") {
         this.#forget(namespace, hold, cooldownMs, lastOwner);
         return true;
@@ -84,27 +89,9 @@ export class Releases {
   async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
     const { namespace, domain, owner } = target;
     const holds = await this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal });
+    // Never written: what the request had marked in the picture is free again.
+    if (holds.length === 0) this.#options.pictures.find(namespace, domain)?.unmark(owner);
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
-  }
-
-  /** The hold stays with its owner's name, used by no sandbox. */
-  async #park(namespace: string, hold: Hold, attachment: Attachment, signal: AbortSignal): Promise<boolean> {
-    const { held, ledgers } = this.#options;
-    const ledger = ledgers.of(namespace);
-    const { domain, address } = hold;
-    const now = (await ledger.find(domain, ownerKey(hold.owner), { signal })).find(
-      (each) => String(each.address) === String(address),
-    );
-    if (now === undefined || !isOf(now, attachment)) {
-      held.delete({ namespace, domain, address });
-      return false;
-    }
-    const { containerId: _used, ...owner } = now.owner as PodOwner;
-    const note = now.note ?? hold.note;
-    const outcome = await surely(() => ledger.take({ domain, address, owner, ...(note && { note }) }, { signal }));
-    if (outcome.outcome === "yours" || outcome.outcome === "taken") held.put({ namespace, hold: outcome.hold });
-    else held.delete({ namespace, domain, address });
-    return true;
   }
 
   #forget(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
@@ -129,6 +116,11 @@ function isOf(hold: Hold, { containerId, interfaceName }: Attachment): boolean {
   const used = attachmentOf(hold);
   if (used === undefined) return hold.owner.kind === "pod" && hold.note?.keeper === undefined;
   return used.containerId === containerId && used.interfaceName === interfaceName;
+}
+
+/** By an earlier try, whose answer was lost. */
+function isParked(now: Hold, { owner }: Hold): boolean {
+  return attachmentOf(now) === undefined && ownerKey(now.owner) === ownerKey(owner);
 }
 
 function unique<T extends { readonly namespace: string; readonly hold: Hold }>(found: readonly T[]): T[] {

@@ -1,12 +1,14 @@
 // Doing what was promised: recorded releases, one after another, until each is known to be done.
 import { type Clock, sleep } from "../kube/clock.ts";
-import { attachmentKey } from "./attachment.ts";
+import { type AttachmentKey, attachmentKey } from "./attachment.ts";
 import type { Intent } from "./intent.ts";
 import type { Parts } from "./parts.ts";
 
 /** Doubled from the first to the last after every round that failed. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
+/** So many failures in one round, and the API server is away again rather than these releases special. */
+const failuresMax = 5;
 /** One release: some requests of milliseconds each; beyond that the API server is away again. */
 const releaseMs = 20_000;
 
@@ -14,6 +16,8 @@ export class Replay {
   readonly #parts: Parts;
   readonly #clock: Clock;
   #wake = () => {};
+  /** Those that failed last: tried after all others, so that one that cannot be done keeps nobody back. */
+  readonly #failed = new Set<AttachmentKey>();
 
   constructor(parts: Parts, clock: Clock) {
     this.#parts = parts;
@@ -38,11 +42,23 @@ export class Replay {
   /** True where nothing is left. */
   async #round(signal: AbortSignal): Promise<boolean> {
     const { intents, mayRelease } = this.#parts;
-    for (const intent of intents.all()) {
-      if (signal.aborted || !mayRelease()) return intents.size === 0;
-      if (!(await this.#one(intent, signal))) return false;
+    let failures = 0;
+    for (const intent of this.#inOrder()) {
+      if (signal.aborted || !mayRelease() || failures === failuresMax) break;
+      const key = attachmentKey(intent);
+      this.#failed.delete(key);
+      if (await this.#one(intent, signal)) continue;
+      this.#failed.add(key); // behind those that failed before it
+      failures += 1;
     }
     return intents.size === 0;
+  }
+
+  #inOrder(): Intent[] {
+    const all = new Map(this.#parts.intents.all().map((intent) => [attachmentKey(intent), intent]));
+    const failed = [...this.#failed].flatMap((key) => all.get(key) ?? []);
+    for (const key of this.#failed) if (!all.delete(key)) this.#failed.delete(key);
+    return [...all.values(), ...failed];
   }
 
   async #one(intent: Intent, signal: AbortSignal): Promise<boolean> {

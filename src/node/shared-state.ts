@@ -22,10 +22,12 @@ export class SharedState {
   readonly #options: SharedStateOptions;
   /** What this daemon found itself; undefined: nothing yet. */
   #detected: boolean | undefined;
-  #told = "";
+  /** What whoever asks has been told. */
+  #told: string;
 
   constructor(options: SharedStateOptions) {
     this.#options = options;
+    this.#told = this.#words();
     options.informer.handle(() => this.#compare());
   }
 
@@ -64,12 +66,18 @@ export class SharedState {
 
   /** Compared by what matters, so that a rewritten object without a change costs nothing. */
   #compare(): void {
-    const told = `${this.coexistence} ${this.paused}`;
+    // The leader's word ends what was found here: it would be old when the word is gone.
+    if (this.#object() !== undefined) this.#detected = undefined;
+    const told = this.#words();
     if (told === this.#told) return;
-    const isFirst = this.#told === "";
     this.#told = told;
     this.#options.log.info("state of the cluster", { coexistence: this.coexistence, paused: this.paused });
-    if (!isFirst) this.#options.onChange();
+    // Before that nobody has asked: ADD and DEL wait for it.
+    if (this.hasSynced) this.#options.onChange();
+  }
+
+  #words(): string {
+    return `${this.coexistence} ${this.paused}`;
   }
 
   #object(): ConfigMap | undefined {

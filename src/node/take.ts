@@ -11,7 +11,7 @@ import type { Held } from "./held.ts";
 import type { IntentTarget } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
-import type { OpenPool, Pictures } from "./pictures.ts";
+import { type OpenPool, type Pictures, stateChanged } from "./pictures.ts";
 import type { Share } from "./plan.ts";
 import { whyOf } from "./why.ts";
 
@@ -22,6 +22,8 @@ export interface TakerOptions {
   readonly random: Random;
   readonly now: () => number;
   readonly onConflict: () => void;
+  /** Empty, or who paused handing out. */
+  readonly paused: () => string;
 }
 
 export interface TakeOrder {
@@ -110,6 +112,7 @@ export class Taker {
       pool.forget(want.address);
     }
     const observer = {
+      asked: () => this.#assertCurrent(share.namespace, picture),
       taken: (_request: unknown, outcome: Awaited<ReturnType<ObservedLedger["take"]>>) => {
         if (outcome.outcome === "taken") fresh = true;
         if (outcome.outcome === "taken" || outcome.outcome === "yours") return;
@@ -120,7 +123,10 @@ export class Taker {
       },
     };
     const result = await this.#acquire(order, picture.domain, {
-      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace), observer, { early }),
+      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace), observer, {
+        early,
+        loose: name === undefined,
+      }),
       domain: picture.domain,
       pool,
       request: { owner, want, strategy: picture.crowd.strategy },
@@ -133,6 +139,15 @@ export class Taker {
       }),
     });
     return { result, fresh, conflicts };
+  }
+
+  /** A pause counts from now on also for who was on the way, and by a pool that must be adopted anew nothing is taken. */
+  #assertCurrent(namespace: string, picture: OpenPool["picture"]): void {
+    const { paused, pictures } = this.#options;
+    const reason = paused();
+    if (reason !== "")
+      throw new LedgerError("unavailable", `handing out is paused: ${reason}. It goes on by itself when that is over.`);
+    if (pictures.find(namespace, picture.domain) !== picture) throw stateChanged();
   }
 
   async #acquire(

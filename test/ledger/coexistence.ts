@@ -2,9 +2,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { LedgerError } from "../../src/ipam/ledger.ts";
-import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
+import { type Owner, ownerKey, type PodOwner } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
+import { removeObject } from "../../src/ledger/removal.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { ipPools, reservations } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
@@ -51,6 +52,16 @@ export function coexistenceTests(world: LedgerWorld): void {
       expect(await corner.objects()).toMatchObject([{ metadata: { name: "10.0.0.5", finalizers: kept } }]);
     });
 
+    it("a hold from before whereabouts came gets its finalizer and its entry when its owner asks again", async () => {
+      await corner.pool("p", "10.0.0.0/24");
+      isActive = false;
+      expect(await take("10.0.0.5", "p")).toMatchObject({ outcome: "taken" });
+      isActive = true;
+      expect(await take("10.0.0.5", "p")).toMatchObject({ outcome: "yours" });
+      expect(Object.keys(await corner.entries("p"))).toEqual(["5"]);
+      expect(await corner.objects()).toMatchObject([{ metadata: { name: "10.0.0.5", finalizers: kept } }]);
+    });
+
     it("gives way where the entry is another's, and leaves nothing behind", async () => {
       await corner.pool("p", "10.0.0.0/24", { "5": { id: "x", podref: "d/other", ifname: "net1" } });
       const result = await take("10.0.0.5", "p");
@@ -74,6 +85,45 @@ export function coexistenceTests(world: LedgerWorld): void {
       expect(Object.keys(await corner.entries("p"))).toEqual(["9"]);
       expect(await corner.names()).toEqual([]);
       expect(await free("10.0.0.5")).toEqual({ outcome: "gone" });
+    });
+
+    it("a release that is half done does not take the object from under a later container", async () => {
+      await corner.pool("p", "10.0.0.0/24");
+      const { hold } = (await take("10.0.0.5", "p")) as { hold: { version: string } };
+      const later: Owner = { ...(web as PodOwner), containerId: "c-2" };
+      let answered: unknown;
+      // Between the delete, which the finalizer holds up, and the finalizer's end.
+      const slow: Transport = async (call) => {
+        if (call.method === "PATCH" && call.path.includes("overlappingrangeipreservations") && answered === undefined) {
+          answered = await take("10.0.0.5", "p", { owner: later });
+        }
+        return world.transport()(call);
+      };
+      const guard = { domain: "network:", address: parseAddress("10.0.0.5"), owner: ownerKey(web), cooldownMs: 0 };
+      const released = await open(slow).release({ ...guard, version: hold.version });
+      // Whichever came first: who was told that the address is its own has it.
+      expect(answered).toMatchObject({ outcome: "yours", hold: { owner: later } });
+      expect(await corner.objects()).toMatchObject([{ spec: { containerid: "c-2" } }]);
+      expect(released).toMatchObject({ outcome: "superseded", hold: { owner: later } });
+      expect(await corner.entries("p")).toMatchObject({ "5": { id: "c-2" } });
+    });
+
+    it("nor does the end of a rest, from under whoever took the address meanwhile", async () => {
+      await corner.pool("p", "10.0.0.0/24");
+      await take("10.0.0.5", "p");
+      await free("10.0.0.5", 1000);
+      const [rested] = await corner.objects();
+      const other: Owner = { ...(web as PodOwner), uid: "u-2", name: "other", containerId: "c-9" };
+      let answered: unknown;
+      const slow: Transport = async (call) => {
+        if (call.method === "PATCH" && answered === undefined) {
+          answered = await ledger.take({ ...request("10.0.0.5", "p", { owner: other }), early: true });
+        }
+        return world.transport()(call);
+      };
+      expect(await removeObject(new KubeClient({ transport: slow }), reservations, rested!)).toBe("changed");
+      expect(answered).toMatchObject({ outcome: "taken", hold: { owner: other } });
+      expect(await corner.objects()).toMatchObject([{ spec: { podref: "d/other", containerid: "c-9" } }]);
     });
 
     it("a release leaves an entry alone that is another's by now, or of a later container", async () => {

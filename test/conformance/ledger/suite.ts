@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { acquire, type Acquired } from "../../../src/ipam/acquire.ts";
 import { type Hold, type HoldNote, type Ledger, LedgerError } from "../../../src/ipam/ledger.ts";
-import { formerKey, type Owner, ownerKey } from "../../../src/ipam/owner.ts";
+import { formerKey, type Owner, ownerKey, type PodOwner } from "../../../src/ipam/owner.ts";
 import { Pool } from "../../../src/ipam/pool.ts";
 import { release as giveBack } from "../../../src/ipam/release.ts";
 import type { Refusal, Strategy } from "../../../src/ipam/request.ts";
@@ -251,6 +251,27 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         expect(await other.release({ ...guard, owner: ownerKey(pod("b")) })).toMatchObject({ outcome: "superseded" });
         expect(await other.release(guard)).toEqual({ outcome: "released" });
         expect(await ledger.release(guard)).toEqual({ outcome: "gone" });
+      });
+
+      it("parks a hold for its owner, and leaves one alone that a later sandbox uses", async () => {
+        const park = { domain, address, owner: ownerKey(pod("a")), cooldownMs: 0, park: true };
+        expect(await ledger.release(park)).toEqual({ outcome: "gone" });
+        expect(await all(ledger)).toEqual([]);
+        const note = { keeper: "statefulset/a" };
+        const first = await take(pod("a", "one"), { note });
+        if (first.outcome !== "taken") throw new Error(first.outcome);
+        const { version } = first.hold;
+        const parked = await ledger.release({ ...park, version });
+        const { containerId: _, ...owner } = pod("a") as PodOwner;
+        expect(parked).toMatchObject({ outcome: "parked", hold: { owner, note } });
+        expect(await ledger.find(domain, ownerKey(owner))).toEqual([(parked as { hold: Hold }).hold]);
+        expect((parked as { hold: { owner: PodOwner } }).hold.owner.containerId).toBeUndefined();
+        expect(await take(pod("b"))).toMatchObject({ outcome: "held" });
+        expect(await take(pod("a", "two"))).toMatchObject({ outcome: "yours", hold: { owner: pod("a", "two"), note } });
+        expect(await ledger.release({ ...park, version })).toMatchObject({
+          outcome: "superseded",
+          hold: { owner: pod("a", "two") },
+        });
       });
 
       it("is guarded by the version: a late release of a replaced sandbox frees nothing", async () => {

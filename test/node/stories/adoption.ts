@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 
 import { type IPPool } from "../../../src/api/ip-pool.ts";
-import { ipPools, reservations } from "../../../src/ledger/resources.ts";
+import { encodeFreeMap } from "../../../src/ledger/free-map.ts";
+import { configMaps, ipPools, reservations } from "../../../src/ledger/resources.ts";
+import { parseBlock } from "../../../src/net/interval.ts";
+import { parsePrefix } from "../../../src/net/prefix.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -65,6 +68,22 @@ export function adoptionStories(world: GetWorld): void {
     expect(await world().held("network:kept ")).toEqual([`10.5.2.4 default/${name} net1 next`]);
     await rig.ask({ command: "DEL", args, container: "w9", interfaceName: "net1", config });
     expect(await world().held("network:kept ")).toHaveLength(1);
+  });
+
+  it("the leader's free map of a pool is no word that it was adopted", async () => {
+    const config = await filled("mapped", "10.5.3.0/29", { 1: { id: "w1", podref: "default/old" } }, {});
+    const map = {
+      pool: "kube-system/mapped-10.5.3.0-29",
+      prefix: parsePrefix("10.5.3.0/29"),
+      taken: [parseBlock("10.5.3.1")],
+      writtenMs: Date.now(),
+      holders: 0,
+    };
+    await world().admin.create(configMaps, encodeFreeMap("kube-system", map));
+    const rig = await world().daemon();
+    const asked = { ...pod("asks"), config: { ...config, args: { cni: { ips: ["10.5.3.1"] } } } };
+    expect((await rig.ask({ command: "ADD", ...asked })).json).toMatchObject({ code: 101 });
+    expect(await world().held("network:mapped ")).toEqual(["10.5.3.1 default/old  w1"]);
   });
 
   it("while whereabouts is active, the pool has the entry before the answer, and one that it has is not given", async () => {

@@ -34,6 +34,17 @@ export function staticStories(world: GetWorld): void {
     expect(await world().held("network:static ")).toEqual([]);
   });
 
+  it("also while whereabouts is active, which has no entry for such an address", async () => {
+    const rig = await world().daemon({ coexistence: "on" });
+    const beside = network("beside", { range: "10.3.9.0/24", network_name: "beside" });
+    expect(await given(rig, { ...ip("loose", "172.30.0.9/16"), config: beside })).toEqual([
+      "10.3.9.1/24",
+      "172.30.0.9/16",
+    ]);
+    await rig.ask({ command: "DEL", ...pod("loose"), config: beside });
+    expect(await world().held("network:beside ")).toEqual([]);
+  });
+
   it("what rests is given to who asks for it by number", async () => {
     const rig = await world().daemon();
     const resting = network("static-rest", { range: "10.3.1.0/24", network_name: "static-rest", cooldown: 600 });

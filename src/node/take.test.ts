@@ -1,0 +1,100 @@
+// One share, while the state of the cluster changes under it: nothing is taken by what no longer holds.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import type { Ledger } from "../ipam/ledger.ts";
+import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
+import type { PodOwner } from "../ipam/owner.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { silent } from "../log/log.ts";
+import { next } from "../net/address.ts";
+import { parsePrefix } from "../net/prefix.ts";
+import { Held } from "./held.ts";
+import { Ledgers } from "./ledgers.ts";
+import { Pictures } from "./pictures.ts";
+import type { Share } from "./plan.ts";
+import { Taker } from "./take.ts";
+
+const namespace = "kube-system";
+const domain = "network:";
+const definition = { prefix: parsePrefix("10.0.0.0/29"), cooldownMs: 0 };
+const signal = new AbortController().signal;
+const now = () => 1_000_000;
+const owner = (name: string): PodOwner => ({ kind: "pod", uid: name, namespace: "d", name, interface: "eth0" });
+const share: Share = { namespace, domain, definition, owner: owner("a"), want: { kind: "any" } };
+
+let store: MemoryStore;
+let paused: string;
+/** Called when the ledger is asked, before it does anything. */
+let onTake: () => void;
+let onList: () => void;
+let pictures: Pictures;
+let taker: Taker;
+const order = { share, network: "net", lookFirst: false, signal };
+
+beforeEach(() => {
+  [store, paused] = [new MemoryStore(), ""];
+  [onTake, onList] = [() => {}, () => {}];
+  const held = new Held();
+  const list = () => {
+    onList();
+    return Promise.resolve({ items: [] });
+  };
+  const client = { list } as unknown as KubeClient;
+  pictures = new Pictures({ client, held, log: silent, now, coexistence: () => false, daemons: () => 1 });
+  const memory = new MemoryLedger(store, { now });
+  const ledger: Ledger = {
+    take: (request, options) => {
+      onTake();
+      return memory.take(request, options);
+    },
+    release: (request, options) => memory.release(request, options),
+    find: (where, key, options) => memory.find(where, key, options),
+    list: (where, options) => memory.list(where, options),
+  };
+  const ledgers = new Ledgers(() => ledger);
+  taker = new Taker({ ledgers, pictures, held, random: () => 0, now, onConflict: () => {}, paused: () => paused });
+});
+
+const others = () => [...store.holds.values()].filter((hold) => hold.owner.name === "a");
+
+describe("nothing is taken", () => {
+  it("by a pool that was opened before the state changed: it may have to be adopted first", async () => {
+    onList = () => pictures.forget(); // the first list of the picture is under way
+    await expect(taker.take(order)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/changed/) as string,
+    });
+    expect(others()).toEqual([]);
+    onList = () => {};
+    expect(await taker.take(order)).toMatchObject({ isNew: true });
+  });
+
+  it("by the next try either, where the first met another's", async () => {
+    await new MemoryLedger(store, { now }).take({
+      domain,
+      address: definition.prefix.network,
+      owner: owner("b"),
+    });
+    const first = await taker.take({ ...order, share: { ...share, owner: owner("c") } });
+    await new MemoryLedger(store, { now }).take({
+      domain,
+      address: next(first.hold.address)!,
+      owner: owner("b"),
+    });
+    onTake = () => pictures.forget();
+    await expect(taker.take(order)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/changed/) as string,
+    });
+    expect(others()).toEqual([]);
+  });
+
+  it("while handing out is paused, also by who was on the way before", async () => {
+    onList = () => void (paused = "holdfast migrate");
+    await expect(taker.take(order)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/paused: holdfast migrate/) as string,
+    });
+    expect(others()).toEqual([]);
+  });
+});
