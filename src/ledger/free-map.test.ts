@@ -156,3 +156,9 @@ describe("a free map", () => {
     }
   });
 });
+
+it.each(["network:", undefined])("names the domain of a pool that is adopted, and none of another: %s", (domain) => {
+  const map = { pool: "kube-system/p", prefix: parsePrefix("10.0.0.0/24"), taken: [], writtenMs: 1, holders: 0 };
+  const read = decodeFreeMap(encodeFreeMap("kube-system", { ...map, ...(domain !== undefined && { domain }) }));
+  expect(read?.domain).toBe(domain);
+});

@@ -81,7 +81,9 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const set =
     keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
   const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
-  const nodes = await readNodes(client, [held.node, podNode, around.lastNode], signal);
+  // Where the pod was is not known: any node that is unreachable may have it.
+  const isUnknown = held.node === "" && around.lastNode === "";
+  const nodes = await readNodes(client, isUnknown ? [] : [held.node, podNode, around.lastNode], signal);
   return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
@@ -112,7 +114,7 @@ function keeperName({ hold }: Held): string | undefined {
 /** A label of this length may be a name that was cut: only a list tells. */
 const longestLabel = 63;
 
-/** Those that matter, or all where none is known or a name was cut. */
+/** Those that matter, or all where none is given or a name was cut. */
 async function readNodes(client: KubeClient, labels: readonly string[], signal: AbortSignal): Promise<Nodes> {
   const known = [...new Set(labels)].filter((label) => label !== "");
   if (known.length === 0 || known.some((label) => label.length >= longestLabel)) {

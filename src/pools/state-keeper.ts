@@ -150,8 +150,15 @@ export class StateKeeper {
     for (const pool of this.#unadopted()) {
       // A pause that came meanwhile: the rest waits for its end.
       if ((await isPaused?.(signal)) === true) return left + 1;
-      const isDone = await adopt({ client, now: () => clock.wallMs(), log }, pool, known, signal);
-      if (!isDone) left += 1;
+      try {
+        const isDone = await adopt({ client, now: () => clock.wallMs(), log }, pool, known, signal);
+        if (!isDone) left += 1;
+      } catch (error) {
+        // One that somebody fights over must not keep the leader from the others, nor from seeing whereabouts.
+        if (signal.aborted) throw error;
+        log.warn("a pool could not be adopted; it is tried again", { pool: pool.metadata.name, error });
+        left += 1;
+      }
     }
     return left;
   }

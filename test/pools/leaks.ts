@@ -188,6 +188,22 @@ export function leakStories(stage: () => Stage): void {
       expect(watching.freed).toHaveLength(1);
     });
 
+    it("a node that fell silent behind the cache's back keeps what may have been there", async () => {
+      await stage().node("n9");
+      // Adopted from the fork, which knows the UID and not the node; a pod of the same name is elsewhere now.
+      await stage().hold("10.0.0.5", { uid: "former" }, { node: "" });
+      await stage().pod("shop", "web", { node: "n1" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      expect(watching.suspected).toHaveLength(1);
+      await watching.caughtUp();
+      await watching.blind();
+      await stage().node("n9", "Unknown");
+      await watching.clock.advance(30_000);
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toEqual([]);
+    });
+
     it("a leader that takes over observes anew", async () => {
       await stage().hold("10.0.0.5", { uid: "gone" });
       await using first = new Watching(stage());
@@ -221,6 +237,20 @@ export function leakStories(stage: () => Stage): void {
       await watching.lookTwice();
       await watching.look(3_600_000);
       expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it("what a claim, a VM's NIC or an owner of a later release holds", async () => {
+      for (const [index, kind] of ["claim", "nic", "service"].entries()) {
+        await stage().client.create(kinds.reservations, {
+          metadata: { namespace: system, name: `10.0.0.${index}`, annotations: { "holdfast.io/owner-kind": kind } },
+          spec: { podref: "shop/not-a-pod" },
+        });
+      }
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(600_000);
+      expect(watching.freed).toEqual([]);
+      expect(await stage().held()).toHaveLength(3);
     });
 
     it("a kubelet's own pod's, which the API knows under another UID, or not yet", async () => {

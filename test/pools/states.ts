@@ -177,6 +177,29 @@ export function stateStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual(["10.0.0.5"]);
     });
 
+    it("a pool that cannot be read, or adopted, keeps the leader neither from the others nor from seeing whereabouts", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24", { "5": entry("shop/a") });
+      await stage().whereaboutsPool("nonsense", "10.0.0.0/99", { "5": entry("shop/b") });
+      await stage().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24", { "5": entry("shop/c") });
+      const metadata = { namespace: system, name: stateName };
+      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      stage().fault = (method, path) => method === "PATCH" && path.includes(name);
+      await leader.look(watching.signal);
+      expect((await stage().readPool("10.1.0.0-24")).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      expect((await stage().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(["holdfast.io/adopted"]);
+      stage().fault = undefined;
+      await leader.look(watching.signal);
+      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      const operations = [{ op: "add", path: "/spec/allocations/9", value: entry("shop/new") }] as const;
+      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(true);
+    });
+
     it("a writer that calls itself whereabouts keeps it on", async () => {
       const whereabouts = new KubeClient({ transport: stage().connection.transport, userAgent: "whereabouts" });
       await whereabouts.create(kinds.ipPools, {

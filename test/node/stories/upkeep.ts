@@ -28,6 +28,7 @@ export function upkeepStories(world: GetWorld): void {
     const others = [
       network("twin", { range: "10.6.9.0/24", network_name: "twin" }),
       network("twin", { range: "10.6.8.0/24", network_name: "twin-2" }),
+      network("twin", { range: "10.6.8.0/25", network_name: "twin", enable_overlapping_ranges: false }),
     ];
     await given(rig, { ...pod("stale"), config });
     for (const [index, other] of others.entries()) await given(rig, { ...pod(`live-${index}`), config: other });
