@@ -51,8 +51,11 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
 
 async function renewedMs(client: KubeClient, namespace: string, signal: AbortSignal | undefined): Promise<number> {
   try {
-    const { spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
-    return timeOf(spec?.renewTime);
+    const { metadata, spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
+    const writers = writersOf(metadata);
+    // A migration holds the lease itself, and its last word in it is no sign of whereabouts, which would have left its name.
+    const isOurs = writers.length > 0 && writers.every(({ manager = "" }) => manager.startsWith("holdfast"));
+    return isOurs ? Number.NEGATIVE_INFINITY : timeOf(spec?.renewTime);
   } catch (error) {
     if (isApiError(error, "not-found")) return Number.NEGATIVE_INFINITY;
     throw error;
@@ -83,10 +86,7 @@ function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string
   /** manager -> what it wrote last, and when */
   const last = new Map<string, { readonly ms: number; readonly object: KubeObject }>();
   for (const object of objects) {
-    for (const { manager = "", time } of (object.metadata.managedFields ?? []) as {
-      manager?: string;
-      time?: string;
-    }[]) {
+    for (const { manager = "", time } of writersOf(object.metadata)) {
       const ms = timeOf(time);
       if (ms > sinceMs && !bystanders.test(manager) && ms > (last.get(manager)?.ms ?? 0))
         last.set(manager, { ms, object });
@@ -96,6 +96,15 @@ function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string
     const { namespace, name } = object.metadata;
     return `${JSON.stringify(manager)} wrote ${object.kind} ${namespace}/${name} at ${new Date(ms).toISOString()}.`;
   });
+}
+
+interface Writer {
+  readonly manager?: string;
+  readonly time?: string;
+}
+
+function writersOf({ managedFields }: KubeObject["metadata"]): readonly Writer[] {
+  return (managedFields ?? []) as readonly Writer[];
 }
 
 function timeOf(text: string | undefined): number {

@@ -61,7 +61,7 @@ function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPla
 }
 
 /** The mirror lags by a second: what differs is told as a warning, and is the controller's to write. */
-function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, isAdopted: boolean): Finding[] {
+function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, mayRemove: boolean): Finding[] {
   const missing = changes.filter(({ from }) => from === undefined);
   const stale = changes.filter(({ to }) => to === undefined);
   const findings: Finding[] = [];
@@ -75,7 +75,7 @@ function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan,
   if (stale.length > 0) {
     const message = `${stale.length} entries of ${object} are ours and have no hold any more: offsets ${named(stale.map(({ key }) => key))}.`;
     const repair = { repair: "entries", pool: range.key, changes: stale } as const;
-    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(isAdopted && { repair }) });
+    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(mayRemove && { repair }) });
   }
   return findings;
 }
@@ -126,15 +126,15 @@ function mixedProtection(
   const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);
   const isMixed = new Set(own.map(({ config }) => config.overlappingRanges)).size > 1;
   if (others.length === 0 || (isWhole && !isMixed)) return [];
-  const named = [...new Set(others.map(({ definition }) => definition))];
+  const definitions = [...new Set(others.map(({ definition }) => definition))];
   const message = isWhole
-    ? `${object} is handed out with enable_overlapping_ranges: true, also for ${named.join(", ")}, which say false: an address is given once in the whole network.`
-    : `${object} is handed out with enable_overlapping_ranges: false, and ${named.join(", ")} say true: their pods are refused, since one address could be given twice.`;
+    ? `${object} is handed out with enable_overlapping_ranges: true, also for ${definitions.join(", ")}, which say false: an address is given once in the whole network.`
+    : `${object} is handed out with enable_overlapping_ranges: false, and ${definitions.join(", ")} say true: their pods are refused, since one address could be given twice.`;
   return [
     {
       code: "mixed-protection",
       severity: isWhole ? "warning" : "error",
-      objects: [object, ...named.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
+      objects: [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
       message,
       remedy: isWhole
         ? "Set it alike in all of them, or give one of them a network_name of its own."

@@ -156,11 +156,12 @@ export class Stage {
   async #send(request: Parameters<Transport>[0]): ReturnType<Transport> {
     const fault = this.fault?.(request.method, request.path) ?? false;
     if (fault === false) return this.connection.transport(request);
-    const [code, reason] = fault === "forbidden" ? [403, "Forbidden"] : [503, "ServiceUnavailable"];
+    const code = fault === "forbidden" ? 403 : 503;
+    const reason = fault === "forbidden" ? "Forbidden" : "ServiceUnavailable";
     const status = { kind: "Status", status: "Failure", code, reason, message: "injected" };
     const body = [new TextEncoder().encode(JSON.stringify(status))];
     return {
-      status: code as number,
+      status: code,
       headers: { "content-type": "application/json" },
       body: (async function* () {
         yield* body;

@@ -214,13 +214,13 @@ export function transferSuite(
     it("what could not be taken back stays fenced, by whereabouts' Lease too, until the same migration goes on", async () => {
       await settleIn(client, village);
       let isGone = false;
-      const answers = ["leases", "configmaps"];
+      const answers = new Set(["leases", "configmaps"]);
       const ailing = new Proxy(client, {
         get: (target, key) => {
           const member: unknown = Reflect.get(target, key);
           if (typeof member !== "function") return member;
           return (resource: { readonly plural?: string }, ...rest: unknown[]) =>
-            isGone && !answers.includes(resource.plural ?? "")
+            isGone && !answers.has(resource.plural ?? "")
               ? Promise.reject(new Error("the server is gone"))
               : (member.call(target, resource, ...rest) as unknown);
         },
