@@ -21,11 +21,21 @@ export async function check(options: CheckOptions): Promise<readonly CheckedFind
     const findings = examine(snapshot);
     if (!options.repair) return findings;
     const { systemNamespace, observeMs, cooldownMs, allowMassRelease } = options;
-    const { coexistence } = readState(await fetchState(client, { namespace: systemNamespace, signal }));
+    const { coexistence, paused } = readState(await fetchState(client, { namespace: systemNamespace, signal }));
     const ledgerOf = (namespace: string, node = "") =>
       new ReservationLedger({ client, namespace, node, now: Date.now, coexistence: () => coexistence });
     const limits = { ...defaultLimits, observeMs };
-    const common = { client, ledgerOf, clock: realClock, cooldownMs, coexistence, limits, allowMassRelease, signal };
+    const common = {
+      client,
+      ledgerOf,
+      clock: realClock,
+      cooldownMs,
+      coexistence,
+      paused,
+      limits,
+      allowMassRelease,
+      signal,
+    };
     const repaired = new Map((await repair(snapshot, findings, common)).map((each) => [each.finding, each]));
     return findings.map((finding) => {
       const done = repaired.get(finding);

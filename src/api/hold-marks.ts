@@ -24,6 +24,8 @@ export const ownerUidAnnotation = `${holdfastGroup}/owner-uid`;
 export const aliasAnnotation = `${holdfastGroup}/alias-of`;
 /** On an IPPool: every entry has its hold. */
 export const adoptedAnnotation = `${holdfastGroup}/adopted`;
+/** On an IPPool: the domain that all its networks hand out in. */
+export const domainAnnotation = `${holdfastGroup}/domain`;
 export const keptFinalizer = `${holdfastGroup}/kept`;
 
 /** Selects what is held: all but what rests. */

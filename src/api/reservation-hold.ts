@@ -104,5 +104,15 @@ function ownerOf({ metadata, spec }: Reservation): Owner {
   const { [ownerKindAnnotation]: kind, [ownerUidAnnotation]: uid = "" } = metadata.annotations ?? {};
   const { podref, ifname: port = "", containerid: containerId = "", poduid } = spec;
   const record = { podref, port, containerId, uid: poduid ?? uid };
-  return ownerOfRecord({ ...record, part: partOf(metadata), kind: kind === "claim" || kind === "nic" ? kind : "pod" });
+  return ownerOfRecord({ ...record, part: partOf(metadata), kind: kindOf(metadata, kind) });
+}
+
+/** A word that a later release knows: taken for a pod, its owner would be looked for among pods, and its address freed. */
+function kindOf(metadata: Reservation["metadata"], kind = "pod"): Owner["kind"] {
+  if (kind === "pod" || kind === "claim" || kind === "nic") return kind;
+  throw new ApiError(
+    "bad-object",
+    `${describeObject("OverlappingRangeIPReservation", metadata)}: ${ownerKindAnnotation} is ${JSON.stringify(kind)}, which is none of pod, ` +
+      "claim and nic. Its address stays held; the release that wrote it can free it.",
+  );
 }

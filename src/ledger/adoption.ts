@@ -1,13 +1,14 @@
 // Taking over a pool that whereabouts filled: a hold for every entry, every old IPv6 name under today's name, our marks on all;
-// then the IPPool carries `holdfast.io/adopted`, and addresses may be handed out of it.
+// then the IPPool carries `holdfast.io/adopted` and `holdfast.io/domain`, and addresses may be handed out of it.
 //
 // Promised: idempotent, resumable at any point, and safe for any number of daemons and the leader at once: what is to do is
 // planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
 // very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
 // mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
-import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { adoptedAnnotation, domainAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
@@ -15,7 +16,7 @@ import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
 import { patiently } from "./patience.ts";
-import { isAdopted, poolObject, type PoolObject, readPool } from "./pool-object.ts";
+import { poolObject, type PoolObject, readPool } from "./pool-object.ts";
 import { type Records, recordsOf, rewritten } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { ipPools } from "./resources.ts";
@@ -37,7 +38,10 @@ export interface AdoptionOptions {
 }
 
 export interface Adoption {
-  /** As it is now: `adopted`, unless whereabouts is active or `blocking` says why not. */
+  /**
+   * As it is now: `adopted`, unless whereabouts is active or `blocking` says why not. Its `domain` is another than was asked for
+   * where others were faster: then nothing was done for the one that was asked for, and it must not be handed out in.
+   */
   readonly pool: PoolObject;
   /** Holds that were made here. */
   readonly created: number;
@@ -64,6 +68,18 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
   for (let round = 1; round <= roundsMax; round++) {
     signal?.throwIfAborted();
     const pools = await work.readPools();
+    const other = pools.find((pool) => (markedDomain(pool) ?? domain) !== domain);
+    if (other !== undefined) {
+      return {
+        pool: poolObject(
+          other,
+          pools.filter((pool) => pool !== other),
+        ),
+        created,
+        blocking: [],
+        warnings: [],
+      };
+    }
     const plan = planAdoption(work.records, pools, await work.readObjects());
     const { blocking, warnings } = plan;
     if (plan.create.length + plan.claim.length + plan.retire.length > 0) {
@@ -135,8 +151,8 @@ class Work {
 
   /** Only for the state that was read. None: one of them has changed since. */
   async mark(pools: readonly IPPool[]): Promise<IPPool[]> {
-    const { now, signal } = this.#options;
-    const annotations = { [adoptedAnnotation]: new Date(now()).toISOString() };
+    const { domain, now, signal } = this.#options;
+    const annotations = { [adoptedAnnotation]: new Date(now()).toISOString(), [domainAnnotation]: domain };
     const marked: IPPool[] = [];
     for (const { metadata } of pools) {
       const { namespace = "", name = "", resourceVersion } = metadata;

@@ -157,7 +157,8 @@ describe("a free map", () => {
   });
 });
 
-it.each([true, undefined])("says that its pool is adopted only where it is: %s", (adopted) => {
+it.each(["network:", undefined])("names the domain of a pool that is adopted, and none of another: %s", (domain) => {
   const map = { pool: "kube-system/p", prefix: parsePrefix("10.0.0.0/24"), taken: [], writtenMs: 1, holders: 0 };
-  expect(decodeFreeMap(encodeFreeMap("kube-system", { ...map, ...(adopted && { adopted }) }))?.adopted).toBe(adopted);
+  const read = decodeFreeMap(encodeFreeMap("kube-system", { ...map, ...(domain !== undefined && { domain }) }));
+  expect(read?.domain).toBe(domain);
 });

@@ -3,6 +3,7 @@
 // A hint: a daemon that goes by an old map pays with a 409, never with a duplicate. Promised: at most 16 KiB of data; up to
 // `completeThrough` every interval that was given is in it, and beyond it nothing is said. What cannot be read is as none.
 import { hashLabel } from "../api/owner-record.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { type Address, fromBigInt, parseAddress, toBigInt } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { IntervalSet } from "../net/interval-set.ts";
@@ -15,6 +16,8 @@ export interface FreeMap {
   /** namespace/name of the pool object. */
   readonly pool: string;
   readonly prefix: Prefix;
+  /** The domain of the pool, which is adopted; undefined: it is not, and must be looked at before anything is handed out of it. */
+  readonly domain?: Domain;
   /** What is held or cooling, in order. */
   readonly taken: readonly Interval[];
   /** Up to this address, itself included, `taken` has everything. Undefined: nothing is known. */
@@ -22,12 +25,15 @@ export interface FreeMap {
   readonly writtenMs: number;
   /** How many addresses are held, all of them. */
   readonly holders: number;
-  /** The pool was adopted when the map was written: addresses may be handed out of it. Absent: look at the pool. */
-  readonly adopted?: boolean;
 }
 
-/** 16 KiB in all; pool, prefix, address and numbers are below 700 bytes together. */
-const takenMaxChars = 15_600;
+/** 16 KiB in all; pool, prefix, domain, address and numbers are below 1,100 bytes together. */
+const takenMaxChars = 15_200;
+
+const managedBy = { "app.kubernetes.io/managed-by": "holdfast" };
+
+/** Selects free maps, among little else. */
+export const freeMapSelector = "app.kubernetes.io/managed-by=holdfast";
 
 /** `pool`: namespace/name. */
 export function freeMapName(pool: string): string {
@@ -36,27 +42,35 @@ export function freeMapName(pool: string): string {
 
 /** The object to write, into the pool's namespace. */
 export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThrough">): ConfigMap {
-  const { pool, prefix, writtenMs, holders, adopted } = map;
+  const { pool, prefix, domain, writtenMs, holders } = map;
   const runs = offsets(prefix, map.taken);
   const whole = packed(runs);
   const [taken, end] = whole.length <= takenMaxChars ? [whole, prefix.size] : shortened(runs, takenMaxChars);
   return {
-    metadata: { namespace, name: freeMapName(pool), labels: { "app.kubernetes.io/managed-by": "holdfast" } },
+    metadata: { namespace, name: freeMapName(pool), labels: managedBy },
     data: {
       pool,
       prefix: prefix.toString(),
+      ...(domain !== undefined && { domain }),
       taken,
       through: end === 0n ? "" : at(prefix, end - 1n).toString(),
       writtenMs: String(Math.floor(writtenMs)),
       holders: String(holders),
-      ...(adopted === true && { adopted: "true" }),
     },
   };
 }
 
 /** Undefined: it cannot be read, and there might as well be none. */
 export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
-  const { pool = "", prefix: range = "", taken: text = "", through = "", writtenMs = "", holders = "", adopted } = data;
+  const {
+    pool = "",
+    prefix: range = "",
+    domain = "",
+    taken: text = "",
+    through = "",
+    writtenMs = "",
+    holders = "",
+  } = data;
   if (pool === "" || !/^\d{1,15}$/.test(writtenMs) || !/^\d{1,15}$/.test(holders)) return undefined;
   try {
     const prefix = parsePrefix(range);
@@ -66,7 +80,7 @@ export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
     if (!isInside || runs === undefined || runs.some(({ last }) => last >= prefix.size)) return undefined;
     const taken = runs.map(({ first, last }) => ({ first: at(prefix, first), last: at(prefix, last) }));
     const numbers = { writtenMs: Number(writtenMs), holders: Number(holders) };
-    return { pool, prefix, taken, completeThrough, ...numbers, ...(adopted === "true" && { adopted: true }) };
+    return { pool, prefix, ...(domain !== "" && { domain }), taken, completeThrough, ...numbers };
   } catch (error) {
     if (error instanceof NetError) return undefined;
     throw error;

@@ -3,11 +3,13 @@
 // Promised: it is the pool that was meant (src/api/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
 // others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
 import { ApiError as BadObject } from "../api/error.ts";
-import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { domainAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import { assertPoolIs, identityAnnotations } from "../api/pool-identity.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cidr } from "../net/prefix.ts";
@@ -18,6 +20,8 @@ export interface PoolObject {
   readonly name: string;
   /** Every entry has its hold: addresses may be handed out of it. */
   readonly adopted: boolean;
+  /** The domain that it was first used in; undefined: that is still open. */
+  readonly domain: Domain | undefined;
   readonly object: IPPool;
   /** The same pool under its other names, where earlier versions left it: their entries count as held too. */
   readonly others: readonly IPPool[];
@@ -31,6 +35,8 @@ export interface EnsurePoolOptions {
   readonly written?: Cidr;
   /** `enable_l3`, for a pool that is created. */
   readonly l3?: boolean;
+  /** For a pool that is created: the domain that it will be handed out in. Absent: left open, for who adopts it. */
+  readonly domain?: Domain | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -92,16 +98,16 @@ export async function readPool(
 export function poolObject(object: IPPool, others: readonly IPPool[] = []): PoolObject {
   const { namespace = "", name = "" } = object.metadata;
   const adopted = [object, ...others].every(isAdopted);
-  return { namespace, name, adopted, object, others };
+  return { namespace, name, adopted, domain: markedDomain(object), object, others };
 }
 
-export function isAdopted({ metadata }: IPPool): boolean {
-  return (metadata.annotations?.[adoptedAnnotation] ?? "") !== "";
-}
-
-function newPool(name: string, { namespace, identity, l3 }: EnsurePoolOptions) {
+function newPool(name: string, { namespace, identity, l3, domain }: EnsurePoolOptions) {
+  const annotations = {
+    ...identityAnnotations(identity),
+    ...(domain !== undefined && { [domainAnnotation]: domain }),
+  };
   return {
-    metadata: { namespace, name, annotations: identityAnnotations(identity) },
+    metadata: { namespace, name, annotations },
     spec: { range: identity.range.toString(), allocations: {}, ...(l3 === true && { enable_l3: true }) },
   };
 }

@@ -12,6 +12,8 @@ export interface UpstreamOptions {
   readonly systemNamespace: string;
   /** The wall clock: leases and managed fields carry its time. */
   readonly now: () => number;
+  /** How far back a lease or a write counts as activity. Default: an hour. */
+  readonly lookBackMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -25,10 +27,10 @@ export interface Upstream {
 }
 
 /** whereabouts leaves its lease and its objects alone between two pods; where none came for an hour, none comes now. */
-const windowMs = 3_600_000;
+const defaultLookBackMs = 3_600_000;
 
 export async function detectUpstream(client: KubeClient, options: UpstreamOptions): Promise<Upstream> {
-  const { systemNamespace: namespace, now, signal } = options;
+  const { systemNamespace: namespace, now, lookBackMs = defaultLookBackMs, signal } = options;
   const [sets, deployed, lease, pools] = await Promise.all([
     client.list(daemonSets, { signal }),
     client.list(deployments, { signal }),
@@ -36,10 +38,10 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
     client.list(ipPools, { namespace, signal }),
   ]);
   const workloads = [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
-  const writers = foreignWriters(pools.items, now() - windowMs);
+  const writers = foreignWriters(pools.items, now() - lookBackMs);
   const why = [
     ...workloads.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} runs whereabouts.`),
-    ...(lease > now() - windowMs
+    ...(lease > now() - lookBackMs
       ? [
           `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
         ]
@@ -51,8 +53,11 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
 
 async function renewedMs(client: KubeClient, namespace: string, signal: AbortSignal | undefined): Promise<number> {
   try {
-    const { spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
-    return timeOf(spec?.renewTime);
+    const { metadata, spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
+    const writers = writersOf(metadata);
+    // A migration holds the lease itself, and its last word in it is no sign of whereabouts, which would have left its name.
+    const isOurs = writers.length > 0 && writers.every(({ manager = "" }) => manager.startsWith("holdfast"));
+    return isOurs ? Number.NEGATIVE_INFINITY : timeOf(spec?.renewTime);
   } catch (error) {
     if (isApiError(error, "not-found")) return Number.NEGATIVE_INFINITY;
     throw error;
@@ -83,10 +88,7 @@ function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string
   /** manager -> what it wrote last, and when */
   const last = new Map<string, { readonly ms: number; readonly object: KubeObject }>();
   for (const object of objects) {
-    for (const { manager = "", time } of (object.metadata.managedFields ?? []) as {
-      manager?: string;
-      time?: string;
-    }[]) {
+    for (const { manager = "", time } of writersOf(object.metadata)) {
       const ms = timeOf(time);
       if (ms > sinceMs && !bystanders.test(manager) && ms > (last.get(manager)?.ms ?? 0))
         last.set(manager, { ms, object });
@@ -96,6 +98,15 @@ function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string
     const { namespace, name } = object.metadata;
     return `${JSON.stringify(manager)} wrote ${object.kind} ${namespace}/${name} at ${new Date(ms).toISOString()}.`;
   });
+}
+
+interface Writer {
+  readonly manager?: string;
+  readonly time?: string;
+}
+
+function writersOf({ managedFields }: KubeObject["metadata"]): readonly Writer[] {
+  return (managedFields ?? []) as readonly Writer[];
 }
 
 function timeOf(text: string | undefined): number {

@@ -1,12 +1,19 @@
 // GC: what this node recorded for a network and the runtime no longer lists is given back.
 //
 // A runtime lists the attachments of the network that it asks for; those of other networks are not in the list. So only holds
-// are freed that were given under the same network name, by this node, and that no request is just working on.
+// are freed that were given under the same network name, out of this configuration's ranges, by this node, and that no request
+// is just working on. The name alone is not enough: definitions in two namespaces are often called alike.
+import { formatDomain } from "../api/domain.ts";
+import { poolNamesToRead } from "../api/pool-name.ts";
 import { parseValidAttachments } from "../cni/attachments.ts";
 import type { Attachment } from "../cni/attachments.ts";
+import type { IpamConfig } from "../cni/ipam-config.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import { parseKey } from "../kube/meta.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
+import { poolsOf } from "./plan.ts";
 import { networkOf } from "./why.ts";
 
 export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
@@ -15,12 +22,20 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
   await parts.assertReady(signal);
   const stale = [...parts.held.all()].flatMap((entry) => {
     const attachment = attachmentOf(entry.hold);
-    const isOurs = networkOf(entry.hold.note?.why) === loaded.config.name;
+    const isOurs = networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(loaded.config, entry.hold);
     const isStale =
       attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
     return isStale ? [{ entry, attachment }] : [];
   });
   for (const { entry, attachment } of stale) await free(parts, loaded, entry, attachment, signal);
+}
+
+/** Whether an ADD with this configuration could have given it. */
+function isFrom(config: IpamConfig, { domain, note }: Hold): boolean {
+  // Without a pool it was asked for by number, and is in none of the ranges.
+  if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network: config.networkName });
+  const { namespace = "", name } = parseKey(note.pool);
+  return poolsOf(config, namespace).some(({ identity, naming }) => poolNamesToRead(identity, naming).includes(name));
 }
 
 async function free(

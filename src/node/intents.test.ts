@@ -144,6 +144,19 @@ describe("a disk that fails", () => {
     expect(await reopened()).toEqual(["promised"]);
   });
 
+  it("while the file is written anew does not send later promises to the old one", async () => {
+    const intents = await Intents.open(folder);
+    // The new file itself is synced; the folder that names it is not.
+    const sync = vi.spyOn(await handles(), "sync").mockResolvedValueOnce(undefined);
+    sync.mockRejectedValueOnce(new Error("EIO"));
+    const pairs = Array.from({ length: 1001 }, (_, index) => intent(`x${index}`));
+    await Promise.all(pairs.map((each) => intents.add(each)));
+    await expect(Promise.all(pairs.map((each) => intents.remove(each)))).rejects.toThrow("EIO");
+    await intents.add(intent("promised"));
+    await intents.close();
+    expect(await reopened()).toEqual(["promised"]);
+  });
+
   it("and garbles bytes does not move the place where the torn end is cut", async () => {
     const line = Buffer.from(encodeRecord({ op: "add", intent: intent("garbled") }));
     line.fill(0xff, 20, 30);

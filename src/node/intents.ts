@@ -135,19 +135,24 @@ export class Intents {
     if (this.#writing !== undefined) return;
     const done = Promise.withResolvers<void>();
     this.#writing = done.promise;
+    let file: FileHandle | undefined;
     try {
       const beside = `${this.#path}.new`;
-      const file = await open(beside, "w", 0o600);
+      const flags = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
+      file = await open(beside, flags, 0o600);
       const intents = this.all();
       await file.appendFile(intents.map((intent) => encodeRecord({ op: "add", intent })).join(""));
       await file.sync();
-      await file.close();
       await rename(beside, this.#path);
-      await syncFolder(dirname(this.#path));
-      await this.#file.close();
-      this.#file = await open(this.#path, constants.O_RDWR | constants.O_APPEND);
+      // From here on the old file has no name: whatever fails now, nothing is written to it any more.
+      const old = this.#file;
+      this.#file = file;
       this.#lines = intents.length;
+      this.#isTorn = false;
+      await syncFolder(dirname(this.#path));
+      await old.close();
     } catch (cause) {
+      if (file !== undefined && file !== this.#file) await file.close().catch(() => {});
       throw diskError(this.#path, cause);
     } finally {
       this.#writing = undefined;

@@ -5,9 +5,12 @@
 // (a few KiB), else by a list of the namespace, which serves every domain in it.
 import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
+import { domainAnnotation } from "../api/hold-marks.ts";
+import { settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import { type Domain, LedgerError } from "../ipam/ledger.ts";
+import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
+import type { OwnerKey } from "../ipam/owner.ts";
 import type { Pool } from "../ipam/pool.ts";
 import { orAborted } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -35,6 +38,12 @@ export interface PicturesOptions {
   readonly daemons: () => number;
 }
 
+export interface PoolPlace {
+  /** Of the pool object. */
+  readonly name: string;
+  readonly domain: Domain;
+}
+
 export interface OpenPool {
   readonly pool: Pool;
   readonly picture: DomainPicture;
@@ -49,15 +58,21 @@ const fillMs = 1500;
 const listMs = 60_000;
 /** A map that its leader has not renewed for so long has no leader. */
 const mapAgeMaxMs = 60_000;
+/** The pool's mark is there after the first; a second one under another of its names says something else. */
+const triesMax = 3;
 
 export class Pictures {
   readonly #options: PicturesOptions;
-  /** namespace, identity, naming -> name of the pool object */
-  readonly #names = new Shared<string>();
+  /** namespace, identity, naming, protection -> the pool object */
+  readonly #places = new Shared<PoolPlace>();
+  /** namespace/name of pools that were warned of. */
+  readonly #warned = new Set<string>();
   /** namespace, domain -> its picture */
   readonly #pictures = new Map<string, DomainPicture>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainPicture; name: string; identity: PoolIdentity }>();
+  /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
+  readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
   /** namespace -> the list under way */
@@ -80,13 +95,19 @@ export class Pictures {
     return this.#pictures.get(`${namespace} ${domain}`);
   }
 
+  /** What is freed is remembered where nothing has been handed out yet, too: its owner may ask for it next. */
+  released(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    this.#pictureOf(namespace, domain).released(address, owner, cooldownMs, lastOwner);
+  }
+
   /** The pool that a share is taken from, found, adopted and with a picture. */
   async open(share: Share, signal: AbortSignal): Promise<OpenPool> {
     const { namespace } = share;
     const generation = this.#generation;
-    const name = share.pool === undefined ? undefined : await this.#nameOf(share.pool, signal);
+    const place = share.pool === undefined ? undefined : await this.placeOf(share.pool, signal);
     if (generation !== this.#generation) throw stateChanged();
-    const picture = this.#pictureOf(namespace, share.domain({ namespace, name: name ?? "" }));
+    const name = place?.name;
+    const picture = this.#pictureOf(namespace, place?.domain ?? share.domain ?? "");
     picture.usedMs = this.#options.now();
     // Entries of a pool that whereabouts fills are in no list yet that was made before the pool was opened.
     const isNew = this.#options.coexistence() && !this.#opened.has(mapKey(namespace, name));
@@ -97,9 +118,10 @@ export class Pictures {
     return { pool, picture, name: name === undefined ? undefined : `${namespace}/${name}` };
   }
 
-  /** The name of the pool object of a range; it is found or made, and adopted. */
-  async nameOf(use: PoolUse, signal: AbortSignal): Promise<string> {
-    return this.#nameOf(use, signal);
+  /** The pool object of a range, and the domain that it is handed out in; it is found or made, and adopted. */
+  async placeOf(use: PoolUse, signal: AbortSignal): Promise<PoolPlace> {
+    const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps}`;
+    return this.#places.get(key, signal, (own) => this.#resolve(use, own));
   }
 
   /** Lists the namespace, unless a list began after `sinceMs` or in the last moment. */
@@ -125,8 +147,9 @@ export class Pictures {
   /** After a pause or a change of coexistence: pools may have moved, and must be adopted again. */
   forget(): void {
     this.#generation += 1;
-    this.#names.clear();
+    this.#places.clear();
     this.#mapped.clear();
+    this.#maps.clear();
     this.#opened.clear();
     this.#listed.clear();
     this.#pictures.clear();
@@ -163,26 +186,42 @@ export class Pictures {
     }
   }
 
-  async #nameOf(use: PoolUse, signal: AbortSignal): Promise<string> {
-    const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps}`;
-    return this.#names.get(key, signal, (own) => this.#resolve(use, own));
-  }
-
-  async #resolve(use: PoolUse, signal: AbortSignal): Promise<string> {
+  async #resolve(use: PoolUse, signal: AbortSignal, tries = 1): Promise<PoolPlace> {
     const { client, log, now } = this.#options;
-    const { namespace, identity, naming, l3, protectsOverlaps } = use;
+    const { namespace, identity, naming, l3 } = use;
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
-    // The leader writes maps of pools that are not adopted, too; only its word that one is spares the look at it.
+    // The leader writes maps of pools that are not adopted, too; only of an adopted one the map names the domain.
     const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity, signal);
-    if (map?.adopted === true) return wanted;
-    const pool = await ensurePool(client, { namespace, identity, naming, l3, signal });
-    if (pool.adopted) return pool.name;
-    const domain = domainOfPool({ network: identity.network, protectsOverlaps, pool: { namespace, name: pool.name } });
-    const adoption = await adoptPool(client, { pool, domain, now, coexistence, signal });
+    if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
+    // While whereabouts is active the pool's entries arbitrate, whatever the networks say; who adopts it afterwards sees all of them.
+    const first = coexistence ? undefined : domainOf(use, wanted);
+    const pool = await ensurePool(client, { namespace, identity, naming, l3, domain: first, signal });
+    const place = this.#settle(use, pool.name, pool.domain);
+    if (pool.adopted) return place;
+    const adoption = await adoptPool(client, { pool, domain: place.domain, now, coexistence, signal });
     for (const warning of adoption.warnings) log.warn(warning, { pool: `${namespace}/${pool.name}` });
     if (adoption.blocking.length > 0) throw blocked(`${namespace}/${pool.name}`, adoption.blocking);
-    return pool.name;
+    if (coexistence || adoption.pool.domain === place.domain) return place;
+    // Another network was faster: what it marked the pool with counts.
+    if (tries === triesMax) throw mixed(`${namespace}/${pool.name}`, use.protectsOverlaps, adoption.pool.domain ?? "");
+    return this.#resolve(use, signal, tries + 1);
+  }
+
+  #settle(use: PoolUse, name: string, marked: Domain | undefined): PoolPlace {
+    const { namespace, identity, protectsOverlaps } = use;
+    const rule = { network: identity.network, protectsOverlaps, pool: { namespace, name } };
+    const domain = settledDomain(rule, marked);
+    const pool = `${namespace}/${name}`;
+    if (domain === undefined) throw mixed(pool, protectsOverlaps, marked ?? "");
+    if (marked !== undefined && domain !== domainOfPool(rule) && !this.#warned.has(pool)) {
+      this.#warned.add(pool);
+      this.#options.log.warn(
+        "enable_overlapping_ranges is false here and true in another network of the pool: an address is given once in the whole network",
+        { pool, domain },
+      );
+    }
+    return { name, domain };
   }
 
   async #readMap(
@@ -192,12 +231,18 @@ export class Pictures {
     signal: AbortSignal,
   ): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
+    const readMs = this.#options.now();
+    const known = this.#maps.get(pool);
+    // The leader writes one at most once a second.
+    if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
     try {
       const at = { namespace, name: freeMapName(pool) };
       const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
       const map = decodeFreeMap(object);
       const isMeant = map?.pool === pool && String(map.prefix) === String(range);
-      return isMeant && this.#options.now() - map.writtenMs <= mapAgeMaxMs ? map : undefined;
+      if (!isMeant || this.#options.now() - map.writtenMs > mapAgeMaxMs) return undefined;
+      this.#maps.set(pool, { map, readMs });
+      return map;
     } catch (error) {
       if (isApiError(error, "not-found", "forbidden")) return undefined;
       throw error;
@@ -252,6 +297,19 @@ export class Pictures {
 export function stateChanged(): LedgerError {
   const words = "whereabouts came or went, or handing out was paused, while the address was looked for";
   return new LedgerError("unavailable", `the state of the cluster changed: ${words}. Try again.`);
+}
+
+function domainOf({ namespace, identity: { network }, protectsOverlaps }: PoolUse, name: string): Domain {
+  return domainOfPool({ network, protectsOverlaps, pool: { namespace, name } });
+}
+
+function mixed(pool: string, protectsOverlaps: boolean, marked: Domain): CniError {
+  return new CniError(
+    errorCodes.badConfiguration,
+    `IPPool ${pool} is handed out in the domain ${marked} (its annotation ${domainAnnotation}), by a network with ` +
+      `enable_overlapping_ranges: ${!marked.startsWith("pool:")}; this network has enable_overlapping_ranges: ${protectsOverlaps}, and one ` +
+      "address could be given by both. Set enable_overlapping_ranges alike in both, or give one of them a network_name of its own.",
+  );
 }
 
 function mapKey(namespace: string, name: string | undefined): string {

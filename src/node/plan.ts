@@ -1,5 +1,5 @@
 // What one ADD asks for: one share per range and per static address outside all ranges. Pure.
-import { domainOfPool, formatDomain } from "../api/domain.ts";
+import { formatDomain } from "../api/domain.ts";
 import type { PoolIdentity, PoolNaming } from "../api/pool-name.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import { poolDefinitionOf, wantOf } from "../cni/pool-definition.ts";
@@ -27,8 +27,8 @@ export interface Share {
   /** Undefined where there is no pool object behind it. */
   readonly pool?: PoolUse;
   readonly namespace: string;
-  /** Of `enable_overlapping_ranges`: the network, or the pool alone, whose name is known once it was found. */
-  readonly domain: (pool: { readonly namespace: string; readonly name: string }) => Domain;
+  /** Where there is no pool object, which would say it. */
+  readonly domain?: Domain;
   readonly definition: PoolDefinition;
   readonly owner: PodOwner;
   readonly want: Want;
@@ -57,7 +57,6 @@ export function planOf(input: PlanInput): Share[] {
       range: index,
       pool: poolOf(input, range.prefix, range.l3),
       namespace: input.namespace,
-      domain: (pool) => domainOfPool({ network: config.networkName, protectsOverlaps: config.overlappingRanges, pool }),
       definition: asked === undefined ? definition : beside(definition),
       owner: withPart(input.owner, parts[index]!),
       want:
@@ -77,7 +76,7 @@ function looseShares({ config, statics, owner, namespace, cooldownMs }: PlanInpu
   const parts = partsOf(loose.map(({ cidr }) => cidr.prefix));
   return loose.map(({ cidr }, index) => ({
     namespace,
-    domain: () => formatDomain({ scope: "network", network: config.networkName }),
+    domain: formatDomain({ scope: "network", network: config.networkName }),
     definition: { prefix: cidr.prefix, l3: true, cooldownMs },
     // Ranges may lie inside a loose address's network: a part of its own keeps the two apart.
     owner: withPart(owner, config.ranges.length + parts[index]!),

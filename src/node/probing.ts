@@ -24,10 +24,21 @@ export async function takeProbed(addition: Addition, share: Share): Promise<Take
     const taken = await parts.taker.take(order);
     // What the owner has had before is what itself may answer for.
     if (!loaded.config.probe || !taken.isNew) return taken;
-    const stranger = await strangerAt(addition, taken);
+    const stranger = await askedAndRejected(addition, taken);
     if (stranger === undefined) return taken;
-    await reject(addition, taken, stranger);
     if (tries === triesMax || share.want.kind === "given") throw refused(taken, stranger, tries);
+  }
+}
+
+/** The MAC of who uses it, and it was given back. What fails in between leaves it to the end of the ADD, as all it has taken. */
+async function askedAndRejected(addition: Addition, taken: Taken): Promise<string | undefined> {
+  try {
+    const stranger = await strangerAt(addition, taken);
+    if (stranger !== undefined) await reject(addition, taken, stranger);
+    return stranger;
+  } catch (error) {
+    addition.taken.push(taken);
+    throw error;
   }
 }
 

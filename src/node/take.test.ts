@@ -20,7 +20,7 @@ const definition = { prefix: parsePrefix("10.0.0.0/29"), cooldownMs: 0 };
 const signal = new AbortController().signal;
 const now = () => 1_000_000;
 const owner = (name: string): PodOwner => ({ kind: "pod", uid: name, namespace: "d", name, interface: "eth0" });
-const share: Share = { namespace, domain: () => domain, definition, owner: owner("a"), want: { kind: "any" } };
+const share: Share = { namespace, domain, definition, owner: owner("a"), want: { kind: "any" } };
 
 let store: MemoryStore;
 let paused: string;

@@ -1,6 +1,7 @@
-// Adopts pools: a hold for every entry that has none, in every domain in which the pool's addresses are handed out.
+// Adopts pools: a hold for every entry that has none, in the domain in which the pool's addresses are handed out.
 import { formatDomain } from "../api/domain.ts";
 import type { IPPool } from "../api/ip-pool.ts";
+import { markedDomain } from "../api/pool-domain.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { adoptPool } from "../ledger/adoption.ts";
@@ -10,15 +11,19 @@ import { networkOf, poolRangeOf } from "./membership.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 
 /**
- * Where the pool's addresses are unique. By the definitions that use it; without any, by its own name, as whereabouts would:
- * overlaps protected. Two definitions that disagree make two domains, and an entry counts in both.
+ * Where the pool's addresses are unique: what it says itself. Else by the definitions that use it, the stricter where they
+ * disagree; without any, by its own name, as whereabouts would: overlaps protected.
  */
-function domainsOf(pool: IPPool, uses: readonly NetworkUse[]): readonly Domain[] {
+function domainOf(pool: IPPool, uses: readonly NetworkUse[]): Domain {
+  const marked = markedDomain(pool);
+  if (marked !== undefined) return marked;
   const { namespace = "", name = "" } = pool.metadata;
   const own = uses.filter((use) => use.namespace === namespace && use.names.includes(name));
-  if (own.length > 0) return [...new Set(own.map((use) => domainOfUse(use, name)))];
+  const strictest = own.find(({ config }) => config.overlappingRanges) ?? own[0];
+  const domain = strictest && domainOfUse(strictest, name);
+  if (domain !== undefined) return domain;
   const range = poolRangeOf(pool);
-  return [formatDomain({ scope: "network", network: range === undefined ? "" : networkOf(range) })];
+  return formatDomain({ scope: "network", network: range === undefined ? "" : networkOf(range) });
 }
 
 export interface AdopterOptions {
@@ -35,18 +40,12 @@ export async function adopt(
   signal: AbortSignal,
 ): Promise<boolean> {
   const about = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
-  const domains = domainsOf(pool, uses);
-  for (const domain of domains) {
-    const {
-      warnings,
-      blocking,
-      created,
-      pool: after,
-    } = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
-    for (const why of warnings) log.warn("found while adopting", { ...about, why });
-    for (const why of blocking) log.warn("not adopted yet", { ...about, why });
-    if (created > 0) log.info("made holds for entries", { ...about, domain, count: created });
-    if (!after.adopted) return false;
-  }
-  return true;
+  const domain = domainOf(pool, uses);
+  const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
+  const { warnings, blocking, created } = adoption;
+  for (const why of warnings) log.warn("found while adopting", { ...about, why });
+  for (const why of blocking) log.warn("not adopted yet", { ...about, why });
+  if (created > 0) log.info("made holds for entries", { ...about, domain, count: created });
+  // Whoever was faster with another domain has adopted it for that one, or the next look does.
+  return adoption.pool.adopted;
 }

@@ -13,7 +13,7 @@ import type { Log } from "../log/log.ts";
 import { type BreakerLimits, heldBack } from "./breaker.ts";
 import type { Facts } from "./facts.ts";
 import { describeHeld, type Held, heldKey } from "./held.ts";
-import { defaultLimits, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
+import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
 import { cachedFacts, liveFacts, nodesOf } from "./look.ts";
 import { Observations } from "./observations.ts";
 import { doublesOf } from "./superseded.ts";
@@ -30,6 +30,8 @@ export interface CollectorOptions {
   readonly limits?: JudgeLimits;
   readonly breaker?: BreakerLimits;
   readonly allowMassRelease?: boolean;
+  /** Handing out is paused: nothing is looked at and nothing freed. Asked before each look and each free. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   /** Told of every suspicion that is new. */
   readonly onSuspect?: (held: Held, reason: LeakReason) => void;
   readonly onFreed?: (held: Held, reason: LeakReason, why: string) => void;
@@ -73,14 +75,20 @@ export class LeakCollector {
 
   /** One look at every hold; frees what may be freed. */
   async look(signal: AbortSignal): Promise<void> {
+    if (await this.#isPaused(signal)) return;
     const due = this.#observe();
     if (due === undefined) return;
     for (const { held, doubles } of due) {
       if (signal.aborted) return;
       const waitMs = this.#bucket.reserve();
       if (waitMs > 0 && !(await sleep(this.#options.clock, waitMs, signal))) return;
+      if (await this.#isPaused(signal)) return;
       await this.#freeSurely(held, doubles, signal);
     }
+  }
+
+  async #isPaused(signal: AbortSignal): Promise<boolean> {
+    return (await this.#options.isPaused?.(signal)) === true;
   }
 
   /** What is due by the caches; undefined where nothing may be freed. */
@@ -125,7 +133,7 @@ export class LeakCollector {
   /** Where the pod is: a hold that was adopted does not say it, and once the pod is gone nothing does. */
   #remember(held: Held, { pod }: Facts): void {
     const { owner } = held.hold;
-    if (pod !== undefined && (owner.uid === "" || owner.uid === pod.uid)) this.#observations.seenOn(held, pod.node);
+    if (pod !== undefined && owner.kind === "pod" && isOwners(pod, owner)) this.#observations.seenOn(held, pod.node);
   }
 
   /** The object's key -> the owner's holds in one pool, where there are several. */

@@ -15,6 +15,8 @@ export interface CooledOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
+  /** Handing out is paused: nothing is deleted. Asked before each delete. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 const intervalMs = 1000;
@@ -39,7 +41,7 @@ export class CooledDeleter {
 
   /** Deletes what is due; the number that is gone. */
   async round(signal: AbortSignal): Promise<number> {
-    const { world, clock } = this.#options;
+    const { world, clock, isPaused } = this.#options;
     const nowMs = clock.wallMs();
     const due: Held[] = [];
     for (const held of world.roster.all()) {
@@ -48,7 +50,10 @@ export class CooledDeleter {
     let deleted = 0;
     const next = due.values();
     const work = async () => {
-      for (const held of next) if (!signal.aborted && (await this.#delete(held, signal))) deleted += 1;
+      for (const held of next) {
+        if (signal.aborted || (await isPaused?.(signal)) === true) return;
+        if (await this.#delete(held, signal)) deleted += 1;
+      }
     };
     await Promise.all(Array.from({ length: parallel }, work));
     return deleted;

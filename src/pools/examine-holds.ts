@@ -2,7 +2,7 @@
 import { describeOwner } from "../ipam/owner.ts";
 import { contains } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
-import { describeHeld, type Held, heldKey } from "./held.ts";
+import { describeHeld, type Held, heldKey, isNameless } from "./held.ts";
 import { defaultLimits, judge } from "./judge.ts";
 import { factsFrom, nodesOf } from "./look.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -15,6 +15,7 @@ export function examineHolds(snapshot: Snapshot): Finding[] {
     ...[...doubles].map(([key, all]) => twoAddresses(key.slice(key.lastIndexOf(" ") + 1), all)),
     ...leaksOf(snapshot, [...doubles.values()]),
     ...snapshot.held.flatMap((held) => cooled(held, snapshot.nowMs)),
+    ...snapshot.held.flatMap(nameless),
     ...gateways(snapshot),
   ];
 }
@@ -52,6 +53,20 @@ function twoAddresses(pool: string, all: readonly Held[]): Finding {
     message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
     remedy: "Where the pod's network-status shows one of them, the other is freed as leaked; otherwise delete the pod.",
   };
+}
+
+/** Nothing frees it but a person. */
+function nameless(held: Held): Finding[] {
+  if (!isNameless(held) || held.cooling !== undefined) return [];
+  return [
+    {
+      code: "unreadable",
+      severity: "warning",
+      objects: [describeHeld(held)],
+      message: `${held.hold.address} is held, and its record names no pod: whereabouts of old wrote such.`,
+      remedy: `See whether a pod uses it (network-status); if none does, delete ${describeHeld(held)} and its entry in the IPPool.`,
+    },
+  ];
 }
 
 /** The controller deletes it within seconds. */

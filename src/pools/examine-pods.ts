@@ -1,11 +1,14 @@
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
+import { markedDomain } from "../api/pool-domain.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
+import { mirrorAnnotation } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
+import { isOwners } from "./judge.ts";
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -52,7 +55,9 @@ function judgeAddress(
   const use = uses.find(({ range }) => contains(range.prefix, address));
   if (use === undefined) return undefined;
   const pool = snapshot.pools.find(({ range }) => range.namespace === use.namespace && use.names.includes(range.name));
-  const domain = domainOfUse(use, pool?.range.name);
+  const domain = domainOfUse(use, pool?.range.name, pool && markedDomain(pool.pool));
+  // Refused there: what the pod uses was given before, in the domain that the pool says.
+  if (domain === undefined) return undefined;
   const held = holds.get(placeOf(use.namespace, { domain, address }));
   const owner = ownerOf(pod, status);
   const words = `${describeOwner(owner)} uses ${address} of ${status.network}`;
@@ -88,8 +93,10 @@ function judgeAddress(
   };
 }
 
+/** A kubelet's own pod goes by its name alone, as daemons record it: the API knows it under another UID. */
 function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
-  const { namespace = "", name = "", uid = "" } = metadata;
+  const { namespace = "", name = "", annotations } = metadata;
+  const uid = annotations?.[mirrorAnnotation] === undefined ? (metadata.uid ?? "") : "";
   return { kind: "pod", uid, namespace, name, interface: status.interface };
 }
 
@@ -98,5 +105,7 @@ function isSamePod({ hold }: Held, { metadata }: Pod): boolean {
   const { owner } = hold;
   if (owner.kind !== "pod") return true;
   const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
-  return isNamed && (owner.uid === "" || owner.uid === metadata.uid || hold.note?.keeper !== undefined);
+  const mirrorOf = metadata.annotations?.[mirrorAnnotation];
+  const known = { uid: metadata.uid ?? "", ...(mirrorOf !== undefined && { mirrorOf }) };
+  return isNamed && (isOwners(known, owner) || hold.note?.keeper !== undefined);
 }

@@ -1,5 +1,8 @@
 // Pools against holds and against the networks that use them. Pure.
 import { readAllocations } from "../api/allocations.ts";
+import { parseDomain } from "../api/domain.ts";
+import { isAdopted, markedDomain } from "../api/pool-domain.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import { overlaps } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
@@ -7,7 +10,6 @@ import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { isMarkedAdopted } from "./world.ts";
 
 /** Named in one finding; the rest is counted. */
 const namedMax = 10;
@@ -34,10 +36,10 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
       remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
     })),
     ...entriesWithout(object, range, plan),
-    ...staleEntries(object, range, plan, isMarkedAdopted(pool as never)),
+    ...staleEntries(object, range, plan, isAdopted(pool)),
     ...contested(object, pool, plan, held),
     ...unusedPool(object, snapshot, range),
-    ...mixedProtection(object, snapshot, range),
+    ...mixedProtection(object, snapshot, range, markedDomain(pool)),
   ];
 }
 
@@ -59,7 +61,7 @@ function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPla
 }
 
 /** The mirror lags by a second: what differs is told as a warning, and is the controller's to write. */
-function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, isAdopted: boolean): Finding[] {
+function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, mayRemove: boolean): Finding[] {
   const missing = changes.filter(({ from }) => from === undefined);
   const stale = changes.filter(({ to }) => to === undefined);
   const findings: Finding[] = [];
@@ -73,7 +75,7 @@ function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan,
   if (stale.length > 0) {
     const message = `${stale.length} entries of ${object} are ours and have no hold any more: offsets ${named(stale.map(({ key }) => key))}.`;
     const repair = { repair: "entries", pool: range.key, changes: stale } as const;
-    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(isAdopted && { repair }) });
+    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(mayRemove && { repair }) });
   }
   return findings;
 }
@@ -112,18 +114,31 @@ function unusedPool(object: string, { networks }: Snapshot, { namespace, name }:
   ];
 }
 
-/** enable_overlapping_ranges on and off for one pool: two sets of records, and each address could be given in both. */
-function mixedProtection(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
+/** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
+function mixedProtection(
+  object: string,
+  { networks }: Snapshot,
+  { namespace, name }: PoolRange,
+  marked: Domain | undefined,
+): Finding[] {
   const own = networks.uses.filter((use) => use.namespace === namespace && use.names.includes(name));
-  if (new Set(own.map(({ config }) => config.overlappingRanges)).size < 2) return [];
-  const objects = own.map(({ definition }) => `NetworkAttachmentDefinition ${definition}`);
+  const isWhole = marked === undefined || parseDomain(marked).scope === "network";
+  const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);
+  const isMixed = new Set(own.map(({ config }) => config.overlappingRanges)).size > 1;
+  if (others.length === 0 || (isWhole && !isMixed)) return [];
+  const definitions = [...new Set(others.map(({ definition }) => definition))];
+  const message = isWhole
+    ? `${object} is handed out with enable_overlapping_ranges: true, also for ${definitions.join(", ")}, which say false: an address is given once in the whole network.`
+    : `${object} is handed out with enable_overlapping_ranges: false, and ${definitions.join(", ")} say true: their pods are refused, since one address could be given twice.`;
   return [
     {
       code: "mixed-protection",
-      severity: "error",
-      objects: [object, ...new Set(objects)],
-      message: `enable_overlapping_ranges is on in some and off in others of the networks that use ${object}: one address could be given twice.`,
-      remedy: "Set it alike in all of them, or give one of them a network_name of its own.",
+      severity: isWhole ? "warning" : "error",
+      objects: [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
+      message,
+      remedy: isWhole
+        ? "Set it alike in all of them, or give one of them a network_name of its own."
+        : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.",
     },
   ];
 }

@@ -7,7 +7,12 @@ export interface PodFacts {
   readonly phase: string;
   /** It has a deletionTimestamp: its containers may still run. */
   readonly isTerminating: boolean;
+  /** The kubelet's copy of a pod that it started from a file: the UID under which the kubelet, and so the CNI plugin, knows it. */
+  readonly mirrorOf?: string;
 }
+
+/** Under which the kubelet says so. */
+export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /** `unreachable`: NotReady or Unknown. `out-of-service`: an operator has said that nothing runs there any more. */
 export type NodeState = "ready" | "unreachable" | "out-of-service";
@@ -46,9 +51,11 @@ interface NodeLike {
 
 const outOfService = "node.kubernetes.io/out-of-service";
 
-/** A node without a Ready condition has never reported: nothing is known of what runs there. */
+/**
+ * A node that reports is ready, also where the taint was left on it when it came back: pods that tolerate everything run there. One
+ * without a Ready condition has never reported: nothing is known of what runs there.
+ */
 export function nodeStateOf({ spec, status }: NodeLike): NodeState {
-  if (spec?.taints?.some(({ key }) => key === outOfService) === true) return "out-of-service";
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  return ready?.status === "True" ? "ready" : "unreachable";
+  if (status?.conditions?.find(({ type }) => type === "Ready")?.status === "True") return "ready";
+  return spec?.taints?.some(({ key }) => key === outOfService) === true ? "out-of-service" : "unreachable";
 }

@@ -1,6 +1,7 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
 // has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
 import type { IPPool } from "../api/ip-pool.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -14,6 +15,8 @@ import type { Prefix } from "../net/prefix.ts";
 export interface MapFacts {
   readonly pool: IPPool;
   readonly prefix: Prefix;
+  /** Of a pool that is adopted; undefined: it is not. */
+  readonly domain?: Domain | undefined;
   /** Held, cooling, or named by an entry without a hold. */
   readonly taken: Iterable<Address>;
   readonly holders: number;
@@ -34,15 +37,16 @@ export class FreeMapWriter {
   }
 
   /** True if it was written. */
-  async write({ pool, prefix, taken, holders }: MapFacts, signal: AbortSignal): Promise<boolean> {
+  async write({ pool, prefix, domain, taken, holders }: MapFacts, signal: AbortSignal): Promise<boolean> {
     const { namespace = "", name = "", uid } = pool.metadata;
     const key = `${namespace}/${name}`;
     const intervals = takenIntervals(taken);
-    const text = JSON.stringify([uid, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
+    const text = JSON.stringify([uid, domain, holders, intervals.map(({ first, last }) => `${first}-${last}`)]);
     const last = this.#written.get(key);
     const nowMs = this.#now();
     if (last?.text === text && nowMs - last.ms < renewMs) return false;
-    const map = encodeFreeMap(namespace, { pool: key, prefix, taken: intervals, writtenMs: nowMs, holders });
+    const facts = { pool: key, prefix, ...(domain !== undefined && { domain }), taken: intervals, holders };
+    const map = encodeFreeMap(namespace, { ...facts, writtenMs: nowMs });
     try {
       const isWritten = await this.#put(ownedBy(pool, map), signal);
       if (isWritten) this.#written.set(key, { text, ms: nowMs });

@@ -20,6 +20,11 @@ export function describeHeld({ kind, namespace, name }: Pick<Held, "kind" | "nam
   return `${kind} ${namespace}/${name}`;
 }
 
+/** A record of others may name no namespace, or no pod: whoever it was, no server can be asked for it. */
+export function isNameless({ hold: { owner } }: Pick<Held, "hold">): boolean {
+  return owner.namespace === "" || owner.name === "";
+}
+
 /** One object at one moment of its life: what an observation is about. */
 export function heldKey({ kind, namespace, name }: Pick<Held, "kind" | "namespace" | "name">): string {
   return `${kind}/${namespace}/${name}`;

@@ -10,6 +10,8 @@ const longAgo: Observation = { version: "o@1", firstMs: 0 };
 const nowMs = 10 * defaultLimits.keeperGraceMs;
 
 const adopted: HeldParts = { node: "", owner: { uid: "" } };
+/** As a kubelet names a pod of its own. */
+const hash = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 const kept: HeldParts = { note: { keeper: "statefulset/web" } };
 const set = (replicas: number, start = 0) => ({ start, replicas, isTerminating: false });
 
@@ -62,6 +64,23 @@ const stories: readonly Story[] = [
     { lastNode: "n9", nodes: { n9: "unreachable" } },
     "keep",
   ],
+  [
+    "a kubelet's own pod, by its mirror",
+    { owner: { uid: hash } },
+    { pod: podOf({ uid: "x", mirrorOf: hash }) },
+    "keep",
+  ],
+  ["the same, and its mirror is not there yet, or never", { owner: { uid: hash } }, {}, "keep"],
+  ["the same, and a pod of its name is no mirror", { owner: { uid: hash } }, { pod: podOf({ uid: "x" }) }, "keep"],
+  [
+    "the same, and its file has changed",
+    { owner: { uid: hash } },
+    { pod: podOf({ uid: "x", mirrorOf: hash.replaceAll("a", "b") }) },
+    "pod-replaced",
+  ],
+  ["the same, and its Node was deleted", { owner: { uid: hash } }, { nodes: {} }, "pod-gone"],
+  ["adopted, and names no pod", { node: "", owner: { uid: "", namespace: "", name: "" } }, {}, "keep"],
+  ["adopted, and names no namespace", { node: "", owner: { uid: "", namespace: "" } }, {}, "keep"],
   ["podman: a node's daemon wrote it without a UID", { owner: { uid: "" } }, {}, "keep"],
   ["podman, and some pod of that name has ended", { owner: { uid: "" } }, { pod: podOf({ phase: "Failed" }) }, "keep"],
   ["a second hold, and network-status shows the other", {}, { pod: podOf(), isSuperseded: true }, "superseded"],

@@ -6,7 +6,7 @@
 // read just before, and guards the release by the hold's version (collector.ts).
 import type { PodOwner } from "../ipam/owner.ts";
 import type { Facts, PodFacts } from "./facts.ts";
-import type { Held } from "./held.ts";
+import { type Held, isNameless } from "./held.ts";
 
 export type LeakReason =
   | "pod-gone"
@@ -42,9 +42,16 @@ export interface JudgeLimits {
   readonly keeperGraceMs: number;
   /** A pod object that stays behind on a node that is gone. The pod garbage collector of Kubernetes removes it sooner. */
   readonly strandedGraceMs: number;
+  /** How long a network-status may show what the sandbox before had: kubelets give a new one four minutes. */
+  readonly supersededMs: number;
 }
 
-export const defaultLimits: JudgeLimits = { observeMs: 30_000, keeperGraceMs: 300_000, strandedGraceMs: 300_000 };
+export const defaultLimits: JudgeLimits = {
+  observeMs: 30_000,
+  keeperGraceMs: 300_000,
+  strandedGraceMs: 300_000,
+  supersededMs: 300_000,
+};
 
 export function judge(
   held: Held,
@@ -64,12 +71,15 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
   const { owner, note } = held.hold;
   if (owner.kind !== "pod") return `a ${owner.kind} has a reconciler of its own`;
   if (held.cooling !== undefined) return "it is nobody's already, and cools down";
+  if (isNameless(held)) return "it names no pod, so that nobody can be asked whether it is in use";
   if (note?.keeper !== undefined) return suspectKept(note.keeper, held, owner, facts, limits);
   if (owner.uid === "" && held.node !== "") return "its runtime gave no pod UID: the API need not know such a pod";
   const { pod } = facts;
   if (pod !== undefined && isOwners(pod, owner)) return suspectPresent(held, pod, owner, facts, limits);
   const why = pod === undefined ? `pod ${podOf(owner)} does not exist` : `pod ${podOf(owner)} is another one now`;
   const node = held.node === "" ? facts.lastNode : held.node;
+  if (mayLackMirror(pod, owner) && (node === "" || facts.nodeState(node) === "ready"))
+    return `pod ${podOf(owner)} is one of the kubelet's own, which may run without the API knowing it`;
   return (
     keptByNode(node, facts) ?? {
       reason: pod === undefined ? "pod-gone" : "pod-replaced",
@@ -80,8 +90,16 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
 }
 
 /** Where no UID was recorded, the name is all there is: a pod of that name is taken for the owner. */
-function isOwners(pod: PodFacts, owner: PodOwner): boolean {
-  return owner.uid === "" || pod.uid === owner.uid;
+export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwner): boolean {
+  return owner.uid === "" || pod.uid === owner.uid || pod.mirrorOf === owner.uid;
+}
+
+/**
+ * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod may run
+ * long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves nothing.
+ */
+function mayLackMirror(pod: PodFacts | undefined, { uid }: PodOwner): boolean {
+  return /^[0-9a-f]{32}$/.test(uid) && pod?.mirrorOf === undefined;
 }
 
 /** The owner's pod exists. */
@@ -108,7 +126,8 @@ function suspectPresent(
   return {
     reason: "superseded",
     why: `pod ${podOf(owner)} uses another address on ${owner.interface}, by its network-status`,
-    afterMs: limits.observeMs,
+    // The status is written when all interfaces of a new sandbox are there; until then it shows what the one before had.
+    afterMs: Math.max(limits.supersededMs, limits.observeMs),
   };
 }
 

@@ -15,13 +15,17 @@ import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { LeakCollector } from "./collector.ts";
 import { CooledDeleter } from "./cooled.ts";
+import { FreeMapSweeper } from "./free-map-sweeper.ts";
 import { FreeMapWriter } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import type { JudgeLimits } from "./judge.ts";
+import { KeptHolds } from "./kept-holds.ts";
 import type { PoolMetrics } from "./metrics.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
+import { Pause } from "./pause.ts";
 import { StateKeeper } from "./state-keeper.ts";
+import { StrayAliases } from "./stray-aliases.ts";
 import { World } from "./world.ts";
 
 export interface LeaderOptions {
@@ -32,6 +36,8 @@ export interface LeaderOptions {
   readonly cooldownMs: number;
   readonly limits?: JudgeLimits;
   readonly allowMassRelease?: boolean;
+  /** How far back a sign of whereabouts counts. Default: an hour. */
+  readonly lookBackMs?: number;
   readonly entriesMax?: number;
   readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
@@ -45,12 +51,16 @@ export class PoolsLeader {
   readonly world: World;
   readonly #options: LeaderOptions;
   readonly #definitions: Informer<{ metadata: object; spec?: { config?: string } }>;
+  readonly #pause: Pause;
+  /** Whether the cluster has the kind; undefined: nobody has asked yet. */
+  #hasDefinitions: boolean | undefined;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
     const { client, clock } = options;
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
     this.world = new World({ client, clock, onError });
+    this.#pause = new Pause(options);
     this.#definitions = new Informer({ client, clock, onError, resource: networkAttachmentDefinitions });
   }
 
@@ -59,7 +69,11 @@ export class PoolsLeader {
     name: "network attachment definitions",
     run: async (signal) => {
       const { client, clock } = this.#options;
-      while (!signal.aborted && !(await isServed(client, signal))) await sleep(clock, servedRetryMs, signal);
+      while (!signal.aborted && !(await isServed(client, signal))) {
+        this.#hasDefinitions = false;
+        await sleep(clock, servedRetryMs, signal);
+      }
+      this.#hasDefinitions = true;
       if (!signal.aborted) await this.#definitions.run(signal);
     },
   };
@@ -74,13 +88,16 @@ export class PoolsLeader {
     },
   };
 
-  uses(): readonly NetworkUse[] {
+  /** Undefined: the definitions have not been listed yet. */
+  uses(): readonly NetworkUse[] | undefined {
+    if (this.#hasDefinitions === undefined || (this.#hasDefinitions && !this.#definitions.hasSynced)) return undefined;
     return networksOf(this.#definitions.cache.list(), this.#options.systemNamespace).uses;
   }
 
   #build() {
     const { client, clock, log, metrics, kubeMetrics, entriesMax } = this.#options;
     const { world } = this;
+    const { isOn: isPaused } = this.#pause;
     const touchAll = () => {
       for (const key of world.pools.cache.keys()) mirror.enqueue(key);
     };
@@ -93,6 +110,7 @@ export class PoolsLeader {
       freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
       coexistence: () => state.coexistence,
       leaksHeldBack: () => collector.heldBack,
+      isPaused,
       ...(entriesMax !== undefined && { entriesMax }),
       ...(metrics && {
         onWrite: metrics.wrote,
@@ -111,18 +129,37 @@ export class PoolsLeader {
         }),
       ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
     });
-    return { mirror, work: [state, collector, new CooledDeleter({ world, client, clock, log })] };
+    const common = { world, client, clock, log, isPaused };
+    return {
+      mirror,
+      work: [
+        state,
+        collector,
+        new CooledDeleter(common),
+        new KeptHolds({ ...common, coexistence: () => state.coexistence }),
+        new StrayAliases({ ...common, coexistence: () => state.coexistence }),
+        new FreeMapSweeper({ ...common, namespaces: () => this.#poolNamespaces() }),
+      ],
+    };
+  }
+
+  *#poolNamespaces(): IterableIterator<string> {
+    yield this.#options.systemNamespace;
+    for (const { metadata } of this.world.pools.cache.list()) yield metadata.namespace ?? "";
+    for (const { namespace } of this.uses() ?? []) yield namespace;
   }
 
   #makeState(onChange: () => void): StateKeeper {
-    const { client, clock, log, systemNamespace, metrics } = this.#options;
+    const { client, clock, log, systemNamespace, metrics, lookBackMs } = this.#options;
     return new StateKeeper({
+      ...(lookBackMs !== undefined && { lookBackMs }),
       world: this.world,
       client,
       clock,
       log,
       systemNamespace,
       uses: () => this.uses(),
+      isPaused: this.#pause.isOn,
       onChange: (coexistence) => {
         metrics?.coexistence(coexistence);
         onChange();
@@ -149,6 +186,7 @@ export class PoolsLeader {
       ledgerOf,
       cooldownMs,
       allowMassRelease,
+      isPaused: this.#pause.isOn,
       ...(limits && { limits }),
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: (held, reason, why) => {

@@ -6,8 +6,15 @@ import type { KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import * as kinds from "../ledger/resources.ts";
-import { type Facts, type NodeState, nodeStateOf, type PodFacts, type StatefulSetFacts } from "./facts.ts";
-import type { Held } from "./held.ts";
+import {
+  type Facts,
+  mirrorAnnotation,
+  type NodeState,
+  nodeStateOf,
+  type PodFacts,
+  type StatefulSetFacts,
+} from "./facts.ts";
+import { type Held, isNameless } from "./held.ts";
 import { readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
@@ -26,12 +33,14 @@ export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
 }
 
 function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
-  const { uid = "", deletionTimestamp } = pod.metadata;
+  const { uid = "", deletionTimestamp, annotations } = pod.metadata;
+  const mirrorOf = annotations?.[mirrorAnnotation];
   return {
     uid,
     node: nodeLabel(pod.spec?.nodeName ?? ""),
     phase: pod.status?.phase ?? "",
     isTerminating: deletionTimestamp !== undefined,
+    ...(mirrorOf !== undefined && { mirrorOf }),
   };
 }
 
@@ -72,7 +81,9 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const set =
     keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
   const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
-  const nodes = await readNodes(client, [held.node, podNode, around.lastNode], signal);
+  // Where the pod was is not known: any node that is unreachable may have it.
+  const isUnknown = held.node === "" && around.lastNode === "";
+  const nodes = await readNodes(client, isUnknown ? [] : [held.node, podNode, around.lastNode], signal);
   return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
@@ -95,11 +106,6 @@ function factsOf(
   };
 }
 
-/** A record of others may name no namespace, or no pod: no server can be asked for it. */
-function isNameless({ hold }: Held): boolean {
-  return hold.owner.namespace === "" || hold.owner.name === "";
-}
-
 function keeperName({ hold }: Held): string | undefined {
   const [kind, name] = (hold.note?.keeper ?? "").split("/");
   return kind === "statefulset" && name !== "" ? name : undefined;
@@ -108,7 +114,7 @@ function keeperName({ hold }: Held): string | undefined {
 /** A label of this length may be a name that was cut: only a list tells. */
 const longestLabel = 63;
 
-/** Those that matter, or all where none is known or a name was cut. */
+/** Those that matter, or all where none is given or a name was cut. */
 async function readNodes(client: KubeClient, labels: readonly string[], signal: AbortSignal): Promise<Nodes> {
   const known = [...new Set(labels)].filter((label) => label !== "");
   if (known.length === 0 || known.some((label) => label.length >= longestLabel)) {

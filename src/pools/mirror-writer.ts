@@ -7,6 +7,7 @@ import { formatDomain } from "../api/domain.ts";
 import { coolingLabelName } from "../api/hold-marks.ts";
 import { holdName } from "../api/hold-object.ts";
 import type { IPPool } from "../api/ip-pool.ts";
+import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import { reservationNamesToRead } from "../api/reservation-name.ts";
 import type { Clock } from "../kube/clock.ts";
 import { isEqual } from "../kube/conditions.ts";
@@ -22,7 +23,7 @@ import type { Held } from "./held.ts";
 import { networkOf, type PoolRange } from "./membership.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
 import { type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
-import { isMarkedAdopted, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface MirrorWriterOptions {
   readonly world: World;
@@ -32,6 +33,8 @@ export interface MirrorWriterOptions {
   readonly coexistence: () => boolean;
   readonly leaksHeldBack: () => string | undefined;
   readonly entriesMax?: number;
+  /** Handing out is paused: nothing is written. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onWrite?: (what: "allocations" | "status" | "free-map") => void;
   readonly onTotals?: (pool: PoolRange, totals: PoolTotals | undefined) => void;
 }
@@ -56,7 +59,8 @@ export class MirrorWriter {
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
-    const { world, clock } = this.#options;
+    const { world, clock, isPaused } = this.#options;
+    if ((await isPaused?.(signal)) === true) return { requeueAfterMs: intervalMs };
     world.refreshPools();
     const pool = world.pool(key);
     const range = world.roster.pools.get(key);
@@ -91,7 +95,7 @@ export class MirrorWriter {
       held,
       plan,
       coexistence: isCoexisting,
-      isAdopted: isMarkedAdopted(pool as never),
+      isAdopted: isAdopted(pool),
       leaksHeldBack: leaksHeldBack(),
     };
     this.#shown.set(range.key, range);
@@ -105,7 +109,9 @@ export class MirrorWriter {
   async #writeFreeMap(pool: IPPool, { range }: PoolRange, all: readonly Held[], plan: MirrorPlan, signal: AbortSignal) {
     const taken = [...all.map(({ hold }) => hold.address), ...addressesOf(range, [...plan.foreign, ...plan.contested])];
     const holders = all.filter(({ cooling }) => cooling === undefined).length;
-    const facts = { pool, prefix: range.prefix, taken, holders };
+    // Entries without a hold are in the map, but a map is a hint: daemons go by the pool itself until it is adopted.
+    const domain = isAdopted(pool) && plan.foreign.length === 0 ? markedDomain(pool) : undefined;
+    const facts = { pool, prefix: range.prefix, domain, taken, holders };
     if (await this.#options.freeMaps.write(facts, signal)) this.#options.onWrite?.("free-map");
   }
 

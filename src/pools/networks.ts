@@ -1,5 +1,5 @@
 // Which pools the network attachment definitions of a cluster use, and how: one use per range of a definition. Pure.
-import { domainOfPool } from "../api/domain.ts";
+import { settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolNamesToRead } from "../api/pool-name.ts";
 import { CniError } from "../cni/error.ts";
 import { type IpamConfig, parseIpamConfig } from "../cni/ipam-config.ts";
@@ -45,13 +45,14 @@ export function networksOf(definitions: Iterable<Definition>, systemNamespace: s
   return { uses, unreadable };
 }
 
-/** The domain in which the use's addresses are unique. */
-export function domainOfUse({ config, namespace, names, identity }: NetworkUse, pool = names[0]!): Domain {
-  return domainOfPool({
-    network: identity.network,
-    protectsOverlaps: config.overlappingRanges,
-    pool: { namespace, name: pool },
-  });
+/** The domain in which the use's addresses are unique. Undefined: the pool is handed out in another, and the use is refused. */
+export function domainOfUse(
+  { config, namespace, names, identity }: NetworkUse,
+  pool = names[0]!,
+  marked?: Domain,
+): Domain | undefined {
+  const rule = { network: identity.network, protectsOverlaps: config.overlappingRanges };
+  return settledDomain({ ...rule, pool: { namespace, name: pool } }, marked);
 }
 
 function usesOf(object: Definition, text: string, systemNamespace: string): NetworkUse[] {

@@ -32,6 +32,8 @@ export interface RepairOptions {
   readonly cooldownMs: number;
   /** whereabouts is active: then nothing is adopted, and entries are its own business. */
   readonly coexistence: boolean;
+  /** Who paused handing out: then nothing is repaired, since pools and records are being moved. Absent or empty: nobody. */
+  readonly paused?: string;
   readonly limits?: JudgeLimits;
   readonly allowMassRelease?: boolean;
   readonly signal: AbortSignal;
@@ -54,9 +56,12 @@ export async function repair(
 ): Promise<Repaired[]> {
   const results: Repaired[] = [];
   const observedMs = options.clock.monotonicMs();
+  const { paused = "" } = options;
+  const resting = paused === "" ? undefined : `Handing out is paused (${paused}): try again when that has ended.`;
   for (const kind of order) {
     const due = findings.filter((finding) => finding.repair?.repair === kind);
-    const refusal = kind === "free" ? await beforeFreeing(snapshot, due.length, observedMs, options) : undefined;
+    const refusal =
+      resting ?? (kind === "free" ? await beforeFreeing(snapshot, due.length, observedMs, options) : undefined);
     for (const finding of due) results.push(await repairOne(snapshot, finding, observedMs, options, refusal));
   }
   return results;
@@ -139,7 +144,7 @@ async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOp
 async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, signal: AbortSignal): Promise<boolean> {
   try {
     const { metadata } = await client.get(pods, { namespace, name }, { signal });
-    return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+    return (uid === "" || metadata.uid === uid) && metadata.deletionTimestamp === undefined;
   } catch (error) {
     if (isApiError(error, "not-found")) return false;
     throw error;

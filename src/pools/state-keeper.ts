@@ -1,21 +1,22 @@
 // Keeps the shared state: looks for whereabouts, adopts pools when it is silent, and tells daemons by `holdfast-state`.
 //
-// Promised: `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
+// Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
 // a look that failed changes nothing. Until the first look, coexistence counts as on.
 import type { IPPool } from "../api/ip-pool.ts";
+import { isAdopted } from "../api/pool-domain.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { disownPools } from "../ledger/disowning.ts";
 import { configMaps } from "../ledger/resources.ts";
-import { fetchState, readState, stateObject } from "../ledger/state.ts";
+import { fetchState, readState, type State, stateObject } from "../ledger/state.ts";
 import { detectUpstream } from "../ledger/upstream.ts";
 import type { Log } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
 import { type Memory, nextCoexistence, type UpstreamSigns } from "./coexistence.ts";
 import { planMirror } from "./mirror.ts";
 import type { NetworkUse } from "./networks.ts";
-import { isMarkedAdopted, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export interface StateKeeperOptions {
   readonly world: World;
@@ -23,8 +24,13 @@ export interface StateKeeperOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly systemNamespace: string;
-  readonly uses: () => readonly NetworkUse[];
+  /** Undefined: not known yet, and nothing is adopted before, since the networks say in which domain. */
+  readonly uses: () => readonly NetworkUse[] | undefined;
+  /** Handing out was paused while pools are adopted. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onChange?: (coexistence: boolean) => void;
+  /** How far back a sign of whereabouts counts. Default: an hour. */
+  readonly lookBackMs?: number;
 }
 
 const intervalMs = 10_000;
@@ -63,6 +69,7 @@ export class StateKeeper {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = object === undefined ? undefined : readState(object);
+    if (current !== undefined && current.paused !== "") return this.#rest(current);
     const upstream = await this.#signs(current?.coexistence === false, signal);
     const input = { current: current?.coexistence, upstream, nowMs: clock.monotonicMs() };
     // What was disowned shows in the cache a moment later: the rest is for the next look.
@@ -84,6 +91,13 @@ export class StateKeeper {
     }
   }
 
+  /** Pools are being moved: none is touched, and what was seen before proves nothing afterwards. */
+  #rest({ coexistence, why }: State): void {
+    this.#memory = { silentSinceMs: undefined };
+    this.#detected = undefined;
+    this.#tell(coexistence, why);
+  }
+
   /**
    * A pool that was adopted before whereabouts handed out of it must be adopted anew. True if some were. A leader that finds
    * coexistence on cannot know when they were adopted, and takes none for granted.
@@ -91,7 +105,7 @@ export class StateKeeper {
   async #disown(isOn: boolean, isActive: boolean, signal: AbortSignal): Promise<boolean> {
     const { client, world, log } = this.#options;
     const isDue = isActive || (isOn && !this.#hasBegun);
-    const isMarked = isDue && [...world.pools.cache.list()].some(isMarkedAdopted);
+    const isMarked = isDue && [...world.pools.cache.list()].some(isAdopted);
     const count = isMarked ? await disownPools(client, { signal }) : 0;
     this.#hasBegun = true;
     if (count > 0) log.info("pools will be adopted anew when whereabouts is silent", { count });
@@ -101,17 +115,18 @@ export class StateKeeper {
   /** Entries that are not ours in a pool that was adopted are a sign too: after an adoption only whereabouts makes such. */
   async #signs(isOff: boolean, signal: AbortSignal): Promise<UpstreamSigns> {
     const { active, why } = await this.#detect(signal);
-    const strange = isOff ? this.#unadopted().filter((pool) => isMarkedAdopted(pool as never)) : [];
+    const strange = isOff ? this.#unadopted().filter(isAdopted) : [];
     if (strange.length === 0) return { active, why };
     const names = strange.map(({ metadata }) => metadata.name).join(", ");
     return { active: true, why: [...why, `somebody else wrote entries into ${names} after it was adopted`] };
   }
 
   async #detect(signal: AbortSignal): Promise<UpstreamSigns> {
-    const { client, clock, systemNamespace } = this.#options;
+    const { client, clock, systemNamespace, lookBackMs } = this.#options;
     const ms = clock.monotonicMs();
     if (this.#detected !== undefined && ms - this.#detected.ms < detectMs) return this.#detected.signs;
-    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+    const back = lookBackMs === undefined ? {} : { lookBackMs };
+    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), ...back, signal });
     this.#detected = { ms, signs };
     return signs;
   }
@@ -124,19 +139,29 @@ export class StateKeeper {
       const pool = world.pool(key);
       if (pool === undefined) return [];
       const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
-      const isDone =
-        isMarkedAdopted(pool as never) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
+      const isDone = isAdopted(pool) && planMirror(pool, held, { coexistence: false }).foreign.length === 0;
       return isDone ? [] : [pool];
     });
   }
 
   /** How many are left. */
   async #adoptAll(signal: AbortSignal): Promise<number> {
-    const { client, clock, log, uses } = this.#options;
+    const { client, clock, log, uses, isPaused } = this.#options;
+    const known = uses();
+    if (known === undefined) return this.#unadopted().length;
     let left = 0;
     for (const pool of this.#unadopted()) {
-      const isAdopted = await adopt({ client, now: () => clock.wallMs(), log }, pool, uses(), signal);
-      if (!isAdopted) left += 1;
+      // A pause that came meanwhile: the rest waits for its end.
+      if ((await isPaused?.(signal)) === true) return left + 1;
+      try {
+        const isDone = await adopt({ client, now: () => clock.wallMs(), log }, pool, known, signal);
+        if (!isDone) left += 1;
+      } catch (error) {
+        // One that somebody fights over must not keep the leader from the others, nor from seeing whereabouts.
+        if (signal.aborted) throw error;
+        log.warn("a pool could not be adopted; it is tried again", { pool: pool.metadata.name, error });
+        left += 1;
+      }
     }
     return left;
   }

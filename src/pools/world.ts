@@ -2,7 +2,7 @@
 // and the roster of holds made from them.
 //
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
-import { adoptedAnnotation, nodeLabelName } from "../api/hold-marks.ts";
+import { nodeLabelName } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -12,6 +12,7 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
+import { mirrorAnnotation } from "./facts.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
 import { statusAnnotation } from "./network-status.ts";
@@ -123,10 +124,6 @@ export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
   };
 }
 
-export function isMarkedAdopted({ metadata }: DeepReadonly<KubeObject>): boolean {
-  return (metadata.annotations?.[adoptedAnnotation] ?? "") !== "";
-}
-
 function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.StoredPool>): boolean {
   const placeOf = (pool: DeepReadonly<kinds.StoredPool>) => {
     const { key, network } = poolRangeOf(pool as IPPool) ?? {};
@@ -139,6 +136,11 @@ function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.St
 export function trimPod({ metadata, spec, status }: kinds.Pod): kinds.Pod {
   const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
   const networks = statusAnnotation(metadata.annotations);
+  const mirror = metadata.annotations?.[mirrorAnnotation];
+  const annotations = {
+    ...(networks !== undefined && { "k8s.v1.cni.cncf.io/network-status": networks }),
+    ...(mirror !== undefined && { [mirrorAnnotation]: mirror }),
+  };
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -148,7 +150,7 @@ export function trimPod({ metadata, spec, status }: kinds.Pod): kinds.Pod {
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(networks !== undefined && { annotations: { "k8s.v1.cni.cncf.io/network-status": networks } }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
     },
     ...(spec?.nodeName !== undefined && { spec: { nodeName: spec.nodeName } }),
     ...(status?.phase !== undefined && { status: { phase: status.phase } }),

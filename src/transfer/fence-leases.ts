@@ -18,6 +18,8 @@ export interface LeasesOptions {
 export interface HeldLeases {
   /** Aborts with a TransferError if one of them was lost. */
   readonly lost: AbortSignal;
+  /** Stops renewing and lets them bind on: something is half moved, and the same migration must go on with it. */
+  leave(): Promise<void>;
   /** Stops renewing and gives them up. */
   release(signal: AbortSignal): Promise<void>;
 }
@@ -44,9 +46,12 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
   const held: typeof locks = [];
   // The first is renewed while the last is waited for.
   const renewing = renew(held, clock, stop.signal, lost);
-  const release = async (releaseSignal: AbortSignal) => {
+  const leave = async () => {
     stop.abort();
     await renewing;
+  };
+  const release = async (releaseSignal: AbortSignal) => {
+    await leave();
     for (const { lock } of held) await lock.release(releaseSignal, callTimeoutMs);
   };
   try {
@@ -58,7 +63,7 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
     await release(AbortSignal.timeout(callTimeoutMs));
     throw error;
   }
-  return { lost: lost.signal, release };
+  return { lost: lost.signal, leave, release };
 }
 
 /** Gives up those that a dead process of this migration still holds; others' stay theirs. */

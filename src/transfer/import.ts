@@ -2,6 +2,7 @@
 // already stays another's. Doing it again does nothing.
 import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
+import { markedDomain, settledDomain } from "../api/pool-domain.ts";
 import type { Owner } from "../ipam/owner.ts";
 import type { AnyObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
@@ -129,7 +130,8 @@ async function adoptAll(options: ImportOptions, survey: Survey, networks: readon
     else {
       const { namespace = "", name = "" } = pool.metadata;
       const { networkName, protectsOverlaps } = match.network;
-      const domain = domainOfPool({ network: networkName, protectsOverlaps, pool: { namespace, name } });
+      const rule = { network: networkName, protectsOverlaps, pool: { namespace, name } };
+      const domain = markedDomain(pool) ?? domainOfPool(rule);
       const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
       lines.push(
         `IPPool ${objectKey(pool)}: ${count} entries, ${adoption.created} records made, ${adoption.pool.adopted ? "adopted" : "not adopted"}.`,
@@ -175,16 +177,21 @@ async function takeOne(
 ): Promise<string | undefined> {
   const { client, now, node, signal, source } = options;
   const { networkName, poolNaming } = network;
-  await ensurePool(client, {
+  const found = await ensurePool(client, {
     namespace,
     identity: { range, network: networkName, node: "" },
     naming: poolNaming,
     signal,
   });
+  const rule = { network: networkName, protectsOverlaps: network.protectsOverlaps, pool: found };
+  const settled = settledDomain(rule, found.domain);
+  if (settled === undefined) {
+    return `${allocation.address}: IPPool ${pool} is handed out in ${found.domain}, and ${network.key} asks for ${domain}: set enable_overlapping_ranges alike.`;
+  }
   const ledger = new ReservationLedger({ client, namespace, now, ...(node !== undefined && { node }) });
   const { address, owner } = allocation;
   const note = { pool, why: `taken over from ${source}: ${allocation.source}` };
-  const result = await ledger.take({ domain, address, owner, note, early: true }, { signal });
+  const result = await ledger.take({ domain: settled, address, owner, note, early: true }, { signal });
   if (result.outcome === "taken" || result.outcome === "yours") return undefined;
   return `${address} of ${owner.namespace}/${owner.name} was taken by another in the meantime: two pods have one address. Restart one of them.`;
 }

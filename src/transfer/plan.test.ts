@@ -84,6 +84,31 @@ function summary(plan: Plan) {
 
 const lan = nad("blue/lan", { range: "10.1.0.0/24" });
 
+describe("the domain that a pool says", () => {
+  const marked = (domain: string): AnyObject => {
+    const plain = pool("10.1.0.0-24", "10.1.0.0/24", { "1": "blue/a" });
+    return { ...plain, metadata: { ...plain.metadata, annotations: { "holdfast.io/domain": domain } } };
+  };
+  const apart = nad("blue/lan", { range: "10.1.0.0/24", enable_overlapping_ranges: false });
+
+  it.each([
+    ["network:", "network:lan", lan],
+    ["pool:kube-system/10.1.0.0-24", "pool:blue/lan-10.1.0.0-24", apart],
+    ["network:", "network:lan", apart],
+  ])("%s moves with it, and becomes %s", (before, after, definition) => {
+    const plan = makePlan(survey([definition, marked(before)]), goal("namespaced"));
+    expect(plan.pools[0]?.after.metadata.annotations?.["holdfast.io/domain"]).toBe(after);
+  });
+
+  it("decides whose records follow, whatever the definition says of overlaps", () => {
+    const objects = [apart, marked("network:"), reservation("10.1.0.1", "blue/a")];
+    expect(summary(makePlan(survey(objects), goal("named")))).toMatchObject({
+      records: ["kube-system/10.1.0.1 -> kube-system/lan-10.1.0.1"],
+      conflicts: [],
+    });
+  });
+});
+
 describe("stories", () => {
   it.each<[about: string, objects: AnyObject[], goal: Goal, wanted: object]>([
     [

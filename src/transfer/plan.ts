@@ -6,6 +6,7 @@
 import { readAllocations } from "../api/allocations.ts";
 import type { IPPool } from "../api/ip-pool.ts";
 import { describeObject } from "../api/metadata.ts";
+import { markedDomain } from "../api/pool-domain.ts";
 import { parseRange } from "../api/range.ts";
 import { contains } from "../net/prefix.ts";
 import { type DefinitionEdit, definitionEdit } from "./definition-edit.ts";
@@ -81,20 +82,19 @@ function readRecords(survey: Survey, networks: readonly Network[]) {
 function currentsOf(survey: Survey, networks: readonly Network[], matches: Matches, goal: Goal): Current[] {
   const destination = (network: Network) => destinationOf(network, goal, survey.systemNamespace);
   const naturally = survey.pools.filter((pool) => matches.has(objectKey(pool)) && !goal.pools.has(objectKey(pool)));
-  const ofNetworks = networks
-    .filter(({ protectsOverlaps }) => protectsOverlaps)
-    .flatMap((network) => {
-      const { namespace, network: name } = placementOf(network, survey.systemNamespace);
-      const rest = { label: network.key, from: networkDomain(namespace, name), to: destination(network) };
-      const pools = naturally.filter((pool) =>
-        matches.get(objectKey(pool))?.some((match) => match.network.key === network.key),
-      );
-      return network.ranges.map(({ prefix }) => ({ ...rest, prefix, pools }));
-    });
+  const ofNetworks = networks.flatMap((network) => {
+    const { namespace, network: name } = placementOf(network, survey.systemNamespace);
+    const rest = { label: network.key, from: networkDomain(namespace, name), to: destination(network) };
+    const pools = naturally.filter((pool) =>
+      matches.get(objectKey(pool))?.some((match) => match.network.key === network.key),
+    );
+    if (!network.protectsOverlaps && !pools.some(isOfNetwork)) return [];
+    return network.ranges.map(({ prefix }) => ({ ...rest, prefix, pools }));
+  });
   const ofPools = survey.pools.flatMap((pool): Current[] => {
     if (naturally.includes(pool)) return [];
     const by = matches.get(objectKey(pool))?.[0]?.network;
-    if (by?.protectsOverlaps === false) return [];
+    if (by?.protectsOverlaps === false && !isOfNetwork(pool)) return [];
     const { namespace = "" } = pool.metadata;
     const { prefix } = parseRange(pool.spec.range);
     const label = describeObject("IPPool", pool.metadata);
@@ -104,6 +104,11 @@ function currentsOf(survey: Survey, networks: readonly Network[], matches: Match
     });
   });
   return [...ofNetworks, ...ofPools];
+}
+
+/** Handed out in the whole network's domain, whatever a definition says of overlaps: its records are reservations. */
+function isOfNetwork(pool: IPPool): boolean {
+  return markedDomain(pool)?.startsWith("network:") === true;
 }
 
 /** What comes into one domain from several: one address must not have two owners there. */

@@ -1,13 +1,16 @@
 // Which pool object becomes which: one for one, or several of one identity into one.
 import { allocationKey } from "../api/allocation-key.ts";
 import { readAllocations } from "../api/allocations.ts";
+import { formatDomain, parseDomain } from "../api/domain.ts";
 import { ApiError } from "../api/error.ts";
-import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { adoptedAnnotation, domainAnnotation } from "../api/hold-marks.ts";
 import type { IPPool, PoolAllocation } from "../api/ip-pool.ts";
 import { describeObject } from "../api/metadata.ts";
+import { markedDomain } from "../api/pool-domain.ts";
 import { identityAnnotations } from "../api/pool-identity.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { parseRange } from "../api/range.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import type { Placement } from "./goal.ts";
 import type { Match, Matches } from "./match.ts";
 import { objectKey, type Survey } from "./survey.ts";
@@ -125,7 +128,9 @@ function join(
   const allocations = union(others, base.spec.range, conflicts);
   if (allocations === undefined || first === undefined) return undefined;
   const [namespace = "", name = ""] = key.split("/");
-  const annotations = { ...base.metadata.annotations, ...identityAnnotations(first.identity) };
+  const identified = { ...base.metadata.annotations, ...identityAnnotations(first.identity) };
+  const domain = movedDomain(others, first.identity.network, key);
+  const annotations = { ...without(identified, domainAnnotation), ...(domain && { [domainAnnotation]: domain }) };
   const after: IPPool = {
     apiVersion: base.apiVersion,
     kind: base.kind,
@@ -139,6 +144,14 @@ function join(
   };
   const definitions = [...new Set(parts.flatMap((part) => part.definitions))];
   return { from: parts.map(({ pool }) => pool), after, ...(existing && { existing }), definitions };
+}
+
+/** Where all parts say the same of overlaps, so does the whole, under its new name; else whoever adopts it says so anew. */
+function movedDomain(pools: readonly IPPool[], network: string, key: string): Domain | undefined {
+  const scopes = new Set(pools.map((pool) => markedDomain(pool)).map((marked) => marked && parseDomain(marked).scope));
+  const [scope, another] = scopes;
+  if (scope === undefined || another !== undefined) return undefined;
+  return scope === "network" ? formatDomain({ scope, network }) : `${scope}:${key}`;
 }
 
 /** The whole is adopted only where each part was. */

@@ -32,7 +32,7 @@ export interface Fence {
   readonly signal: AbortSignal;
   /** Lets everybody write again. */
   lift(): Promise<void>;
-  /** Ends what this process renews, and leaves pause and policy in force. */
+  /** Ends what this process renews, and leaves pause, leases and policy in force; the leases bind for an hour. */
   leave(): Promise<void>;
 }
 
@@ -67,10 +67,10 @@ export async function quiesce(options: QuiesceOptions): Promise<Fence> {
     );
     await settle({ client, clock, quietMs: isFenced ? quietMs.fenced : quietMs.unfenced, signal: fenced });
     say("quiet: nothing changes any more");
-    return { signal: fenced, lift, leave: async () => leases?.release(AbortSignal.timeout(liftTimeoutMs)) };
+    return { signal: fenced, lift, leave: async () => leases?.leave() };
   } catch (error) {
     if (!options.isHalfMoved) await lift();
-    else await leases?.release(AbortSignal.timeout(liftTimeoutMs));
+    else await leases?.leave();
     throw error;
   }
 }

@@ -119,7 +119,7 @@ const tables: Readonly<Record<string, Table>> = {
       "holdfast.io/holds": [...read, ...write],
     },
     inSystemNamespace: {
-      "/configmaps": ["get", "create", "update", "delete"],
+      "/configmaps": ["get", "list", "create", "update", "delete"],
       "coordination.k8s.io/leases": ["create"],
     },
   },

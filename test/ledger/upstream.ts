@@ -1,6 +1,8 @@
 // Is whereabouts at work here? The signs are put on the server one by one.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { realClock } from "../../src/kube/clock.ts";
+import { LeaseLock } from "../../src/kube/lease.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { configMaps, daemonSets, deployments, ipPools, leases } from "../../src/ledger/resources.ts";
 import { fetchState, readState, stateObject } from "../../src/ledger/state.ts";
@@ -76,15 +78,36 @@ export function upstreamTests(world: LedgerWorld): void {
     });
 
     it("is active by its lease, for an hour", async () => {
-      const { client, namespace } = corner;
+      const { namespace } = corner;
       const nowMs = Date.now();
       const renewTime = new Date(nowMs).toISOString().replace("Z", "000Z");
-      await client.create(leases, {
+      const theirs = new KubeClient({ transport: world.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
+      await theirs.create(leases, {
         metadata: { namespace, name: "whereabouts" },
         spec: { holderIdentity: "", renewTime },
       });
       expect(await look(() => nowMs + hourMs - 1)).toMatchObject({ active: true, reconciler: false });
       expect(await look(() => nowMs + hourMs)).toMatchObject({ active: false });
+      const briefly = { systemNamespace: namespace, now: () => nowMs + 60_000, lookBackMs: 60_000 };
+      expect(await detectUpstream(corner.client, briefly)).toMatchObject({ active: false });
+      expect(await detectUpstream(corner.client, { ...briefly, lookBackMs: 60_001 })).toMatchObject({ active: true });
+    });
+
+    it("is not active by its lease where a migration of ours held that last", async () => {
+      const { client, namespace } = corner;
+      const at = { namespace, name: "whereabouts" };
+      await client.delete(leases, at).catch(() => {});
+      const theirs = new KubeClient({ transport: world.transport(), userAgent: "whereabouts/v0.9.4 (linux/amd64)" });
+      const renew = async (by: KubeClient, identity: string) => {
+        const lock = new LeaseLock({ client: by, ...at, identity, leaseDurationMs: 1, clock: realClock });
+        expect(await lock.tryHold(new AbortController().signal, 10_000)).toBe(true);
+        await lock.release(new AbortController().signal, 10_000);
+      };
+      await renew(client, "holdfast-migrate/x");
+      expect(await look()).toMatchObject({ active: false });
+      await renew(theirs, "default/pod");
+      expect(await look()).toMatchObject({ active: true });
+      await client.delete(leases, at);
     });
 
     it("is active by a pool that it wrote, for an hour", async () => {

@@ -79,6 +79,18 @@ export function checkStories(stage: () => Stage): void {
     });
   });
 
+  it("a kubelet's own pod holds its address under the kubelet's UID, and is held again by its name", async () => {
+    await network();
+    const mirrorOf = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+    await stage().pod("shop", "one", { networks: status(["10.0.0.5"]), mirrorOf });
+    await stage().hold("10.0.0.5", { uid: mirrorOf, name: "one" });
+    await stage().pod("shop", "two", { networks: status(["10.0.0.6"]), mirrorOf: `${mirrorOf.slice(1)}0` });
+    expect(codes(await find())).toEqual(["hold-without-entry", "not-held"]);
+    await mend();
+    expect(codes(await find())).toEqual(["hold-without-entry"]);
+    expect(whoHolds(await look(), parseAsked("10.0.0.6"))).toMatchObject([{ owner: "pod shop/two (net1)", uid: "" }]);
+  });
+
   it("a hold that the snapshot missed is not written again", async () => {
     await network();
     const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
@@ -135,6 +147,29 @@ export function checkStories(stage: () => Stage): void {
     expect(await stage().held()).toEqual([]);
     await mend();
     expect(await stage().held()).toEqual(["10.0.0.7"]);
+  });
+
+  it("an entry that names no pod is held, kept and told", async () => {
+    await network();
+    const operations = [{ op: "add", path: "/spec/allocations/7", value: { id: "c", podref: "" } }] as const;
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+    await mend();
+    await mend();
+    const found = (await find()).filter(({ code }) => code === "unreadable" || code === "leaked");
+    expect(found).toMatchObject([
+      { code: "unreadable", objects: [`OverlappingRangeIPReservation ${system}/10.0.0.7`] },
+    ]);
+    expect(await stage().held()).toEqual(["10.0.0.7"]);
+  });
+
+  it("while handing out is paused nothing is repaired", async () => {
+    await network();
+    await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await stage().hold("10.0.0.9", { uid: "gone", name: "late" });
+    const results = await mend({ paused: "migrate by anna" });
+    expect(results).toHaveLength(3);
+    expect(results.every(({ isDone, words }) => !isDone && words.includes("migrate by anna"))).toBe(true);
+    expect(await stage().held()).toEqual(["10.0.0.9"]);
   });
 
   it("one address with two owners, by an entry and by its hold", async () => {
@@ -213,12 +248,28 @@ export function checkStories(stage: () => Stage): void {
   it("one pool used with and without protection of overlaps", async () => {
     await network();
     await network({ enable_overlapping_ranges: false }, { namespace: "shop", name: "red" });
-    const found = (await find()).find(({ code }) => code === "mixed-protection");
-    expect(found?.objects).toEqual([
-      `IPPool ${system}/${name}`,
-      "NetworkAttachmentDefinition shop/blue",
-      "NetworkAttachmentDefinition shop/red",
-    ]);
+    const mixed = async () => (await find()).find(({ code }) => code === "mixed-protection");
+    const pool = `IPPool ${system}/${name}`;
+    const mark = (domain: string) => {
+      const body = { metadata: { annotations: { "holdfast.io/domain": domain } } };
+      return stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
+    };
+    await mark("network:");
+    const goesAlong = { severity: "warning", objects: [pool, "NetworkAttachmentDefinition shop/red"] };
+    expect(await mixed()).toMatchObject(goesAlong);
+    await mark(`pool:${system}/${name}`);
+    const refused = { severity: "error", objects: [pool, "NetworkAttachmentDefinition shop/blue"] };
+    expect(await mixed()).toMatchObject({ ...refused, message: expect.stringContaining("refused") });
+  });
+
+  it("a pod whose network goes along with the pool's domain holds its address there", async () => {
+    await network({ enable_overlapping_ranges: false });
+    const annotations = { "holdfast.io/domain": "network:", "holdfast.io/adopted": "2026-01-01T00:00:00Z" };
+    const body = { metadata: { annotations } };
+    await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "merge", body });
+    const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
+    await stage().hold("10.0.0.5", { uid });
+    expect(codes(await find())).toEqual(["hold-without-entry"]);
   });
 
   it("a definition that cannot be read is told, and others are not disturbed", async () => {

@@ -1,9 +1,13 @@
 // Leak collection on a server: what is freed, what never is, and the complaints of whereabouts' users about its reconciler.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { removeObject } from "../../src/ledger/removal.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { podOwner, type Stage } from "./stage.ts";
+import { StrayAliases } from "../../src/pools/stray-aliases.ts";
+import { podOwner, type Stage, system } from "./stage.ts";
 import { Watching, whileTimePasses } from "./watching.ts";
 
 export function leakStories(stage: () => Stage): void {
@@ -78,6 +82,20 @@ export function leakStories(stage: () => Stage): void {
       await stage().taint("n1");
       await watching.lookTwice();
       expect(await stage().held()).toEqual([]);
+    });
+
+    it("75: a node that came back with the taint still on it keeps what its running pods hold", async () => {
+      const uid = await stage().pod("shop", "tolerates-all");
+      await stage().hold("10.0.0.5", { uid, name: "tolerates-all" });
+      await stage().taint("n1");
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(600_000);
+      expect(watching.freed).toEqual([]);
+      await stage().node("n1", "Unknown");
+      await watching.look();
+      await watching.look(300_000);
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "node-gone" }]);
     });
 
     it.each(["Succeeded", "Failed"])(
@@ -170,6 +188,22 @@ export function leakStories(stage: () => Stage): void {
       expect(watching.freed).toHaveLength(1);
     });
 
+    it("a node that fell silent behind the cache's back keeps what may have been there", async () => {
+      await stage().node("n9");
+      // Adopted from the fork, which knows the UID and not the node; a pod of the same name is elsewhere now.
+      await stage().hold("10.0.0.5", { uid: "former" }, { node: "" });
+      await stage().pod("shop", "web", { node: "n1" });
+      await using watching = new Watching(stage());
+      await watching.look();
+      expect(watching.suspected).toHaveLength(1);
+      await watching.caughtUp();
+      await watching.blind();
+      await stage().node("n9", "Unknown");
+      await watching.clock.advance(30_000);
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toEqual([]);
+    });
+
     it("a leader that takes over observes anew", async () => {
       await stage().hold("10.0.0.5", { uid: "gone" });
       await using first = new Watching(stage());
@@ -205,6 +239,33 @@ export function leakStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual(["10.0.0.5"]);
     });
 
+    it("what a claim, a VM's NIC or an owner of a later release holds", async () => {
+      for (const [index, kind] of ["claim", "nic", "service"].entries()) {
+        await stage().client.create(kinds.reservations, {
+          metadata: { namespace: system, name: `10.0.0.${index}`, annotations: { "holdfast.io/owner-kind": kind } },
+          spec: { podref: "shop/not-a-pod" },
+        });
+      }
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await watching.look(600_000);
+      expect(watching.freed).toEqual([]);
+      expect(await stage().held()).toHaveLength(3);
+    });
+
+    it("a kubelet's own pod's, which the API knows under another UID, or not yet", async () => {
+      const uid = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+      await stage().hold("10.0.0.5", { uid, name: "static-n1" });
+      await using watching = new Watching(stage());
+      await watching.lookTwice();
+      await stage().pod("shop", "static-n1", { mirrorOf: uid });
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      await stage().phase("shop", "static-n1", "Failed");
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-completed" }]);
+    });
+
     it("a StatefulSet's, while it wants that many; after a grace it is", async () => {
       await stage().client.create(kinds.statefulSets, statefulSet(2));
       await stage().hold("10.0.0.5", { uid: "old", name: "db-1" }, { keeper: "statefulset/db" });
@@ -233,9 +294,63 @@ export function leakStories(stage: () => Stage): void {
       const networks = JSON.stringify([{ name: "shop/blue", interface: "net1", ips: ["10.0.0.6"] }]);
       const body = { metadata: { annotations: { "k8s.v1.cni.cncf.io/network-status": networks } } };
       await stage().client.patch(kinds.pods, { namespace: "shop", name: "web" }, { type: "merge", body });
-      await watching.lookTwice();
+      await watching.look();
+      await watching.look(299_000);
+      // It may be that of the sandbox before, while the interfaces of the next are still being made.
+      expect(watching.freed).toEqual([]);
+      await watching.look(1000);
       expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "superseded" }]);
     });
+  });
+
+  it("second names of IPv6 addresses: gone with what they stood beside, and only after whereabouts", async () => {
+    const beside = new ReservationLedger({
+      client: stage().client,
+      namespace: system,
+      now: Date.now,
+      node: "n1",
+      coexistence: () => true,
+    });
+    await stage().whereaboutsPool("fd00---64", "fd00::/64");
+    const note = { pool: `${system}/fd00---64` };
+    const take = (address: string, name: string) =>
+      beside.take({
+        domain: "network:",
+        address: parseAddress(address),
+        owner: podOwner({ uid: `u-${name}`, name }),
+        note,
+      });
+    await take("fd00::1", "lives");
+    await take("fd00::2", "gone");
+    await take("fd00::3", "followed");
+    const full = (last: number) => `fd00-0000-0000-0000-0000-0000-0000-000${last}`;
+    const drop = async (name: string) => {
+      const at = { namespace: system, name };
+      await removeObject(stage().client, kinds.reservations, await stage().client.get(kinds.reservations, at));
+    };
+    await drop(full(2));
+    await drop(full(3));
+    await stage().hold("fd00::3", { uid: "another", name: "next" });
+    await using watching = new Watching(stage());
+    let coexistence = true;
+    const { world, clock } = watching;
+    const strays = new StrayAliases({
+      world,
+      client: stage().client,
+      clock,
+      log: silent,
+      coexistence: () => coexistence,
+    });
+    const look = async () => {
+      await watching.caughtUp();
+      await clock.advance(30_000);
+      return strays.look(watching.signal);
+    };
+    expect([await look(), await look()]).toEqual([0, 0]);
+    coexistence = false;
+    expect([await look(), await look()]).toEqual([0, 2]);
+    expect(await stage().held()).toEqual(["fd00--1", full(1), full(3)]);
+    for (const name of ["fd00--1", full(1)]) await drop(name); // with their finalizers
   });
 
   it("more than 30 % at once: nothing is freed until an operator says so", async () => {

@@ -2,8 +2,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../../src/api/ip-pool.ts";
-import { decodeFreeMap, freeMapName } from "../../src/ledger/free-map.ts";
+import { decodeFreeMap, encodeFreeMap, freeMapName } from "../../src/ledger/free-map.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { silent } from "../../src/log/log.ts";
+import { parsePrefix } from "../../src/net/prefix.ts";
+import { FreeMapSweeper } from "../../src/pools/free-map-sweeper.ts";
 import { FreeMapWriter } from "../../src/pools/free-map-writer.ts";
 import { MirrorWriter } from "../../src/pools/mirror-writer.ts";
 import { type Stage, system } from "./stage.ts";
@@ -199,6 +202,30 @@ export function mirrorStories(stage: () => Stage): void {
       expect(await mirror.show()).toEqual([]);
       const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
       expect(items.map(({ metadata }) => metadata.name)).not.toContain(freeMapName(key));
+    });
+
+    it("a free map whose pool went while nobody led is deleted; where we may not look there is none", async () => {
+      await stage().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24");
+      await using mirror = new Mirroring(stage());
+      await mirror.show(`${system}/10.1.0.0-24`);
+      // Without an owner: the server's own garbage collection would be faster than we are.
+      const left = { pool: key, prefix: parsePrefix("10.0.0.0/24"), taken: [], writtenMs: Date.now(), holders: 0 };
+      await stage().client.create(kinds.configMaps, encodeFreeMap(system, left));
+      const sweeper = new FreeMapSweeper({
+        client: stage().client,
+        clock: mirror.clock,
+        log: silent,
+        namespaces: () => [system, "shop"],
+      });
+      stage().fault = (_method, path) => path.includes("/configmaps") && "forbidden";
+      expect(await sweeper.sweep(mirror.signal)).toBe(0);
+      stage().fault = (_method, path) => path.includes("/shop/configmaps") && "forbidden";
+      expect(await sweeper.sweep(mirror.signal)).toBe(1);
+      stage().fault = undefined;
+      const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
+      const names = items.map(({ metadata }) => metadata.name);
+      expect(names).not.toContain(freeMapName(key));
+      expect(names).toContain(freeMapName(`${system}/10.1.0.0-24`));
     });
 
     it("two leaders at once write the same, whoever comes first", async () => {

@@ -40,7 +40,7 @@ export class Stage {
   readonly server: PoolsServer;
   readonly client: KubeClient;
   /** Answers for a request instead of the server, while it is set. */
-  fault: ((method: string, path: string) => boolean) | undefined;
+  fault: ((method: string, path: string) => boolean | "forbidden") | undefined;
 
   private constructor(server: PoolsServer, connection: Connection) {
     this.server = server;
@@ -77,11 +77,18 @@ export class Stage {
     }
   }
 
-  async pod(namespace: string, name: string, parts: { node?: string; phase?: string; networks?: object[] } = {}) {
-    const { node = "n1", phase = "Running", networks } = parts;
-    const annotations = networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) };
+  async pod(
+    namespace: string,
+    name: string,
+    parts: { node?: string; phase?: string; networks?: object[]; mirrorOf?: string } = {},
+  ) {
+    const { node = "n1", phase = "Running", networks, mirrorOf } = parts;
+    const annotations = {
+      ...(networks && { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(networks) }),
+      ...(mirrorOf !== undefined && { "kubernetes.io/config.mirror": mirrorOf }),
+    };
     const made = await this.client.create(kinds.pods, {
-      metadata: { namespace, name, ...(annotations && { annotations }) },
+      metadata: { namespace, name, annotations },
       spec: { nodeName: node, containers: [{ name: "c", image: "i" }], terminationGracePeriodSeconds: 0 },
     } as kinds.Pod);
     await this.phase(namespace, name, phase);
@@ -147,11 +154,14 @@ export class Stage {
   }
 
   async #send(request: Parameters<Transport>[0]): ReturnType<Transport> {
-    if (this.fault?.(request.method, request.path) !== true) return this.connection.transport(request);
-    const status = { kind: "Status", status: "Failure", code: 503, reason: "ServiceUnavailable", message: "injected" };
+    const fault = this.fault?.(request.method, request.path) ?? false;
+    if (fault === false) return this.connection.transport(request);
+    const code = fault === "forbidden" ? 403 : 503;
+    const reason = fault === "forbidden" ? "Forbidden" : "ServiceUnavailable";
+    const status = { kind: "Status", status: "Failure", code, reason, message: "injected" };
     const body = [new TextEncoder().encode(JSON.stringify(status))];
     return {
-      status: 503,
+      status: code,
       headers: { "content-type": "application/json" },
       body: (async function* () {
         yield* body;

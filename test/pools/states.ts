@@ -2,11 +2,19 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../../src/api/ip-pool.ts";
+import { ownerKey } from "../../src/ipam/owner.ts";
+import { realClock, sleep } from "../../src/kube/clock.ts";
+import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { readState, stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
+import { parseAddress } from "../../src/net/address.ts";
+import { KeptHolds } from "../../src/pools/kept-holds.ts";
+import { PoolsLeader } from "../../src/pools/leader.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
+import { until } from "../conformance/api/until.ts";
 import { type Stage, system } from "./stage.ts";
 import { Watching } from "./watching.ts";
 
@@ -38,6 +46,58 @@ export function stateStories(stage: () => Stage): void {
       return readState(maps.find(({ metadata }) => metadata.name === stateName));
     };
 
+    const paused = (words: string) =>
+      stage().client.patch(
+        kinds.configMaps,
+        { namespace: system, name: stateName },
+        { type: "merge", body: { data: { paused: words } } },
+      );
+
+    it("while handing out is paused the leader writes no pool and no record, and goes on afterwards", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      const six = await stage().hold("10.0.0.6", { uid: "u6", name: "b" });
+      const request = { domain: six.domain, address: six.address, version: six.version, owner: ownerKey(six.owner) };
+      await stage()
+        .ledger()
+        .release({ ...request, cooldownMs: 1 });
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const metadata = { namespace: system, name: stateName };
+      const data = { coexistence: "off", why: "", paused: "migrate by anna" };
+      await stage().client.create(kinds.configMaps, { metadata, data });
+      const versions = async () =>
+        [
+          ...(await stage().client.list(kinds.ipPools)).items,
+          ...(await stage().client.list(kinds.reservations)).items,
+          ...(await stage().client.list(kinds.configMaps, { namespace: system })).items,
+        ].map((object) => `${object.metadata.name} ${object.metadata.resourceVersion}`);
+      const before = await versions();
+      const stop = new AbortController();
+      const { client } = stage();
+      const leader = new PoolsLeader({
+        client,
+        clock: realClock,
+        log: silent,
+        systemNamespace: system,
+        cooldownMs: 0,
+        limits: { observeMs: 1, keeperGraceMs: 1, strandedGraceMs: 1, supersededMs: 1 },
+      });
+      const manager = new Manager({ informers: leader.world.informers, runnables: [leader.lead] });
+      const running = manager.run(stop.signal);
+      try {
+        await sleep(realClock, 3000, stop.signal);
+        expect(await versions()).toEqual(before);
+        await paused("");
+        await until("the leader goes on", async () => {
+          const pool = await stage().readPool(name);
+          const names = (await client.list(kinds.reservations)).items.map((object) => object.metadata.name);
+          return "5" in pool.spec.allocations && pool.status !== undefined && !names.includes("10.0.0.6");
+        });
+      } finally {
+        stop.abort();
+        await running;
+      }
+    });
+
     it("a cluster without whereabouts does not wait", async () => {
       await using watching = new Watching(stage());
       await watching.caughtUp();
@@ -48,7 +108,7 @@ export function stateStories(stage: () => Stage): void {
       expect(leader.coexistence).toBe(false);
     });
 
-    it("adopts what whereabouts left once it is silent, then turns coexistence off; paused stays", async () => {
+    it("adopts what whereabouts left once it is silent, then turns coexistence off; not while it is paused", async () => {
       const theirs = { "5": entry("shop/a"), "6": entry("shop/b") };
       await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);
       await stage().client.create(kinds.configMaps, {
@@ -59,11 +119,16 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       const leader = keeper(watching);
       await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, paused: "migrate by anna" });
+      expect(await stage().held()).toEqual([]);
+      await paused("");
+      await leader.look(watching.signal);
       expect(await stage().held()).toEqual([]);
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
-      expect(await state()).toEqual({ coexistence: false, why: "", paused: "migrate by anna" });
+      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
       expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
       expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
     });
@@ -95,6 +160,47 @@ export function stateStories(stage: () => Stage): void {
       expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(adopted);
     });
 
+    it("what was held before whereabouts came cannot be deleted by its reconciler, nor taken under its IPv6 name", async () => {
+      const owner = {
+        kind: "pod",
+        uid: "u",
+        namespace: "shop",
+        name: "web",
+        interface: "net1",
+        containerId: "c",
+      } as const;
+      const ledger = new ReservationLedger({ client: stage().client, namespace: system, node: "n1", now: Date.now });
+      for (const address of ["10.0.0.4", "fd00::4"]) {
+        await ledger.take({ domain: "network:blue", address: parseAddress(address), owner });
+      }
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      let isActive = false;
+      const { world, clock } = watching;
+      const kept = new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => isActive });
+      expect(await kept.round(watching.signal)).toBe(0);
+      isActive = true;
+      expect(await kept.round(watching.signal)).toBe(2);
+      await watching.caughtUp();
+      expect(await kept.round(watching.signal)).toBe(0);
+      const named = (each: string) => ({ namespace: system, name: each });
+      for (const each of ["blue-10.0.0.4", "blue-fd00-0000-0000-0000-0000-0000-0000-0004"]) {
+        await stage().client.delete(kinds.reservations, named(each));
+      }
+      const alias = await stage().client.get(kinds.reservations, named("blue-fd00--4"));
+      expect(alias.spec.podref).toBe("shop/web");
+      expect((await ledger.find("network:blue", ownerKey(owner))).map(({ address }) => String(address))).toEqual([
+        "10.0.0.4",
+        "fd00::4",
+      ]);
+      const beside = { client: stage().client, namespace: system, now: Date.now, coexistence: () => true };
+      for (const address of ["10.0.0.4", "fd00::4"]) {
+        const guard = { domain: "network:blue", address: parseAddress(address), owner: ownerKey(owner), cooldownMs: 0 };
+        expect(await new ReservationLedger(beside).release(guard)).toEqual({ outcome: "released" });
+      }
+      expect((await stage().client.list(kinds.reservations, { namespace: system })).items).toEqual([]);
+    });
+
     it("a leader that finds coexistence on takes no adoption for granted", async () => {
       await stage().client.create(kinds.ipPools, {
         metadata: { namespace: system, name, annotations: { "holdfast.io/adopted": "2026-01-01T00:00:00Z" } },
@@ -113,6 +219,29 @@ export function stateStories(stage: () => Stage): void {
       await leader.look(watching.signal);
       expect((await state()).coexistence).toBe(false);
       expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it("a pool that cannot be read, or adopted, keeps the leader neither from the others nor from seeing whereabouts", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24", { "5": entry("shop/a") });
+      await stage().whereaboutsPool("nonsense", "10.0.0.0/99", { "5": entry("shop/b") });
+      await stage().whereaboutsPool("10.1.0.0-24", "10.1.0.0/24", { "5": entry("shop/c") });
+      const metadata = { namespace: system, name: stateName };
+      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      stage().fault = (method, path) => method === "PATCH" && path.includes(name);
+      await leader.look(watching.signal);
+      expect((await stage().readPool("10.1.0.0-24")).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      expect((await stage().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(["holdfast.io/adopted"]);
+      stage().fault = undefined;
+      await leader.look(watching.signal);
+      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
+      const operations = [{ op: "add", path: "/spec/allocations/9", value: entry("shop/new") }] as const;
+      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect((await state()).coexistence).toBe(true);
     });
 
     it("a writer that calls itself whereabouts keeps it on", async () => {

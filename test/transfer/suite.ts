@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { configMaps, ipPools, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
+import { configMaps, ipPools, leases, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
 import { fetchState } from "../../src/ledger/state.ts";
 import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";
@@ -209,6 +209,34 @@ export function transferSuite(
       expect(lines).toContain("going back to how it was");
       expect(await portrait(client)).toEqual(before);
       expect((await options.store.load(never))?.state).toBe("rolled-back");
+    });
+
+    it("what could not be taken back stays fenced, by whereabouts' Lease too, until the same migration goes on", async () => {
+      await settleIn(client, village);
+      let isGone = false;
+      const answers = new Set(["leases", "configmaps"]);
+      const ailing = new Proxy(client, {
+        get: (target, key) => {
+          const member: unknown = Reflect.get(target, key);
+          if (typeof member !== "function") return member;
+          return (resource: { readonly plural?: string }, ...rest: unknown[]) =>
+            isGone && !answers.has(resource.plural ?? "")
+              ? Promise.reject(new Error("the server is gone"))
+              : (member.call(target, resource, ...rest) as unknown);
+        },
+      });
+      const say = (line: string) => {
+        lines.push(line);
+        isGone ||= line.includes("edit NetworkAttachmentDefinition");
+      };
+      await expect(apply({ ...options, client: ailing, say })).rejects.toThrow(/the server is gone/);
+      const holder = async () => (await client.get(leases, { namespace: system, name: "whereabouts" })).spec;
+      const { id } = (await options.store.load(never))!;
+      expect(lines.join("\n")).toContain("could not go back either");
+      expect((await holder())?.holderIdentity).toBe(`holdfast-migrate/${id}`);
+      expect((await fetchState(client, { namespace: system }))?.data?.["paused"]).toContain(id);
+      expect(await apply(options)).toBe("applied");
+      expect((await holder())?.holderIdentity ?? "").toBe("");
     });
 
     importSuite(() => client);

@@ -37,10 +37,10 @@ export function burstStories(world: GetWorld): void {
     const map = {
       pool: "kube-system/map-10.8.3.0-24",
       prefix: parsePrefix("10.8.3.0/24"),
+      domain: "network:map",
       taken: [parseBlock("10.8.3.1-10.8.3.9")],
       writtenMs: Date.now(),
       holders: 9,
-      adopted: true,
     };
     await world().admin.create(configMaps, encodeFreeMap("kube-system", map));
     const config = network("map", { range: "10.8.3.0/24", network_name: "map" });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 
+import { ipPools } from "../../../src/ledger/resources.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -22,13 +23,79 @@ export function networkStories(world: GetWorld): void {
     const first = await given(rig, { ...pod("l1"), config: network("lap", wide) });
     const second = await given(rig, { ...pod("l2"), config: network("lap", narrow) });
     expect([first, second]).toEqual([["10.4.8.1/23"], ["10.4.8.2/24"]]);
-    const apart = { enable_overlapping_ranges: false };
-    const third = await given(rig, { ...pod("l3"), config: network("lap", { ...wide, ...apart }) });
-    const fourth = await given(rig, { ...pod("l4"), config: network("lap", { ...narrow, ...apart }) });
+    const apart = { network_name: "lapart", enable_overlapping_ranges: false };
+    const third = await given(rig, { ...pod("l3"), config: network("lapart", { ...wide, ...apart }) });
+    const fourth = await given(rig, { ...pod("l4"), config: network("lapart", { ...narrow, ...apart }) });
     expect([third, fourth]).toEqual([["10.4.8.1/23"], ["10.4.8.1/24"]]);
-    expect(await world().held("pool:kube-system/lap-10.4.8.0-23 ")).toEqual(["10.4.8.1 default/l3 eth0 c-l3"]);
+    expect(await world().held("pool:kube-system/lapart-10.4.8.0-23 ")).toEqual(["10.4.8.1 default/l3 eth0 c-l3"]);
     for (const name of ["l1", "l2", "l3", "l4"]) await rig.ask({ command: "DEL", ...pod(name), config: "" });
     expect(await world().held("lap")).toEqual([]);
+  });
+
+  /** Two networks on one pool that say different things of overlaps. */
+  const mixed = (name: string) => ({
+    whole: network(name, { range: "10.4.9.0/24", network_name: name }),
+    apart: network(name, { range: "10.4.9.0/24", network_name: name, enable_overlapping_ranges: false }),
+  });
+
+  it("a pool that was first used with overlaps protected is so for all: one address is never given twice", async () => {
+    const { whole, apart } = mixed("mixed-a");
+    const rig = await world().daemon();
+    const other = await world().daemon({ node: "mixed-2" });
+    expect(await given(rig, { ...pod("a1"), config: whole })).toEqual(["10.4.9.1/24"]);
+    expect(await given(rig, { ...pod("a2"), config: apart })).toEqual(["10.4.9.2/24"]);
+    expect(await given(other, { ...pod("a3"), config: apart })).toEqual(["10.4.9.3/24"]);
+    expect(await world().held("network:mixed-a ")).toHaveLength(3);
+    expect(await world().held("pool:kube-system/mixed-a")).toEqual([]);
+  });
+
+  it("one that was first used without refuses those who ask for more, in words", async () => {
+    const { whole, apart } = mixed("mixed-b");
+    const rig = await world().daemon();
+    const other = await world().daemon({ node: "mixed-2" });
+    expect(await given(rig, { ...pod("b1"), config: apart })).toEqual(["10.4.9.1/24"]);
+    for (const daemon of [rig, other]) {
+      const told = await daemon.ask({ command: "ADD", ...pod("b2"), config: whole });
+      expect(told).toMatchObject({ status: 1, json: { code: 7 } });
+      expect(told.json.msg).toContain("enable_overlapping_ranges: false");
+      expect(told.json.msg).toContain("enable_overlapping_ranges: true");
+      expect(told.json.msg).toContain("network_name");
+    }
+    expect(await given(other, { ...pod("b3"), config: apart })).toEqual(["10.4.9.2/24"]);
+    expect((await rig.ask({ command: "DEL", ...pod("b2"), config: whole })).status).toBe(0);
+  });
+
+  it("both at once on a pool that whereabouts left: one of them decides, and all addresses are different", async () => {
+    const { whole, apart } = mixed("mixed-c");
+    await world().admin.create(ipPools, {
+      metadata: { namespace: "kube-system", name: "mixed-c-10.4.9.0-24" },
+      spec: { range: "10.4.9.0/24", allocations: { 1: { id: "w", podref: "default/w", ifname: "net1" } } },
+    });
+    const rigs = await Promise.all([1, 2, 3, 4].map((n) => world().daemon({ node: `mixed-${n}` })));
+    const told = await Promise.all(
+      rigs.map((rig, n) => rig.ask({ command: "ADD", ...pod(`m${n}`), config: n % 2 === 0 ? whole : apart })),
+    );
+    const good = told.filter(({ status }) => status === 0).map(({ json }) => json.ips[0].address as string);
+    expect(good.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(good).size).toBe(good.length);
+    expect(good).not.toContain("10.4.9.1/24");
+    expect(told.every(({ status, json }) => status === 0 || json.code === 7)).toBe(true);
+  });
+
+  it("a pool that was adopted before pools said their domain is adopted again: what it shows is held", async () => {
+    const { whole } = mixed("mixed-d");
+    const at = { namespace: "kube-system", name: "mixed-d-10.4.9.0-24" };
+    await world().admin.create(ipPools, {
+      metadata: { ...at, annotations: { "holdfast.io/adopted": "2026-01-01T00:00:00Z" } },
+      spec: {
+        range: "10.4.9.0/24",
+        allocations: { 1: { id: "c", podref: "default/apart", ifname: "eth0", uid: "u-apart" } },
+      },
+    });
+    const rig = await world().daemon();
+    expect(await given(rig, { ...pod("d1"), config: whole })).toEqual(["10.4.9.2/24"]);
+    const { metadata } = await world().admin.get(ipPools, at);
+    expect(metadata.annotations).toMatchObject({ "holdfast.io/domain": "network:mixed-d" });
   });
 
   const select = (namespace: string, networks: string) =>

@@ -22,6 +22,22 @@ export function upkeepStories(world: GetWorld): void {
     expect(await rig.ask({ command: "GC", config })).toMatchObject({ status: 1, json: { code: 7 } });
   });
 
+  it("nor what another network of the same name gave: definitions in two namespaces are often called alike", async () => {
+    const rig = await world().daemon();
+    const config = network("twin", { range: "10.6.8.0/24", network_name: "twin" }, { cniVersion: "1.1.0" });
+    const others = [
+      network("twin", { range: "10.6.9.0/24", network_name: "twin" }),
+      network("twin", { range: "10.6.8.0/24", network_name: "twin-2" }),
+      network("twin", { range: "10.6.8.0/25", network_name: "twin", enable_overlapping_ranges: false }),
+    ];
+    await given(rig, { ...pod("stale"), config });
+    for (const [index, other] of others.entries()) await given(rig, { ...pod(`live-${index}`), config: other });
+    const valid = { "cni.dev/valid-attachments": [] };
+    expect(await rig.ask({ command: "GC", config: { ...config, ...valid } })).toMatchObject({ status: 0 });
+    const left = (await world().held("twin")).map((line) => line.split(" ")[1] ?? "");
+    expect(left.toSorted()).toEqual(["default/live-0", "default/live-1", "default/live-2"]);
+  });
+
   it("a flat file fills what the network leaves out, and is read again when it has changed", async () => {
     const file = { mtimeMs: 1, text: JSON.stringify({ range: "10.9.4.0/24", network_name: "flat" }) };
     const path = "/etc/cni/net.d/whereabouts.d/whereabouts.conf";

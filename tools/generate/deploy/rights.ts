@@ -62,14 +62,14 @@ const controllerRules: readonly Rule[] = [
 ];
 
 const controllerSystemRules: readonly Rule[] = [
-  rule("", ["configmaps"], ["get", "create", "update", "delete"]), // holdfast-state and the free maps
+  rule("", ["configmaps"], ["get", "list", "create", "update", "delete"]), // holdfast-state and the free maps
   rule("coordination.k8s.io", ["leases"], ["create"]), // its own; RBAC cannot name what does not exist yet
   { ...rule("coordination.k8s.io", ["leases"], ["get", "update"]), resourceNames: [controllerName] },
   lastAtWork,
 ];
 
 /** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */
-const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "create", "update", "delete"])];
+const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "list", "create", "update", "delete"])];
 
 const rbac = "rbac.authorization.k8s.io";
 
