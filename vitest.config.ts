@@ -6,5 +6,6 @@ export default defineConfig({
     // Generous, because a machine may be busy: speed is measured in bench/, never asserted in a test.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

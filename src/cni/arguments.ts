@@ -2,7 +2,9 @@
 import type { Findings } from "./findings.ts";
 
 export interface CniArgs {
+  /** A pod's name, or, without a namespace, a container's. */
   readonly podName: string;
+  /** Empty where the runtime is none of Kubernetes: podman gives a container's name and nothing else. */
   readonly podNamespace: string;
   /** Empty where the runtime is too old to tell it. */
   readonly podUid: string;
@@ -30,6 +32,8 @@ const parts: readonly (readonly [string, RegExp, string])[] = [
   ["K8S_POD_NAMESPACE", /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "a namespace's name"],
   ["K8S_POD_UID", /^[a-zA-Z0-9-]{1,128}$/, "a UID"],
 ];
+/** What podman takes for one; its own choices have an underscore. Without "/" and ":", as the key of an owner wants it. */
+const containerName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,252}$/;
 
 export function parseArguments(text: string, findings: Findings): CniArgs {
   const values = new Map<string, string>();
@@ -43,8 +47,10 @@ export function parseArguments(text: string, findings: Findings): CniArgs {
     } else values.set(key, value);
   }
   judgeUnknown(values, findings);
+  const isContainer = (values.get("K8S_POD_NAMESPACE") ?? "") === "";
   for (const [key, pattern, what] of parts) {
     const value = values.get(key) ?? "";
+    if (key === "K8S_POD_NAME" && isContainer && containerName.test(value)) continue;
     if (value !== "" && !pattern.test(value)) findings.refuse(`CNI_ARGS ${key}`, value, `this is not ${what}`);
   }
   return {

@@ -98,7 +98,9 @@ describe("CNI_ARGS", () => {
     ["=x", ["CNI_ARGS"]],
     ["K8S_POD_NAME=a;K8S_POD_NAME=b", ["CNI_ARGS"]],
     ["K8S_POD_NAME=a;K8S_POD_NAME=a;", []],
-    ["K8S_POD_NAME=A", ["CNI_ARGS K8S_POD_NAME"]],
+    ["K8S_POD_NAMESPACE=a;K8S_POD_NAME=A", ["CNI_ARGS K8S_POD_NAME"]],
+    ["K8S_POD_NAME=Focused_hopper", []],
+    ["K8S_POD_NAME=a/b", ["CNI_ARGS K8S_POD_NAME"]],
     ["K8S_POD_NAMESPACE=a/b;K8S_POD_UID=a:b", ["CNI_ARGS K8S_POD_NAMESPACE", "CNI_ARGS K8S_POD_UID"]],
     ["", []],
   ])("%s -> %j", (text, keys) => {
@@ -124,6 +126,14 @@ describe("ownerOf", () => {
   it("needs to know the pod", () => {
     const keys = complaints(() => ownerOf(attachment({ ...add, CNI_ARGS: "" })));
     expect(keys).toEqual(["CNI_ARGS K8S_POD_NAME", "CNI_ARGS K8S_POD_NAMESPACE"]);
+  });
+
+  it("is a container of the node where a runtime has no namespaces, as podman", () => {
+    const container = attachment({ ...add, CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAME=Focused_hopper" });
+    expect(ownerOf(container, "vm1")).toMatchObject({ uid: "", namespace: "node.vm1", name: "Focused_hopper" });
+    expect(ownerKey(ownerOf(container, "vm1"))).not.toBe(ownerKey(ownerOf(container, "vm2")));
+    expect(complaints(() => ownerOf(container))).toEqual(["CNI_ARGS K8S_POD_NAMESPACE"]);
+    expect(complaints(() => ownerOf(container, "v".repeat(60)))).toEqual(["CNI_ARGS K8S_POD_NAMESPACE"]);
   });
 
   it("never gives two attachments one key", () => {

@@ -30,6 +30,8 @@ export type Invocation = AttachmentInvocation | NodeInvocation;
 const containerIdPattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 /** What the kernel takes: below IFNAMSIZ (16 bytes), not "." or "..", neither "/" nor ":" nor white space. */
 const interfaceNamePattern = /^(?!\.{1,2}$)[^/:\s]{1,15}$/;
+/** The owner's namespace becomes a label's value. */
+const labelLimit = 63;
 
 export function parseInvocation(environment: Environment): Invocation {
   const findings = new Findings(true);
@@ -54,14 +56,22 @@ export function parseInvocation(environment: Environment): Invocation {
   return invocation;
 }
 
-/** Who is to hold the addresses of this attachment. Code 4 where the runtime does not say which pod it is. */
-export function ownerOf({ args, containerId, interfaceName }: AttachmentInvocation): PodOwner {
+/**
+ * Who is to hold the addresses of this attachment. Code 4 where the runtime does not say which pod or container it is.
+ *
+ * Without a namespace it is a container of `nodeName`'s own runtime: the node stands for the namespace, so that namesakes on
+ * two nodes are two owners. `node.NAME` has a dot, which no namespace of Kubernetes has.
+ */
+export function ownerOf({ args, containerId, interfaceName }: AttachmentInvocation, nodeName = ""): PodOwner {
   const findings = new Findings(true);
   const remedy = "an address needs an owner; use a runtime that passes it, or add it to CNI_ARGS";
   if (args.podName === "") findings.refuse("CNI_ARGS K8S_POD_NAME", undefined, remedy);
-  if (args.podNamespace === "") findings.refuse("CNI_ARGS K8S_POD_NAMESPACE", undefined, remedy);
+  const namespace = args.podNamespace !== "" || nodeName === "" ? args.podNamespace : `node.${nodeName}`;
+  if (namespace === "" || namespace.length > labelLimit) {
+    findings.refuse("CNI_ARGS K8S_POD_NAMESPACE", undefined, remedy);
+  }
   findings.settle(errorCodes.badEnvironment, `the attachment ${interfaceName} of the container ${containerId}`);
-  const { podUid: uid, podNamespace: namespace, podName: name } = args;
+  const { podUid: uid, podName: name } = args;
   return { kind: "pod", uid, namespace, name, interface: interfaceName, containerId };
 }
 

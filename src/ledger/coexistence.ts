@@ -1,11 +1,16 @@
 // What a hold needs beside its object while whereabouts is active: the old IPv6 name and the pool's entry, in this order. A
 // release takes them away in the opposite one, so that whatever a crash leaves behind still holds the address.
 import { ApiError as BadObject } from "../api/error.ts";
+import { aliasAnnotation, coolingOf, ownerLabelName } from "../api/hold-marks.ts";
 import { type Hold, LedgerError, type TakeRequest } from "../ipam/ledger.ts";
+import type { Owner } from "../ipam/owner.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { claimAlias, dropAlias } from "./alias.ts";
+import type { Address } from "../net/address.ts";
+import { claimAlias, dropAlias, readObject } from "./alias.ts";
+import type { HeldObject } from "./held-objects.ts";
 import { claimEntry, dropEntry, entryPlace } from "./pool-entry.ts";
 import type { Records } from "./records.ts";
+import { removeObject } from "./removal.ts";
 
 export interface Beside {
   /** Undefined: all of it is the hold's owner's now. Else whose it is, and nothing is left of what was claimed here. */
@@ -43,6 +48,36 @@ export async function withdrawFromUpstream(
     if (place !== undefined) await dropEntry(place, hold.owner, signal);
   }
   await dropAlias(client, records, hold, signal);
+}
+
+/**
+ * Gives back what whereabouts itself recorded, while it is active and nothing of its is adopted: the entry, and then the
+ * reservation in the same pod's name, as it does. False: the entry is another's by now, or a later container's, and all stays.
+ */
+export async function releaseUpstreams(
+  client: KubeClient,
+  records: Records,
+  { address, owner, pool }: { readonly address: Address; readonly owner: Owner; readonly pool: string },
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const names = [records.nameOf(address), records.formerNameOf(address)].filter((name) => name !== undefined);
+  // Read before the entry goes: what is made afterwards is not touched.
+  const objects = await Promise.all(names.map((name) => readObject(client, records, name, signal)));
+  const place = await entryPlace(client, { domain: records.domain, address, pool }, signal).catch(nowhere);
+  if (place === undefined || !(await dropEntry(place, owner, signal))) return false;
+  for (const object of objects) {
+    if (object !== undefined && isUpstreamsFor(owner, object)) {
+      await removeObject(client, records.resource, object, signal);
+    }
+  }
+  return true;
+}
+
+/** Without our marks, and in the pod's name: it knows no more of whose it is. */
+function isUpstreamsFor({ namespace, name }: Owner, { metadata, spec }: HeldObject): boolean {
+  const isOurs = metadata.labels?.[ownerLabelName] !== undefined || coolingOf(metadata) !== undefined;
+  const { podref } = spec as { readonly podref?: unknown };
+  return !isOurs && metadata.annotations?.[aliasAnnotation] === undefined && podref === `${namespace}/${name}`;
 }
 
 /** The pool is gone, or has no key for the address: then there is no entry, and the release goes on. */

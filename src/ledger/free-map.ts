@@ -79,15 +79,8 @@ export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
     const isInside = completeThrough === undefined || contains(prefix, completeThrough);
     if (!isInside || runs === undefined || runs.some(({ last }) => last >= prefix.size)) return undefined;
     const taken = runs.map(({ first, last }) => ({ first: at(prefix, first), last: at(prefix, last) }));
-    return {
-      pool,
-      prefix,
-      ...(domain !== "" && { domain }),
-      taken,
-      completeThrough,
-      writtenMs: Number(writtenMs),
-      holders: Number(holders),
-    };
+    const numbers = { writtenMs: Number(writtenMs), holders: Number(holders) };
+    return { pool, prefix, ...(domain !== "" && { domain }), taken, completeThrough, ...numbers };
   } catch (error) {
     if (error instanceof NetError) return undefined;
     throw error;

@@ -78,12 +78,13 @@ export async function claimEntry(
   }
 }
 
-/** Removes the owner's entry; one of another owner, or of a later container of it, stays. */
-export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSignal | undefined): Promise<void> {
+/** Removes the owner's entry; one of another owner, or of a later container of it, stays. False: such a one is there. */
+export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSignal | undefined): Promise<boolean> {
   const mine = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
   for (let tries = 1; ; tries++) {
     const present = (await read(place, signal)).spec.allocations[place.key];
-    if (present === undefined || !isSame(present, mine) || isLater(present, mine)) return;
+    if (present === undefined) return true;
+    if (!isSame(present, mine) || isLater(present, mine)) return false;
     const path = pointer("spec", "allocations", place.key);
     try {
       await patch(
@@ -94,9 +95,9 @@ export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSi
         ],
         signal,
       );
-      return;
+      return true;
     } catch (error) {
-      if (isApiError(error, "not-found")) return;
+      if (isApiError(error, "not-found")) return true;
       if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
     }
   }

@@ -32,6 +32,8 @@ export interface AskingInput {
   /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */
   readonly pod: PodFacts | undefined;
   readonly isolation: IsolationRule;
+  /** Stands for the namespace of containers whose runtime has none. */
+  readonly nodeName: string;
   readonly systemNamespace: string;
   readonly cooldownMs: number;
 }
@@ -50,7 +52,7 @@ export function askingOf(input: AskingInput): Asking {
     ...(selection !== undefined && selection.ips.length > 0 && { selection: selection.ips }),
   });
   const keeper = keeperOf(config, pod);
-  const owner = ownerFor(invocation, pod, keeper);
+  const owner = ownerFor(invocation, pod, keeper, input.nodeName);
   const preferred = pod?.annotations[preferredAnnotation];
   const shares = planOf({
     config,
@@ -88,8 +90,13 @@ function poolNamespaceOf(
 }
 
 /** By UID; by name alone where no UID stays the same: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
-function ownerFor(invocation: AttachmentInvocation, pod: PodFacts | undefined, keeper: string | undefined): PodOwner {
-  const named = ownerOf(invocation);
+function ownerFor(
+  invocation: AttachmentInvocation,
+  pod: PodFacts | undefined,
+  keeper: string | undefined,
+  nodeName: string,
+): PodOwner {
+  const named = ownerOf(invocation, nodeName);
   if (keeper !== undefined || pod?.isMirror === true) return { ...named, uid: "" };
   return named.uid === "" && pod !== undefined ? { ...named, uid: pod.uid } : named;
 }

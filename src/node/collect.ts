@@ -3,16 +3,17 @@
 // A runtime lists the attachments of the network that it asks for; those of other networks are not in the list. So only holds
 // are freed that were given under the same network name, out of this configuration's ranges, by this node, and that no request
 // is just working on. The name alone is not enough: definitions in two namespaces are often called alike.
-import { domainOfPool, formatDomain } from "../api/domain.ts";
+import { formatDomain } from "../api/domain.ts";
+import { poolNamesToRead } from "../api/pool-name.ts";
 import { parseValidAttachments } from "../cni/attachments.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
-import { contains } from "../net/prefix.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
+import { poolsOf } from "./plan.ts";
 import { networkOf } from "./why.ts";
 
 export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
@@ -30,15 +31,11 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
 }
 
 /** Whether an ADD with this configuration could have given it. */
-function isFrom(
-  { ranges, networkName: network, overlappingRanges }: IpamConfig,
-  { domain, address, note }: Hold,
-): boolean {
+function isFrom(config: IpamConfig, { domain, note }: Hold): boolean {
   // Without a pool it was asked for by number, and is in none of the ranges.
-  if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network });
+  if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network: config.networkName });
   const { namespace = "", name } = parseKey(note.pool);
-  const rule = { network, protectsOverlaps: overlappingRanges, pool: { namespace, name } };
-  return domain === domainOfPool(rule) && ranges.some(({ prefix }) => contains(prefix, address));
+  return poolsOf(config, namespace).some(({ identity, naming }) => poolNamesToRead(identity, naming).includes(name));
 }
 
 async function free(

@@ -1,14 +1,20 @@
 // How far candidates are spread in one domain: the lowest free one at rest, one of many when others take at the same time.
 //
-// With D daemons that start at once on the same picture, all but one lose their first try. A second try among W addresses
-// meets another's with a chance of about D/W: W = 4 D leaves a quarter, and the doubling after that ends it.
+// Of D takes at once on the same picture all but one lose a try for the lowest address. A try among W addresses meets another's
+// with a chance of about D/W: W = 4 D leaves a quarter, and the doubling after that ends it. D is the number of daemons times the
+// takes that this one has under way, since pods come to all nodes alike.
+//
+// Where D is large there is no rest to rely on: a picture is up to half a minute old, somebody has taken the lowest since, and a
+// thousand first tries for one address cost the API server as much as all that follow. There the first try is spread too.
 import type { Strategy } from "../ipam/request.ts";
 
 /** A conflict tells of others for so long; then it is at rest again, and addresses stay low. */
 const calmAfterMs = 2000;
 /** Where nobody knows how many daemons there are: the widest that src/ipam spreads to. */
 const widthUnknown = 4096;
-const perDaemon = 4;
+const perTaker = 4;
+/** Up to so many takes at once addresses stay low at rest, as whereabouts has them; so many lost tries cost a fraction of a second. */
+const takersAtRest = 64;
 
 export interface CrowdOptions {
   /** Monotonic. */
@@ -21,6 +27,7 @@ export class Crowd {
   readonly #options: CrowdOptions;
   #conflictMs = Number.NEGATIVE_INFINITY;
   #conflicts = 0;
+  #underWay = 0;
 
   constructor(options: CrowdOptions) {
     this.#options = options;
@@ -28,6 +35,15 @@ export class Crowd {
 
   get conflicts(): number {
     return this.#conflicts;
+  }
+
+  /** A take of this daemon begins, and ends. */
+  begin(): void {
+    this.#underWay += 1;
+  }
+
+  end(): void {
+    this.#underWay -= 1;
   }
 
   met(): void {
@@ -43,9 +59,12 @@ export class Crowd {
   readonly strategy: Strategy = widthFrom(() => this.#width());
 
   #width(): number {
-    if (this.isCalm) return 1;
     const daemons = this.#options.daemons();
-    return daemons < 1 ? widthUnknown : Math.min(widthUnknown, Math.max(2, Math.ceil((perDaemon * daemons) / 2)));
+    // Alone: those of this daemon know of each other.
+    const takers = daemons === 1 ? 1 : daemons * Math.max(1, this.#underWay);
+    if (takers > takersAtRest) return Math.min(widthUnknown, perTaker * takers);
+    if (this.isCalm) return 1;
+    return daemons < 1 ? widthUnknown : Math.max(2, Math.ceil((perTaker * takers) / 2));
   }
 }
 

@@ -176,8 +176,9 @@ class Assembly {
       (namespace) =>
         new ReservationLedger({ client, namespace, node, now, clock, random, coexistence: () => state.coexistence }),
     );
-    const legacy = new Legacy({ client, ledgers, pictures });
+    const legacy = new Legacy({ client, ledgers, pictures, coexistence: () => state.coexistence });
     return {
+      nodeName: node,
       systemNamespace,
       cooldownMs,
       isolation,

@@ -6,7 +6,9 @@ import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { releaseUpstreams } from "../ledger/coexistence.ts";
 import { readPool } from "../ledger/pool-object.ts";
+import { recordsOf } from "../ledger/records.ts";
 import { equal } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import type { HeldEntry } from "./held.ts";
@@ -20,6 +22,8 @@ export interface LegacyOptions {
   readonly client: KubeClient;
   readonly ledgers: Ledgers;
   readonly pictures: Pictures;
+  /** Whether whereabouts is active. */
+  readonly coexistence: () => boolean;
 }
 
 export class Legacy {
@@ -39,20 +43,26 @@ export class Legacy {
     const { namespace, identity, naming } = use;
     const names = poolNamesToRead(identity, naming);
     const objects = await Promise.all(names.map((name) => readPool(this.#options.client, { namespace, name, signal })));
-    const entries = objects.flatMap((object) => (object === undefined ? [] : readAllocations(object).entries));
+    const entries = objects.flatMap((object, index) => {
+      const read = object === undefined ? [] : readAllocations(object).entries;
+      return read.map((entry) => ({ ...entry, pool: `${namespace}/${names[index]}` }));
+    });
     const own = entries.filter(({ owner }) => isOf(owner, attachment));
     if (own.length === 0) return [];
-    // Adopted: every entry has its hold now, and the hold is what is released.
+    // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
     const { domain } = await this.#options.pictures.placeOf(use, signal);
     const holds = await Promise.all(
       own.map(({ owner }) => this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal })),
     );
-    return own.flatMap(({ address }, index) =>
-      holds[index]!.filter((hold) => equal(hold.address, address) && isFree(hold.owner, attachment)).map((hold) => ({
-        namespace,
-        hold,
-      })),
-    );
+    const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));
+    if (this.#options.coexistence()) {
+      const records = recordsOf(domain, namespace);
+      const bare = own.filter((_, index) => found[index]!.length === 0);
+      for (const { address, owner, pool: at } of bare) {
+        await releaseUpstreams(this.#options.client, records, { address, owner, pool: at }, signal);
+      }
+    }
+    return found.flat().flatMap((hold) => (isFree(hold.owner, attachment) ? [{ namespace, hold }] : []));
   }
 }
 

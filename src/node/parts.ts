@@ -25,6 +25,7 @@ export type Probe = (request: {
 type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string) => void;
 
 export interface Parts {
+  readonly nodeName: string;
   readonly systemNamespace: string;
   readonly cooldownMs: number;
   readonly isolation: IsolationRule;

@@ -7,12 +7,15 @@ import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey, sameOwner } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";
-import type { Address } from "../net/address.ts";
+import { type Address, equal } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import type { Interval } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
 import type { Crowd } from "./crowd.ts";
 import type { Held } from "./held.ts";
+
+/** What a node with a few hundred pods frees at once after its return; what is beyond is handed out like any other. */
+const restingMax = 1024;
 
 interface Foreign {
   readonly address: Address;
@@ -95,7 +98,13 @@ export class DomainPicture {
 
   /** The owner gave it back, and it rests; `lastOwner` may have it back before. */
   released(address: Address, owner: Owner, cooldownMs: number, lastOwner: OwnerKey = ownerKey(owner)): void {
-    const untilMs = this.#options.now() + cooldownMs;
+    const nowMs = this.#options.now();
+    const untilMs = nowMs + cooldownMs;
+    // A daemon that has just started frees the sandboxes of before before it hands anything out: no pool has been made yet.
+    if (this.#pools.size === 0 && cooldownMs > 0) {
+      const others = this.#resting.filter((each) => each.untilMs > nowMs && !equal(each.address, address));
+      this.#resting = [...others.slice(-restingMax), { address, untilMs, lastOwner }];
+    }
     for (const pool of this.#pools.values()) {
       const there = pool.ownerAt(address);
       if (there !== undefined && !sameOwner(there, owner)) continue;

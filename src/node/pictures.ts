@@ -9,7 +9,8 @@ import { domainAnnotation } from "../api/hold-marks.ts";
 import { settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import { type Domain, LedgerError } from "../ipam/ledger.ts";
+import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
+import type { OwnerKey } from "../ipam/owner.ts";
 import type { Pool } from "../ipam/pool.ts";
 import { orAborted } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -70,6 +71,8 @@ export class Pictures {
   readonly #pictures = new Map<string, DomainPicture>();
   /** namespace, pool -> a pool whose picture came from a map */
   readonly #mapped = new Map<string, { picture: DomainPicture; name: string; identity: PoolIdentity }>();
+  /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
+  readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
   readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
   /** namespace -> the list under way */
@@ -90,6 +93,11 @@ export class Pictures {
 
   find(namespace: string, domain: Domain): DomainPicture | undefined {
     return this.#pictures.get(`${namespace} ${domain}`);
+  }
+
+  /** What is freed is remembered where nothing has been handed out yet, too: its owner may ask for it next. */
+  released(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    this.#pictureOf(namespace, domain).released(address, owner, cooldownMs, lastOwner);
   }
 
   /** The pool that a share is taken from, found, adopted and with a picture. */
@@ -141,6 +149,7 @@ export class Pictures {
     this.#generation += 1;
     this.#places.clear();
     this.#mapped.clear();
+    this.#maps.clear();
     this.#opened.clear();
     this.#listed.clear();
     this.#pictures.clear();
@@ -182,7 +191,7 @@ export class Pictures {
     const { namespace, identity, naming, l3 } = use;
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
-    // The leader's map names the domain where it has adopted the pool.
+    // The leader writes maps of pools that are not adopted, too; only of an adopted one the map names the domain.
     const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity, signal);
     if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
     // While whereabouts is active the pool's entries arbitrate, whatever the networks say; who adopts it afterwards sees all of them.
@@ -222,12 +231,18 @@ export class Pictures {
     signal: AbortSignal,
   ): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
+    const readMs = this.#options.now();
+    const known = this.#maps.get(pool);
+    // The leader writes one at most once a second.
+    if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
     try {
       const at = { namespace, name: freeMapName(pool) };
       const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
       const map = decodeFreeMap(object);
       const isMeant = map?.pool === pool && String(map.prefix) === String(range);
-      return isMeant && this.#options.now() - map.writtenMs <= mapAgeMaxMs ? map : undefined;
+      if (!isMeant || this.#options.now() - map.writtenMs > mapAgeMaxMs) return undefined;
+      this.#maps.set(pool, { map, readMs });
+      return map;
     } catch (error) {
       if (isApiError(error, "not-found", "forbidden")) return undefined;
       throw error;

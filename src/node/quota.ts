@@ -11,6 +11,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import { namespaces } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
+import { Shared } from "./shared.ts";
 
 export const quotaAnnotation = `${holdfastGroup}/max-addresses`;
 /** One read per namespace and node in this time. */
@@ -29,6 +30,9 @@ export class Quota {
   /** Namespace -> its limit, and when it was read. */
   readonly #limits = new Recent<{ readonly limit: number | undefined; readonly readMs: number }>(maxRemembered);
 
+  /** Namespace -> the read under way: those who ask at once need one. */
+  readonly #reads = new Shared<number | undefined>({ keep: false });
+
   constructor(options: QuotaOptions) {
     this.#options = options;
   }
@@ -39,7 +43,7 @@ export class Quota {
     const known = this.#limits.get(namespace);
     if (known !== undefined && now() - known.readMs < rememberMs) return known.limit;
     const readMs = now();
-    const limit = await this.#read(client, namespace, signal);
+    const limit = await this.#reads.get(namespace, signal, (own) => this.#read(client, namespace, own));
     this.#limits.set(namespace, { limit, readMs });
     return limit;
   }

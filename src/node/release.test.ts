@@ -57,7 +57,11 @@ const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() 
 /** A node's releases, on a ledger that may do something between two calls. */
 function releasesOn(ledger: Ledger): Releases {
   const legacy = { find: () => Promise.resolve([]) } as unknown as Legacy;
-  const pictures = { find: () => picture } as unknown as Pictures;
+  const pictures = {
+    find: () => picture,
+    released: (_namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey) =>
+      picture.released(hold.address, hold.owner, cooldownMs, lastOwner),
+  } as unknown as Pictures;
   return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy });
 }
 

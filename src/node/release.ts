@@ -94,9 +94,10 @@ export class Releases {
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
   }
 
-  #forget(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+  #forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    const { domain, address } = hold;
     this.#options.held.delete({ namespace, domain, address });
-    this.#options.pictures.find(namespace, domain)?.released(address, owner, cooldownMs, lastOwner);
+    this.#options.pictures.released(namespace, hold, cooldownMs, lastOwner);
   }
 
   /** It is another's by now, or a later sandbox's: this node forgets it only where another node wrote it. */

@@ -73,7 +73,7 @@ export class Taker {
     if (order.lookFirst) await this.#look(order, open);
     for (let round = 1; ; round++) {
       const startedMs = this.#options.now();
-      const { result, fresh, conflicts } = await this.#try(order, open);
+      const { result, fresh, conflicts } = await this.#tryAmong(order, open);
       if (result.kind === "acquired") return this.#record(order, open, result, fresh);
       // What the ledger itself has just said of the one address that was asked for needs no second look.
       const isCertain = conflicts > 0 ? share.want.kind === "given" : round > 1;
@@ -99,6 +99,16 @@ export class Taker {
     const holds = await ledger.find(picture.domain, ownerKey(owner), { formerly: formerKey(owner), signal });
     const hold = holds.find(({ address }) => contains(share.definition.prefix, address));
     if (hold !== undefined) pool.learn(hold.address, owner);
+  }
+
+  async #tryAmong(order: TakeOrder, open: OpenPool) {
+    const { crowd } = open.picture;
+    crowd.begin();
+    try {
+      return await this.#try(order, open);
+    } finally {
+      crowd.end();
+    }
   }
 
   async #try(order: TakeOrder, { pool, picture, name }: OpenPool) {

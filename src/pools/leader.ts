@@ -19,6 +19,7 @@ import { FreeMapSweeper } from "./free-map-sweeper.ts";
 import { FreeMapWriter } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import type { JudgeLimits } from "./judge.ts";
+import { KeptHolds } from "./kept-holds.ts";
 import type { PoolMetrics } from "./metrics.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
@@ -133,6 +134,7 @@ export class PoolsLeader {
         state,
         collector,
         new CooledDeleter(common),
+        new KeptHolds({ ...common, coexistence: () => state.coexistence }),
         new StrayAliases({ ...common, coexistence: () => state.coexistence }),
         new FreeMapSweeper({ ...common, namespaces: () => this.#poolNamespaces() }),
       ],

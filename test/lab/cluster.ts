@@ -9,10 +9,10 @@ import { join } from "node:path";
 import type { KubeBinaries } from "../../tools/kube/build.ts";
 import { type ClientPlan, type LabClient, makeClient } from "./client.ts";
 import { run } from "./command.ts";
-import type { Component } from "./component.ts";
+import { Component, type ComponentPlan } from "./component.ts";
 import { writeKubeconfig } from "./credentials.ts";
 import { compact } from "./etcd.ts";
-import { bridgeAddress, type LabNetwork } from "./network.ts";
+import { apiAddressForNodes, bridgeAddress, type LabNetwork } from "./network.ts";
 import type { LabNode } from "./node.ts";
 import { removeCluster } from "./reaper.ts";
 import { type Endpoint, relayOutOf } from "./relay.ts";
@@ -74,9 +74,20 @@ export class Cluster {
     return this.#parts.binaries;
   }
 
+  /** How nodes reach the API server; where there are none, as everyone does. */
+  get serverForNodes(): Omit<Access, "token"> {
+    const { ca, url } = this.access;
+    return { ca, url: this.#parts.network === undefined ? url : apiAddressForNodes };
+  }
+
   /** A client with these rights and no others. */
   clientFor(plan: ClientPlan): Promise<LabClient> {
     return makeClient(this.rest, this.access, this.folder, plan);
+  }
+
+  /** Another program of this cluster: recorded, so that it ends with it. Whoever asks for it starts it. */
+  component(plan: ComponentPlan): Component {
+    return new Component(plan, this.#parts.state);
   }
 
   /** kubectl as the administrator: its standard output, or an error with its words. */

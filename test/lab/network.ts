@@ -11,6 +11,9 @@ import { dyingWithParent, inNetworkOf, type Place } from "./place.ts";
 import type { StateFile } from "./state.ts";
 
 export const bridgeAddress = "172.30.0.1";
+/** In a namespace of its own the API server can have the port that pods expect it on. */
+export const apiPortInNamespace = 443;
+export const apiAddressForNodes = `https://${bridgeAddress}:${apiPortInNamespace}`;
 export const nodeAddress = (index: number) => `172.30.0.${10 + index}`;
 export const podNetwork = (index: number) => `10.88.${index}.0/24`;
 

@@ -2,13 +2,12 @@
 //
 // What is on the node's disk survives kill() and restart(); what was in its memory, its network and its /run does not.
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 
 import type { KubeBinaries } from "../../tools/kube/build.ts";
 import { makeCgroups, removeCgroup } from "./cgroup.ts";
 import { type CommandOptions, run, script } from "./command.ts";
-import { Component } from "./component.ts";
+import { Component, ComponentError } from "./component.ts";
 import type { LabImages } from "./images.ts";
 import { bridgeAddress, joinNode, type LabNetwork, setCable } from "./network.ts";
 import type { NodeFacts } from "./node-files.ts";
@@ -16,6 +15,7 @@ import { mountCommands } from "./node-mounts.ts";
 import { asNewNode, insideOf, type Place } from "./place.ts";
 import { type ProcessIdentity, sendSignal, withDescendants } from "./process.ts";
 import type { Rest } from "./rest.ts";
+import { answers } from "./socket.ts";
 import type { StateFile } from "./state.ts";
 import { until } from "./wait.ts";
 
@@ -88,7 +88,23 @@ export class LabNode {
 
     const podSocket = join(this.folder, kubeletSocket);
     this.#kubelet = this.#component("kubelet", this.#kubeletCommand(), place, () => answers(podSocket));
-    await this.#kubelet.start(signal);
+    await this.#startKubelet(this.#kubelet, signal);
+  }
+
+  /**
+   * containerd listens before it has gone through the sandboxes on its disk, and kubelet ends where it meets it then. On a
+   * machine of its own systemd starts it again.
+   */
+  async #startKubelet(kubelet: Component, signal: AbortSignal | undefined): Promise<void> {
+    for (let round = 1; ; round++) {
+      try {
+        await kubelet.start(signal);
+        return;
+      } catch (error) {
+        const early = error instanceof ComponentError && error.message.includes("server is not initialized");
+        if (!early || round === kubeletTries) throw error;
+      }
+    }
   }
 
   /** Once: they are on the node's disk. */
@@ -204,17 +220,8 @@ export class LabNode {
   }
 }
 
+/** A try takes a quarter of a second, and a hundred sandboxes take containerd less than two. */
+const kubeletTries = 40;
 const containerdSocket = "run/containerd/containerd.sock";
 /** The last thing that kubelet opens when it starts, below what the node sees as /var/lib/kubelet. */
 const kubeletSocket = "kubelet/pod-resources/kubelet.sock";
-
-function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath);
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });
-}

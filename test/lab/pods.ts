@@ -34,6 +34,6 @@ export function runningPods(lab: Cluster, label: string, count: number): Promise
       const ready = items.filter(isReady);
       return ready.length === count && ready;
     },
-    { what: `${count} pods with ${label}`, everyMs: 200, timeoutMs: 120_000 },
+    { what: `${count} pods with ${label}`, everyMs: 400, timeoutMs: 120_000 },
   );
 }

@@ -9,7 +9,7 @@ import { ComponentError } from "./component.ts";
 import { type ControlPlanePlan, makeApiServer, makeControllerManager, makeScheduler } from "./control-plane.ts";
 import { makeEtcd } from "./etcd.ts";
 import { type Identities, makeIdentities } from "./identities.ts";
-import { bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
+import { apiPortInNamespace, bridgeAddress, type LabNetwork, makeNetwork } from "./network.ts";
 import { type NodesOptions, startNodes } from "./nodes.ts";
 import { onTheMachine } from "./place.ts";
 import { freePort } from "./port.ts";
@@ -37,8 +37,6 @@ export const coldStartTimeoutMs = 20 * 60_000;
 /** About 150 MB each and 14 MB per pod: five of them leave room on an 8 GB machine. */
 const mostNodes = 5;
 const controlPlanePrograms: readonly ProgramName[] = ["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"];
-/** In a namespace of its own the API server can have the port that pods expect it on. */
-const portInNamespace = 443;
 /** Two clusters that start at once may pick the same port; three times in a row they do not. */
 const portTries = 3;
 
@@ -100,7 +98,7 @@ async function startApiServer(
 ) {
   const ca = readFileSync(identities.authority.own.certificate, "utf8");
   for (let round = 1; ; round++) {
-    const port = network === undefined ? await freePort() : portInNamespace;
+    const port = network === undefined ? await freePort() : apiPortInNamespace;
     const plan: ControlPlanePlan = { ...base, port };
     const outer =
       network === undefined ? { port } : await relayInto(network.place, { host: "127.0.0.1", port }, base.state);

@@ -6,9 +6,12 @@ import { ownerKey } from "../../src/ipam/owner.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { readState, stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
+import { parseAddress } from "../../src/net/address.ts";
+import { KeptHolds } from "../../src/pools/kept-holds.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
 import { until } from "../conformance/api/until.ts";
@@ -155,6 +158,47 @@ export function stateStories(stage: () => Stage): void {
       expect((await state()).coexistence).toBe(false);
       expect(await stage().held()).toEqual(["10.0.0.9"]);
       expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(adopted);
+    });
+
+    it("what was held before whereabouts came cannot be deleted by its reconciler, nor taken under its IPv6 name", async () => {
+      const owner = {
+        kind: "pod",
+        uid: "u",
+        namespace: "shop",
+        name: "web",
+        interface: "net1",
+        containerId: "c",
+      } as const;
+      const ledger = new ReservationLedger({ client: stage().client, namespace: system, node: "n1", now: Date.now });
+      for (const address of ["10.0.0.4", "fd00::4"]) {
+        await ledger.take({ domain: "network:blue", address: parseAddress(address), owner });
+      }
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      let isActive = false;
+      const { world, clock } = watching;
+      const kept = new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => isActive });
+      expect(await kept.round(watching.signal)).toBe(0);
+      isActive = true;
+      expect(await kept.round(watching.signal)).toBe(2);
+      await watching.caughtUp();
+      expect(await kept.round(watching.signal)).toBe(0);
+      const named = (each: string) => ({ namespace: system, name: each });
+      for (const each of ["blue-10.0.0.4", "blue-fd00-0000-0000-0000-0000-0000-0000-0004"]) {
+        await stage().client.delete(kinds.reservations, named(each));
+      }
+      const alias = await stage().client.get(kinds.reservations, named("blue-fd00--4"));
+      expect(alias.spec.podref).toBe("shop/web");
+      expect((await ledger.find("network:blue", ownerKey(owner))).map(({ address }) => String(address))).toEqual([
+        "10.0.0.4",
+        "fd00::4",
+      ]);
+      const beside = { client: stage().client, namespace: system, now: Date.now, coexistence: () => true };
+      for (const address of ["10.0.0.4", "fd00::4"]) {
+        const guard = { domain: "network:blue", address: parseAddress(address), owner: ownerKey(owner), cooldownMs: 0 };
+        expect(await new ReservationLedger(beside).release(guard)).toEqual({ outcome: "released" });
+      }
+      expect((await stage().client.list(kinds.reservations, { namespace: system })).items).toEqual([]);
     });
 
     it("a leader that finds coexistence on takes no adoption for granted", async () => {

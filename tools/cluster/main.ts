@@ -2,13 +2,15 @@
 import { parseArgs } from "node:util";
 
 import type { Cluster } from "../../test/lab/cluster.ts";
+import { runHoldfast } from "../../test/lab/holdfast/holdfast.ts";
 import { reap } from "../../test/lab/reaper.ts";
 import { labDebianPackages } from "../../test/lab/requirements.ts";
 import { cluster } from "../../test/lab/start.ts";
 import { labRoot } from "../../test/lab/state.ts";
 import { ensureDebianPackages } from "../bootstrap/debian.ts";
 
-const usage = `npm run cluster -- [--nodes N]   starts a control plane and N real nodes (0 to 5; 3 by default), until Ctrl-C
+const usage = `npm run cluster -- [--nodes N] [--holdfast]   starts a control plane and N real nodes (0 to 5; 3 by default), until Ctrl-C;
+                                 with --holdfast our daemons run on them, and networks may say "ipam": {"type": "holdfast", ...}
 npm run cluster -- clean         removes what clusters of dead owners left behind
 
 With nodes it needs root. The binaries are built once, from the Go module proxy: about 6 minutes on 2 cores.`;
@@ -25,7 +27,11 @@ try {
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
-    options: { nodes: { type: "string", default: "3" }, help: { type: "boolean", short: "h" } },
+    options: {
+      nodes: { type: "string", default: "3" },
+      holdfast: { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
     allowPositionals: true,
   });
   if (values.help) {
@@ -37,7 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(usage);
     return 2;
   }
-  return run(Number(values.nodes));
+  return run(Number(values.nodes), values.holdfast ?? false);
 }
 
 async function clean(): Promise<number> {
@@ -46,7 +52,7 @@ async function clean(): Promise<number> {
   return 0;
 }
 
-async function run(nodes: number): Promise<number> {
+async function run(nodes: number, withHoldfast: boolean): Promise<number> {
   const { reason } = ensureDebianPackages(labDebianPackages, log);
   if (reason !== undefined) throw new Error(reason);
   const leaving = new AbortController();
@@ -66,6 +72,12 @@ async function run(nodes: number): Promise<number> {
   if (lab === undefined) {
     log("ended before it was up; everything is removed");
     return 1;
+  }
+  if (withHoldfast) {
+    await runHoldfast(lab).catch(async (error: unknown) => {
+      await lab.stop();
+      throw error;
+    });
   }
   log(`up in ${((Date.now() - startedMs) / 1000).toFixed(1)} s`);
   console.log(instructions(lab));

@@ -21,13 +21,16 @@ export interface Suite {
   readonly required: boolean;
 }
 
+/** What compiles the native shim. */
+const shimDebianPackages: readonly string[] = ["binutils", "clang", "libc6-dev", "lld", "util-linux"];
+
 const controlPlane: readonly ProgramName[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"];
 const everything: readonly ProgramName[] = [...controlPlane, "kube-scheduler", "kubelet", "cnitool"];
 
 export const suites: readonly Suite[] = [
   {
     name: "unit",
-    files: ["src/", "tools/", "test/lab/"],
+    files: ["src/", "tools/", "test/lab/", "bench/"],
     about: "the code, beside its source",
     debian: ["openssl"],
     required: true,
@@ -42,7 +45,7 @@ export const suites: readonly Suite[] = [
     name: "shim",
     files: ["test/shim/"],
     about: "the executable that runtimes start, compiled and on Node, against daemons that answer, hang and die",
-    debian: ["binutils", "clang", "libc6-dev", "lld", "util-linux"],
+    debian: shimDebianPackages,
     serial: true,
     required: true,
   },
@@ -113,8 +116,8 @@ export const suites: readonly Suite[] = [
   {
     name: "cluster",
     files: ["test/cluster/", "test/deploy/image", "test/deploy/cluster"],
-    about: "real kubelets and pods on several nodes, and the image",
-    debian: [...labDebianPackages, "binutils", "clang", "lld"], // the last three build the plugin
+    about: "real kubelets and pods on several nodes, Holdfast on them, and its image",
+    debian: [...labDebianPackages, ...shimDebianPackages],
     root: true,
     kube: everything,
     serial: true,

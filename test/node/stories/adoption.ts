@@ -55,6 +55,32 @@ export function adoptionStories(world: GetWorld): void {
     expect((await world().held("network:gone ")).map((line) => line.split(" ")[0])).toEqual(["10.5.1.3"]);
   });
 
+  it("and while whereabouts is active too, with its reservation; a later sandbox's and another pod's stay", async () => {
+    const entries = {
+      1: { id: "w1", podref: "default/leaves-1", ifname: "net1" },
+      2: { id: "later", podref: "default/leaves-2", ifname: "net1" },
+      3: { id: "w3", podref: "default/leaves-3", ifname: "net1" },
+    };
+    const reserved = { "10.5.4.1": "default/leaves-1", "10.5.4.2": "default/leaves-2", "10.5.4.3": "default/other" };
+    const config = await filled("leaves", "10.5.4.0/29", entries, reserved);
+    const rig = await world().daemon({ coexistence: "on" });
+    for (const [name, container] of [
+      ["leaves-1", "w1"],
+      ["leaves-2", "w2"],
+      ["leaves-3", "w3"],
+    ] as const) {
+      const told = await rig.ask({ command: "DEL", ...pod(name, container), interfaceName: "net1", config });
+      expect(told.status).toBe(0);
+    }
+    const at = { namespace: "kube-system", name: "leaves-10.5.4.0-29" };
+    expect(Object.keys((await world().admin.get(ipPools, at)).spec.allocations)).toEqual(["2"]);
+    const left = (await world().admin.list(reservations, { namespace: "kube-system" })).items;
+    expect(left.map(({ metadata }) => metadata.name).filter((name) => name?.startsWith("leaves-"))).toEqual([
+      "leaves-10.5.4.2",
+      "leaves-10.5.4.3",
+    ]);
+  });
+
   it("a pod that had its address from whereabouts keeps it in its next sandbox", async () => {
     const made = await world().pod("default", world().fresh("kept"), {
       annotations: { "k8s.v1.cni.cncf.io/network-status": "[]" },

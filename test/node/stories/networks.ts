@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
 
-import { encodeFreeMap } from "../../../src/ledger/free-map.ts";
-import { configMaps, ipPools } from "../../../src/ledger/resources.ts";
-import { parsePrefix } from "../../../src/net/prefix.ts";
+import { ipPools } from "../../../src/ledger/resources.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -98,21 +96,6 @@ export function networkStories(world: GetWorld): void {
     expect(await given(rig, { ...pod("d1"), config: whole })).toEqual(["10.4.9.2/24"]);
     const { metadata } = await world().admin.get(ipPools, at);
     expect(metadata.annotations).toMatchObject({ "holdfast.io/domain": "network:mixed-d" });
-  });
-
-  it("a map of a pool that is not adopted is a hint, and no leave to hand out", async () => {
-    const name = "unadopted-10.4.9.0-24";
-    await world().admin.create(ipPools, {
-      metadata: { namespace: "kube-system", name },
-      spec: { range: "10.4.9.0/24", allocations: { 7: { id: "w", podref: "default/w", ifname: "net1" } } },
-    });
-    const prefix = parsePrefix("10.4.9.0/24");
-    const map = { pool: `kube-system/${name}`, prefix, taken: [], writtenMs: Date.now(), holders: 0 };
-    await world().admin.create(configMaps, encodeFreeMap("kube-system", map));
-    const rig = await world().daemon();
-    const config = network("unadopted", { range: "10.4.9.0/24", network_name: "unadopted" });
-    const told = await rig.ask({ command: "ADD", ...pod("u1"), config, args: `${pod("u1").args};IP=10.4.9.7/24` });
-    expect(told).toMatchObject({ status: 1, json: { code: 101 } });
   });
 
   const select = (namespace: string, networks: string) =>

@@ -1,0 +1,106 @@
+// Many daemons in this process: the code of `holdfast node` with everything of its own, only not a process each.
+//
+// Each has its own client and connections, a token of the service account that is bound to its own pod and node, its own state and
+// socket. Calls go through the socket, without a shim. Not promised: the memory of a thousand is that of a thousand processes.
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { Registry } from "prom-client";
+
+import { realClock } from "../../src/kube/clock.ts";
+import type { Connection } from "../../src/kube/connect.ts";
+import { makeLog } from "../../src/log/log.ts";
+import { runDaemon } from "../../src/node/daemon.ts";
+import { realDisk } from "../../src/node/flat-file.ts";
+import { peerCredentials } from "../../src/node/kernel/peer-credentials.ts";
+import { probeDuplicate } from "../../src/node/kernel/probe.ts";
+import { NodeMetrics } from "../../src/node/metrics.ts";
+import type { Access } from "../../test/lab/rest.ts";
+import { until } from "../../test/lab/wait.ts";
+import type { Attachment, Command } from "./attachment.ts";
+import { type BenchLab, connectAs, systemNamespace } from "./lab.ts";
+import { eachAtOnce, makeIdentities } from "./population.ts";
+import type { Reply } from "./reply.ts";
+import { socketCall, socketStatus } from "./socket-call.ts";
+
+interface Member {
+  readonly socket: string;
+  readonly connection: Connection;
+  /** Resolves when it has stopped, rejects when it failed. */
+  readonly done: Promise<void>;
+}
+
+export interface FleetOptions {
+  readonly cooldownSeconds?: number;
+}
+
+export class Fleet implements AsyncDisposable {
+  /** Key: node. */
+  readonly #members = new Map<string, Member>();
+  readonly #stop = new AbortController();
+
+  /** Resolves when every daemon knows what its node holds, and would answer at once. */
+  static async start(lab: BenchLab, nodes: readonly string[], options: FleetOptions = {}): Promise<Fleet> {
+    const fleet = new Fleet();
+    const folder = join(lab.cluster.folder, `fleet-${randomBytes(3).toString("hex")}`);
+    mkdirSync(folder);
+    const identities = await makeIdentities(lab, nodes);
+    try {
+      await eachAtOnce(nodes, (node, index) =>
+        fleet.#join(node, identities[index]!, join(folder, String(index)), options),
+      );
+      return fleet;
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async call(node: string, command: Command, attachment: Attachment, config: string): Promise<Reply> {
+    const member = this.#members.get(node);
+    if (member === undefined) throw new Error(`the fleet has no daemon for ${node}`);
+    return socketCall(member.socket, command, attachment, config);
+  }
+
+  async #join(node: string, access: Access, folder: string, { cooldownSeconds = 30 }: FleetOptions): Promise<void> {
+    mkdirSync(folder);
+    const connection = connectAs(access, `holdfast-node/${node}`);
+    const socket = join(folder, "run", "cni.sock");
+    const write = (line: string) => void process.stderr.write(`${line}\n`);
+    const log = makeLog({ write, level: "warn", format: "text", now: Date.now }).with({ node });
+    const done = runDaemon(
+      {
+        client: connection.client,
+        node,
+        systemNamespace,
+        socket,
+        state: join(folder, "state"),
+        coexistence: "off",
+        isolation: { isolated: false, globalNamespaces: ["default"] },
+        cooldownMs: cooldownSeconds * 1000,
+        metrics: new NodeMetrics(new Registry()),
+        clock: realClock,
+        random: Math.random,
+        disk: realDisk,
+        probe: probeDuplicate,
+        peerUid: (peer) => peerCredentials(peer).uid,
+        ownUid: process.getuid?.() ?? 0,
+        log,
+      },
+      this.#stop.signal,
+    );
+    let failure: unknown;
+    done.catch((error: unknown) => (failure = error));
+    this.#members.set(node, { socket, connection, done });
+    await until(async () => failure !== undefined || (await socketStatus(socket)), { what: `the daemon of ${node}` });
+    if (failure !== undefined) throw failure;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the benchmark is over"));
+    const members = [...this.#members.values()];
+    await Promise.allSettled(members.map(({ done }) => done));
+    await Promise.all(members.map(({ connection }) => connection[Symbol.asyncDispose]()));
+  }
+}

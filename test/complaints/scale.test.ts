@@ -1,0 +1,121 @@
+// Complaints about whereabouts under load (docs/complaints.md): duplicates, attachments that take minutes, the global lease.
+// Nothing here asserts a time: bench/ measures. What is shown is that the causes are gone.
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
+
+import { freeMapName } from "../../src/ledger/free-map.ts";
+import { type PodIdentity, World } from "../lab/holdfast/world.ts";
+import { coldStartTimeoutMs } from "../lab/start.ts";
+import { until } from "../lab/wait.ts";
+
+const group = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system";
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ api: "real", daemons: 4, controller: true });
+}, coldStartTimeoutMs);
+afterAll(() => world?.stop());
+beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+
+const networkOf = (name: string, ipam: object) => ({
+  cniVersion: "1.0.0",
+  name,
+  type: "bridge",
+  ipam: { type: "holdfast", ...ipam },
+});
+
+interface Bound {
+  readonly pod: PodIdentity;
+  readonly node: string;
+}
+
+/** Pods that are spread over all daemons. */
+function makePods(prefix: string, count: number): Promise<Bound[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const node = world.daemons[index % world.daemons.length]!.name;
+      return { node, pod: await world.createPod(`${prefix}-${index}`, node) };
+    }),
+  );
+}
+
+async function addressesOf(bound: readonly Bound[], config: object): Promise<string[]> {
+  const answers = await Promise.all(bound.map(({ pod, node }) => world.request("ADD", node, pod, config)));
+  expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
+  return answers.flatMap(({ body }) => body!.ips!.map(({ address }) => address));
+}
+
+test("110, 393: 250 pods on four nodes at once fill a /24 without a duplicate, and the IPPool lists them all", async () => {
+  const config = networkOf("crowd", { range: "10.110.0.0/24" });
+  const bound = await makePods("crowd", 250);
+  expect(new Set(await addressesOf(bound, config)).size).toBe(250);
+  await until(
+    async () => {
+      const pool = await world.api.rest.get<{ spec: { allocations: Record<string, { podref: string }> } }>(
+        `${group}/ippools/10.110.0.0-24`,
+      );
+      return new Set(Object.values(pool.spec.allocations).map(({ podref }) => podref)).size === 250;
+    },
+    { what: "the pool to list 250 pods", everyMs: 200 },
+  );
+});
+
+test("508, 313: 24 pods with 16 networks each, all at once: every attachment is answered with an address", async () => {
+  const configs = Array.from({ length: 16 }, (_, index) => networkOf(`n${index}`, { range: `10.113.${index}.0/24` }));
+  const bound = await makePods("many", 24);
+  const answers = await Promise.all(
+    bound.flatMap(({ pod, node }) =>
+      configs.map((config, index) => world.request("ADD", node, pod, config, { interface: `net${index}` })),
+    ),
+  );
+  expect(answers.filter(({ status }) => status !== 0)).toEqual([]);
+  expect(new Set(answers.flatMap(({ body }) => body!.ips!.map(({ address }) => address))).size).toBe(24 * 16);
+});
+
+test("288: a pod gets its own address back from a daemon that has just started, as after a node's return", async () => {
+  const config = networkOf("return", { range: "10.187.0.0/24" });
+  const node = "node1";
+  const pods = await Promise.all(["a", "b", "c"].map((name) => world.createPod(`return-${name}`, node)));
+  const addressOf = async (pod: PodIdentity, containerId: string) => {
+    const answer = await world.request("ADD", node, pod, config, { containerId });
+    return answer.body?.ips?.[0]?.address;
+  };
+  const before: (string | undefined)[] = [];
+  for (const pod of pods) before.push(await addressOf(pod, `old-${pod.uid}`));
+  expect(new Set(before).size).toBe(3);
+  // The free map says what is taken and not by whom: who frees must remember it.
+  const map = `/api/v1/namespaces/kube-system/configmaps/${freeMapName("kube-system/10.187.0.0-24")}`;
+  await until(() => world.api.rest.get(map), { what: "the free map" });
+  await world.daemon(node).process.restart();
+  for (const pod of pods) await world.request("DEL", node, pod, config, { containerId: `old-${pod.uid}` });
+  const after: (string | undefined)[] = [];
+  for (const pod of pods.toReversed()) after.unshift(await addressOf(pod, `new-${pod.uid}`));
+  expect(after).toEqual(before);
+});
+
+const daemonUser = "system:serviceaccount:kube-system:holdfast-node";
+const writes: ReadonlySet<string> = new Set(["create", "update", "patch", "delete", "deletecollection"]);
+
+test("508, 510: no lease is taken, and an address costs one write, whoever else is asking", async () => {
+  const config = networkOf("lean", { range: "10.150.0.0/22" });
+  const bound = await makePods("lean", 100);
+  await addressesOf(bound.slice(0, 20), config); // the pool is made once, and all daemons have met it
+  const before = world.api.requests!().length;
+  for (const each of bound.slice(20)) await addressesOf([each], config);
+  const asked = world.api.requests!().slice(before);
+  const written = asked.filter(({ user, verb, resource }) => {
+    return user === daemonUser && writes.has(verb) && resource !== "events";
+  });
+  // What another daemon took since is met as a conflict; nothing else is ever written.
+  const ended = (code: number) => written.filter((each) => each.verb === "create" && each.code === code);
+  expect(ended(201)).toHaveLength(80);
+  expect(written).toHaveLength(ended(201).length + ended(409).length);
+  expect(asked.filter(({ uri }) => uri.includes("/leases/whereabouts"))).toEqual([]);
+  expect(asked.filter(({ user, resource }) => user === daemonUser && resource === "leases")).toEqual([]);
+});
+
+test("260, 386: a daemon reads the pods of its own node, one by one or by a selector, and never all of them", () => {
+  const asked = world.api.requests!().filter(({ user, resource }) => user === daemonUser && resource === "pods");
+  const lists = asked.filter(({ verb }) => verb === "list" || verb === "watch");
+  expect(lists.length).toBeGreaterThanOrEqual(2 * world.daemons.length);
+  expect(lists.filter(({ uri }) => !/[?&]fieldSelector=spec\.nodeName=node\d(&|$)/.test(uri))).toEqual([]);
+});

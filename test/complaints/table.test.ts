@@ -1,0 +1,41 @@
+// docs/complaints.md against the tests it names: a row whose test is gone would be a claim without a proof.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** Every complaint that shared ranges answer; those about slices and claims come with them. */
+const concerned = [
+  110, 393, 508, 313, 510, 162, 176, 207, 546, 484, 75, 550, 409, 291, 111, 177, 621, 722, 573, 738, 601, 107, 83, 293,
+  71, 165, 386, 260, 288, 52, 289,
+];
+
+interface Row {
+  readonly numbers: readonly number[];
+  readonly file: string;
+}
+
+const rows: readonly Row[] = readFileSync(join(root, "docs", "complaints.md"), "utf8")
+  .split("\n")
+  .flatMap((line) => {
+    const [, first = "", , , file = ""] = line.split("|").map((cell) => cell.trim());
+    return /^\d/.test(first) ? [{ numbers: first.split(",").map(Number), file }] : [];
+  });
+
+/** The titles of a file's tests: what stands in quotes after `test(`, `test.each(...)(` and the like. */
+const titlesOf = (file: string) =>
+  [...readFileSync(join(root, file), "utf8").matchAll(/\b(?:test|it)(?:\.\w+\([^)]*\))?\(\s*["`]([^"`]*)["`]/g)].map(
+    ([, title = ""]) => title,
+  );
+
+test("every complaint has its row", () => {
+  expect(rows.flatMap(({ numbers }) => numbers).sort((a, b) => a - b)).toEqual([...concerned].sort((a, b) => a - b));
+});
+
+describe.each(rows)("$numbers in $file", ({ numbers, file }) => {
+  test.each(numbers)("a title carries %i", (number) => {
+    expect(titlesOf(file).filter((title) => new RegExp(`\\b${number}\\b`).test(title))).not.toEqual([]);
+  });
+});

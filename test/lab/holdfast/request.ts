@@ -1,0 +1,72 @@
+// One request to a daemon over its socket, in the frames that the shim speaks: what a runtime sees, without a process for
+// each of a thousand requests. The shim itself has its own suite.
+import { connect } from "node:net";
+
+import { encodeRequest, type Reply, ReplyReader } from "../../../src/cni/protocol/frame.ts";
+
+export interface CniRequest {
+  readonly command: "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";
+  readonly containerId?: string;
+  readonly interface?: string;
+  readonly netns?: string;
+  /** CNI_ARGS. */
+  readonly args?: string;
+  /** Standard input: the plugin's configuration. */
+  readonly config: object;
+}
+
+export interface CniAnswer {
+  readonly status: number;
+  /** What the shim would print, parsed; undefined where it prints nothing. */
+  readonly body: CniBody | undefined;
+}
+
+/** A result, or an error. */
+interface CniBody {
+  readonly cniVersion?: string;
+  readonly supportedVersions?: readonly string[];
+  readonly ips?: readonly { readonly address: string; readonly gateway?: string; readonly version?: string }[];
+  readonly ip4?: { readonly ip: string };
+  readonly code?: number;
+  readonly msg?: string;
+  readonly details?: string;
+}
+
+export async function ask(socketPath: string, request: CniRequest): Promise<CniAnswer> {
+  const environment = {
+    CNI_COMMAND: request.command,
+    CNI_PATH: "/opt/cni/bin",
+    ...(request.containerId !== undefined && { CNI_CONTAINERID: request.containerId }),
+    ...(request.interface !== undefined && { CNI_IFNAME: request.interface }),
+    ...(request.netns !== undefined && { CNI_NETNS: request.netns }),
+    ...(request.args !== undefined && { CNI_ARGS: request.args }),
+  };
+  const frame = encodeRequest({ environment, stdin: Buffer.from(JSON.stringify(request.config)) });
+  const { exitStatus, stdout } = await exchange(socketPath, frame);
+  const text = Buffer.from(stdout).toString("utf8");
+  return { status: exitStatus, body: text === "" ? undefined : (JSON.parse(text) as CniBody) };
+}
+
+/** STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. */
+export async function givesAddresses(socketPath: string): Promise<boolean> {
+  const ipam = { type: "holdfast", range: "192.0.2.0/24" };
+  const config = { cniVersion: "1.1.0", name: "status", type: "bridge", ipam };
+  const answer = await ask(socketPath, { command: "STATUS", config }).catch(() => undefined);
+  return answer?.status === 0;
+}
+
+function exchange(socketPath: string, frame: Uint8Array): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const reader = new ReplyReader();
+    const socket = connect(socketPath);
+    socket.once("error", reject);
+    socket.once("connect", () => socket.write(frame));
+    socket.on("data", (chunk: Buffer) => {
+      const reply = reader.push(chunk);
+      if (reply === undefined) return;
+      socket.destroy();
+      resolve(reply);
+    });
+    socket.once("close", () => reject(new Error(`the daemon at ${socketPath} ended without an answer`)));
+  });
+}
