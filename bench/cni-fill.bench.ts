@@ -1,6 +1,6 @@
 // CNI ADD with 0, 1,000 and 8,000 addresses held in its range, exec to exit: flat for holdfast; host-local and whereabouts beside it
 //
-//   npm run bench -- cni-fill [--count 100] [--no-fsync]
+//   npm run bench -- cni-fill [--count 100] [--fills 0,1000,8000] [--no-fsync]
 //
 // Each fill is a network of its own, held from the lowest address on by pods of other nodes, and a daemon that has just started.
 // Its first ADD, when it knows nothing of the network yet, is told apart from those that follow. host-local's folder and
@@ -28,10 +28,14 @@ import { close } from "./measure.ts";
 
 const { values } = parseArgs({
   allowNegative: true,
-  options: { count: { type: "string", default: "100" }, fsync: { type: "boolean", default: true } },
+  options: {
+    count: { type: "string", default: "100" },
+    fills: { type: "string", default: "0,1000,8000" },
+    fsync: { type: "boolean", default: true },
+  },
 });
 const count = Number(values.count);
-const fills = [0, 1000, 8000];
+const fills = values.fills.split(",").map(Number);
 /** Flat: not more than this above the empty one, which leaves room for the machine's own unrest. */
 const goals = { p50Ratio: 1.25, writesPerAdd: 1 };
 const warmUps = 10;
@@ -80,6 +84,7 @@ for (const [index, fill] of fills.entries()) {
   log(`${fill} held`);
   await settle(lab, { range, network });
   await hold(lab.admin, { network, range, pods: held });
+  log("held; the leader follows");
   await mapped(lab, { range, network }, fill);
   await using stage = await Stage.set(lab, { controller: false, node: network });
   const pods = await makePods(lab, { prefix: network, count: Math.max(count, counted), on: [stage.node] });
@@ -113,7 +118,7 @@ close({
     better: "lower",
     reason: reasonOf(peers.upstream) ?? full.reasons?.join("; "),
   }),
-  unit: "ms, p50 of one ADD with 8,000 addresses held",
+  unit: `ms, p50 of one ADD with ${full.held} addresses held`,
   p50Ratio,
   rows,
   goals,

@@ -19,7 +19,7 @@ import { PoolMetrics } from "../src/pools/metrics.ts";
 const leaseName = "holdfast-controller";
 
 export async function controller(options: ControllerOptions): Promise<void> {
-  const { systemNamespace, cooldownMs, observeMs, allowMassRelease, logLevel, logFormat } = options;
+  const { systemNamespace, cooldownMs, observeMs, allowMassRelease, lookBackMs, logLevel, logFormat } = options;
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: logLevel, format: logFormat, now: Date.now });
   const registry = new Registry();
@@ -43,6 +43,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     cooldownMs,
     limits,
     allowMassRelease,
+    lookBackMs,
     events,
     metrics,
     kubeMetrics,

@@ -16,6 +16,8 @@ export interface ControllerOptions extends ConnectionOptions {
   /** Between two observations of a leak. */
   readonly observeMs: number;
   readonly allowMassRelease: boolean;
+  /** How far back a sign of whereabouts counts. */
+  readonly lookBackMs: number;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 }
@@ -30,6 +32,7 @@ type Flags = ConnectionOptions & {
   readonly metricsHost: string;
   readonly cooldownSeconds: string;
   readonly observeSeconds: string;
+  readonly whereaboutsSilentMinutes: string;
   readonly allowMassRelease: boolean;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
@@ -47,15 +50,22 @@ export function controllerCommand(output: Output, controller: RunController): Co
     .option("--metrics-host <address>", "address to serve them on", "0.0.0.0")
     .option("--cooldown-seconds <number>", "how long an address that was freed rests before another gets it", "30")
     .option("--observe-seconds <number>", "time between the two looks that a leak takes, at least", "30")
+    .option(
+      "--whereabouts-silent-minutes <number>",
+      "coexistence ends when whereabouts has written nothing for so long; 3 where you have removed it from every node",
+      "60",
+    )
     .option("--allow-mass-release", "free leaks even where more than 30 % of all addresses look leaked at once", false)
     .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
     .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
     .action((flags: Flags) => controller(optionsOf(flags), output));
 }
 
-function optionsOf({ metricsPort, cooldownSeconds, observeSeconds, ...rest }: Flags): ControllerOptions {
+function optionsOf(flags: Flags): ControllerOptions {
+  const { metricsPort, cooldownSeconds, observeSeconds, whereaboutsSilentMinutes, ...rest } = flags;
   return {
     ...rest,
+    lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 86_400),
     observeMs: 1000 * numberOf("--observe-seconds", observeSeconds, 86_400),

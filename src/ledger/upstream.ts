@@ -12,6 +12,8 @@ export interface UpstreamOptions {
   readonly systemNamespace: string;
   /** The wall clock: leases and managed fields carry its time. */
   readonly now: () => number;
+  /** How far back a lease or a write counts as activity. Default: an hour. */
+  readonly lookBackMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -25,10 +27,10 @@ export interface Upstream {
 }
 
 /** whereabouts leaves its lease and its objects alone between two pods; where none came for an hour, none comes now. */
-const windowMs = 3_600_000;
+const defaultLookBackMs = 3_600_000;
 
 export async function detectUpstream(client: KubeClient, options: UpstreamOptions): Promise<Upstream> {
-  const { systemNamespace: namespace, now, signal } = options;
+  const { systemNamespace: namespace, now, lookBackMs = defaultLookBackMs, signal } = options;
   const [sets, deployed, lease, pools] = await Promise.all([
     client.list(daemonSets, { signal }),
     client.list(deployments, { signal }),
@@ -36,10 +38,10 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
     client.list(ipPools, { namespace, signal }),
   ]);
   const workloads = [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
-  const writers = foreignWriters(pools.items, now() - windowMs);
+  const writers = foreignWriters(pools.items, now() - lookBackMs);
   const why = [
     ...workloads.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} runs whereabouts.`),
-    ...(lease > now() - windowMs
+    ...(lease > now() - lookBackMs
       ? [
           `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
         ]

@@ -36,6 +36,8 @@ export interface LeaderOptions {
   readonly cooldownMs: number;
   readonly limits?: JudgeLimits;
   readonly allowMassRelease?: boolean;
+  /** How far back a sign of whereabouts counts. Default: an hour. */
+  readonly lookBackMs?: number;
   readonly entriesMax?: number;
   readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
@@ -148,8 +150,9 @@ export class PoolsLeader {
   }
 
   #makeState(onChange: () => void): StateKeeper {
-    const { client, clock, log, systemNamespace, metrics } = this.#options;
+    const { client, clock, log, systemNamespace, metrics, lookBackMs } = this.#options;
     return new StateKeeper({
+      ...(lookBackMs !== undefined && { lookBackMs }),
       world: this.world,
       client,
       clock,

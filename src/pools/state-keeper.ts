@@ -29,6 +29,8 @@ export interface StateKeeperOptions {
   /** Handing out was paused while pools are adopted. Default: never. */
   readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onChange?: (coexistence: boolean) => void;
+  /** How far back a sign of whereabouts counts. Default: an hour. */
+  readonly lookBackMs?: number;
 }
 
 const intervalMs = 10_000;
@@ -120,10 +122,11 @@ export class StateKeeper {
   }
 
   async #detect(signal: AbortSignal): Promise<UpstreamSigns> {
-    const { client, clock, systemNamespace } = this.#options;
+    const { client, clock, systemNamespace, lookBackMs } = this.#options;
     const ms = clock.monotonicMs();
     if (this.#detected !== undefined && ms - this.#detected.ms < detectMs) return this.#detected.signs;
-    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+    const back = lookBackMs === undefined ? {} : { lookBackMs };
+    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), ...back, signal });
     this.#detected = { ms, signs };
     return signs;
   }

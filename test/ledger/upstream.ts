@@ -88,6 +88,9 @@ export function upstreamTests(world: LedgerWorld): void {
       });
       expect(await look(() => nowMs + hourMs - 1)).toMatchObject({ active: true, reconciler: false });
       expect(await look(() => nowMs + hourMs)).toMatchObject({ active: false });
+      const briefly = { systemNamespace: namespace, now: () => nowMs + 60_000, lookBackMs: 60_000 };
+      expect(await detectUpstream(corner.client, briefly)).toMatchObject({ active: false });
+      expect(await detectUpstream(corner.client, { ...briefly, lookBackMs: 60_001 })).toMatchObject({ active: true });
     });
 
     it("is not active by its lease where a migration of ours held that last", async () => {

@@ -123,6 +123,25 @@ export const suites: readonly Suite[] = [
     serial: true,
     required: true,
   },
+  {
+    name: "podman",
+    files: ["test/podman/"],
+    about: "containers of podman's CNI backend, without a cluster",
+    debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
+    root: true,
+    kube: [...controlPlane, "cnitool"],
+    serial: true,
+    required: true,
+  },
+  {
+    name: "complaints",
+    files: ["test/complaints/"],
+    about: "what users of whereabouts complained of, each shown not to happen here (docs/complaints.md)",
+    debian: ["openssl", ...shimDebianPackages],
+    kube: controlPlane,
+    serial: true,
+    required: true,
+  },
 ];
 
 export function suiteOf(file: string): Suite | undefined {
