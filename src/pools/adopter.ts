@@ -7,22 +7,27 @@ import type { KubeClient } from "../kube/rest.ts";
 import { adoptPool } from "../ledger/adoption.ts";
 import { poolObject } from "../ledger/pool-object.ts";
 import type { Log } from "../log/log.ts";
-import { networkOf, poolRangeOf } from "./membership.ts";
+import { networkOf, type PoolIndex, poolRangeOf } from "./membership.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 
 /**
  * Where the pool's addresses are unique: what it says itself. Else by the definitions that use it, the stricter where they
  * disagree; without any, by its own name, as whereabouts would: overlaps protected.
  */
-function domainOf(pool: IPPool, uses: readonly NetworkUse[]): Domain {
+function domainOf(pool: IPPool, uses: readonly NetworkUse[], pools: PoolIndex): Domain {
   const marked = markedDomain(pool);
   if (marked !== undefined) return marked;
   const { namespace = "", name = "" } = pool.metadata;
   const own = uses.filter((use) => use.namespace === namespace && use.names.includes(name));
   const strictest = own.find(({ config }) => config.overlappingRanges) ?? own[0];
-  const domain = strictest && domainOfUse(strictest, name);
-  if (domain !== undefined) return domain;
   const range = poolRangeOf(pool);
+  // Under several names, as earlier schemes left it, it is one pool: daemons call it by the first of them that is there.
+  const called = strictest?.names.find((each) => {
+    const prefix = pools.get(`${namespace}/${each}`)?.range.prefix;
+    return prefix !== undefined && String(prefix) === String(range?.range.prefix);
+  });
+  const domain = strictest && domainOfUse(strictest, called ?? name);
+  if (domain !== undefined) return domain;
   return formatDomain({ scope: "network", network: range === undefined ? "" : networkOf(range) });
 }
 
@@ -30,17 +35,19 @@ export interface AdopterOptions {
   readonly client: KubeClient;
   readonly now: () => number;
   readonly log: Log;
+  /** All that there are. */
+  readonly pools: PoolIndex;
 }
 
 /** True if the pool is adopted now. Only for who knows that whereabouts is silent: the pool is marked. */
 export async function adopt(
-  { client, now, log }: AdopterOptions,
+  { client, now, log, pools }: AdopterOptions,
   pool: IPPool,
   uses: readonly NetworkUse[],
   signal: AbortSignal,
 ): Promise<boolean> {
   const about = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
-  const domain = domainOf(pool, uses);
+  const domain = domainOf(pool, uses, pools);
   const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
   const { warnings, blocking, created } = adoption;
   for (const why of warnings) log.warn("found while adopting", { ...about, why });

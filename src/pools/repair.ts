@@ -156,7 +156,7 @@ async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions)
   if (coexistence) return { isDone: false, words: active };
   const found = snapshot.pools.find(({ range }) => range.key === key);
   if (found === undefined) return { isDone: false, words: `IPPool ${key} is gone.` };
-  const adopter = { client, now: () => clock.wallMs(), log: silent };
+  const adopter = { client, now: () => clock.wallMs(), log: silent, pools: snapshot.index };
   const isAdopted = await adopt(adopter, found.pool, snapshot.networks.uses, signal);
   if (isAdopted) return { isDone: true, words: `Every entry of IPPool ${key} has its hold now.` };
   return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };

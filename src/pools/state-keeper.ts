@@ -146,7 +146,7 @@ export class StateKeeper {
 
   /** How many are left. */
   async #adoptAll(signal: AbortSignal): Promise<number> {
-    const { client, clock, log, uses, isPaused } = this.#options;
+    const { client, clock, log, uses, isPaused, world } = this.#options;
     const known = uses();
     if (known === undefined) return this.#unadopted().length;
     let left = 0;
@@ -154,7 +154,12 @@ export class StateKeeper {
       // A pause that came meanwhile: the rest waits for its end.
       if ((await isPaused?.(signal)) === true) return left + 1;
       try {
-        const isDone = await adopt({ client, now: () => clock.wallMs(), log }, pool, known, signal);
+        const isDone = await adopt(
+          { client, now: () => clock.wallMs(), log, pools: world.roster.pools },
+          pool,
+          known,
+          signal,
+        );
         if (!isDone) left += 1;
       } catch (error) {
         // One that somebody fights over must not keep the leader from the others, nor from seeing whereabouts.

@@ -68,6 +68,10 @@ export class Stage {
       for (const { metadata } of (await this.client.list(resource)).items) {
         const { namespace, name = "" } = metadata;
         const at = namespace === undefined ? { name } : { namespace, name };
+        if ((metadata.finalizers ?? []).length > 0) {
+          const body = { metadata: { finalizers: null } };
+          await this.client.patch(resource, at, { type: "merge", body }).catch(ignoreGone);
+        }
         await this.client.delete(resource, at, { gracePeriodSeconds: 0 }).catch(ignoreGone);
       }
     }

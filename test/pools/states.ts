@@ -13,6 +13,7 @@ import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/kept-holds.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
+import { networksOf } from "../../src/pools/networks.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
 import { until } from "../conformance/api/until.ts";
 import { type Stage, system } from "./stage.ts";
@@ -242,6 +243,29 @@ export function stateStories(stage: () => Stage): void {
       await watching.caughtUp();
       await leader.look(watching.signal);
       expect((await state()).coexistence).toBe(true);
+    });
+
+    it("a pool under two names is one domain, also where overlaps are not protected", async () => {
+      await stage().whereaboutsPool("blue", "10.0.0.0/24", { "5": entry("shop/a") });
+      await stage().whereaboutsPool("blue-10.0.0.0-24", "10.0.0.0/24", { "6": entry("shop/b") });
+      const ipam = { type: "holdfast", range: "10.0.0.0/24", network_name: "blue", enable_overlapping_ranges: false };
+      const config = JSON.stringify({ cniVersion: "1.0.0", name: "blue", type: "bridge", ipam });
+      const { uses } = networksOf([{ metadata: { namespace: "shop", name: "blue" }, spec: { config } }], system);
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const { world, clock } = watching;
+      const common = { world, client: stage().client, clock, log: silent, systemNamespace: system };
+      const leader = new StateKeeper({ ...common, uses: () => uses });
+      await leader.look(watching.signal);
+      await clock.advance(120_000);
+      await leader.look(watching.signal);
+      const { items } = await stage().client.list(kinds.holds);
+      const domain = `pool:${system}/blue-10.0.0.0-24`;
+      expect(items.map(({ spec }) => `${spec.address} ${spec.domain}`)).toEqual([
+        `10.0.0.5 ${domain}`,
+        `10.0.0.6 ${domain}`,
+      ]);
+      expect((await stage().readPool("blue")).metadata.annotations).toMatchObject({ "holdfast.io/domain": domain });
     });
 
     it("a writer that calls itself whereabouts keeps it on", async () => {
