@@ -63,6 +63,11 @@ async function connected<T>(options: ConnectionOptions, look: (client: KubeClien
   try {
     return await look(connection.client, stop.signal);
   } catch (error) {
+    if (error instanceof ApiError && error.code === "not-found") {
+      const remedy =
+        "the cluster does not have all of our kinds: kubectl apply -f deploy/holdfast.yaml, then ask again.";
+      throw new UsageError(`${error.message} ${remedy}`, 1, { cause: error });
+    }
     if (error instanceof ApiError) throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }

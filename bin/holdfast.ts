@@ -1,6 +1,13 @@
 // The command-line tool: wiring only. The commands are in src/cli.
 import { run } from "../src/cli/program.ts";
 
+// Whoever read our words has gone (`| head`): what was begun is ended all the same, without them.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
+
 process.exitCode = await run(
   process.argv.slice(2),
   { line: (text) => process.stdout.write(`${text}\n`) },

@@ -1,6 +1,7 @@
 // While whereabouts is active: what was held before it came gets what holds of that time have from their first moment, the
 // finalizer, and the second name of an IPv6 address. whereabouts' reconciler deletes live reservations of named networks at
-// every run, and its plugin looks for an IPv6 address under its own name only.
+// every run, and its plugin looks for an IPv6 address under its own name only. When it is gone the finalizers go again: they cost
+// a second write at every release, and nobody could uninstall us.
 //
 // Promised: each write is guarded by what was read; a hold that changes meanwhile is looked at again. Not promised: that
 // whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
@@ -55,26 +56,40 @@ export class KeptHolds {
   /** How many were written. */
   async round(signal: AbortSignal): Promise<number> {
     const { coexistence, isPaused } = this.#options;
-    if (!coexistence()) return 0;
-    const next = this.#bare().values();
+    const isActive = coexistence();
+    const next = (isActive ? this.#bare() : this.#kept()).values();
     let written = 0;
     const work = async () => {
       for (const [held, object] of next) {
-        if (signal.aborted || !coexistence() || (await isPaused?.(signal)) === true) return;
-        if (await this.#keep(held, object, signal)) written += 1;
+        if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
+        if (await (isActive ? this.#keep(held, object, signal) : this.#letGo(held, object, signal))) written += 1;
       }
     };
     await Promise.all(Array.from({ length: parallel }, work));
     return written;
   }
 
+  /** One that somebody has deleted is a hold by its finalizer alone: it keeps it until it is released. */
+  #kept(): [Held, Reservation][] {
+    const kept: [Held, Reservation][] = [];
+    for (const held of this.#options.world.roster.all()) {
+      const object = this.#objectOf(held);
+      if (object === undefined || !isKept(object) || object.metadata.deletionTimestamp !== undefined) continue;
+      if (kept.push([held, object]) === roundMax) break;
+    }
+    return kept;
+  }
+
+  #objectOf({ kind, namespace, name }: Held): Reservation | undefined {
+    if (kind !== "OverlappingRangeIPReservation") return undefined;
+    return this.#options.world.reservations.cache.get(`${namespace}/${name}`);
+  }
+
   /** Reservations of ours that somebody holds, without all that they should have. */
   #bare(): [Held, Reservation][] {
-    const { roster, reservations: followed } = this.#options.world;
     const bare: [Held, Reservation][] = [];
-    for (const held of roster.all()) {
-      if (held.kind !== "OverlappingRangeIPReservation" || held.cooling !== undefined) continue;
-      const object = followed.cache.get(`${held.namespace}/${held.name}`);
+    for (const held of this.#options.world.roster.all()) {
+      const object = held.cooling === undefined ? this.#objectOf(held) : undefined;
       if (object === undefined || !isOurs(object) || (isKept(object) && this.#hasAlias(held))) continue;
       if (bare.push([held, object]) === roundMax) break;
     }
@@ -90,7 +105,10 @@ export class KeptHolds {
   async #keep(held: Held, object: Reservation, signal: AbortSignal): Promise<boolean> {
     const { client, log } = this.#options;
     try {
-      if (!isKept(object) && !(await this.#finalize(held, object, signal))) return false;
+      if (!isKept(object)) {
+        const finalizers = [...(object.metadata.finalizers ?? []), keptFinalizer];
+        if (!(await this.#finalize(held, finalizers, signal))) return false;
+      }
       const other = await claimAlias(client, recordsOf(held.hold.domain, held.namespace), held.hold, signal);
       const key = describeHeld(held);
       if (other !== undefined && !this.#said.has(key)) {
@@ -109,13 +127,30 @@ export class KeptHolds {
     }
   }
 
+  async #letGo(held: Held, { metadata }: Reservation, signal: AbortSignal): Promise<boolean> {
+    const finalizers = (metadata.finalizers ?? []).filter((each) => each !== keptFinalizer);
+    try {
+      return await this.#finalize(held, finalizers, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        const object = describeHeld(held);
+        this.#options.log.warn("a hold still has its finalizer; it is tried again", { object, error });
+      }
+      return false;
+    }
+  }
+
   /** False: it has changed since, or is gone. */
-  async #finalize({ namespace, name, hold }: Held, { metadata }: Reservation, signal: AbortSignal): Promise<boolean> {
+  async #finalize(
+    { namespace, name, hold }: Held,
+    finalizers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { uid, resourceVersion } = preconditionsOf(hold.version);
     const operations = [
       { op: "test", path: "/metadata/uid", value: uid },
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
-      { op: "add", path: "/metadata/finalizers", value: [...(metadata.finalizers ?? []), keptFinalizer] },
+      { op: "add", path: "/metadata/finalizers", value: finalizers },
     ] as const;
     try {
       await this.#options.client.patch(reservations, { namespace, name }, { type: "json", operations }, { signal });

@@ -183,6 +183,17 @@ export function stateStories(stage: () => Stage): void {
       isActive = true;
       expect(await kept.round(watching.signal)).toBe(2);
       await watching.caughtUp();
+      isActive = false;
+      expect(await kept.round(watching.signal)).toBe(2);
+      const names = (await stage().client.list(kinds.reservations, { namespace: system })).items.flatMap(
+        ({ metadata }) => (metadata.finalizers === undefined ? [metadata.name] : []),
+      );
+      expect(names).toEqual(["blue-10.0.0.4", "blue-fd00-0000-0000-0000-0000-0000-0000-0004"]);
+      await watching.caughtUp();
+      expect(await kept.round(watching.signal)).toBe(0);
+      isActive = true;
+      expect(await kept.round(watching.signal)).toBe(2);
+      await watching.caughtUp();
       expect(await kept.round(watching.signal)).toBe(0);
       const named = (each: string) => ({ namespace: system, name: each });
       for (const each of ["blue-10.0.0.4", "blue-fd00-0000-0000-0000-0000-0000-0000-0004"]) {
