@@ -34,7 +34,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
   const onError = (error: Error) => log.warn("in the background", { error });
   const events = new EventRecorder({ client, component: "holdfast-controller", instance, onError });
   const metrics = new PoolMetrics(registry);
-  const limits = { ...defaultLimits, observeMs };
+  const limits = { ...defaultLimits, observeMs, supersededMs: options.supersededMs };
   const pools = new PoolsLeader({
     client,
     clock,

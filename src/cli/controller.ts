@@ -15,6 +15,8 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly cooldownMs: number;
   /** Between two observations of a leak. */
   readonly observeMs: number;
+  /** Before a second address of one interface counts as left behind. */
+  readonly supersededMs: number;
   readonly allowMassRelease: boolean;
   /** How far back a sign of whereabouts counts. */
   readonly lookBackMs: number;
@@ -32,6 +34,7 @@ type Flags = ConnectionOptions & {
   readonly metricsHost: string;
   readonly cooldownSeconds: string;
   readonly observeSeconds: string;
+  readonly supersededSeconds: string;
   readonly whereaboutsSilentMinutes: string;
   readonly allowMassRelease: boolean;
   readonly logLevel: Level;
@@ -51,6 +54,11 @@ export function controllerCommand(output: Output, controller: RunController): Co
     .option("--cooldown-seconds <number>", "how long an address that was freed rests before another gets it", "30")
     .option("--observe-seconds <number>", "time between the two looks that a leak takes, at least", "30")
     .option(
+      "--superseded-seconds <number>",
+      "how long a second address of one interface is left alone: more than kubelets give a new sandbox, 240",
+      "300",
+    )
+    .option(
       "--whereabouts-silent-minutes <number>",
       "coexistence ends when whereabouts has written nothing for so long; 3 where you have removed it from every node",
       "60",
@@ -62,12 +70,13 @@ export function controllerCommand(output: Output, controller: RunController): Co
 }
 
 function optionsOf(flags: Flags): ControllerOptions {
-  const { metricsPort, cooldownSeconds, observeSeconds, whereaboutsSilentMinutes, ...rest } = flags;
+  const { metricsPort, cooldownSeconds, observeSeconds, supersededSeconds, whereaboutsSilentMinutes, ...rest } = flags;
   return {
     ...rest,
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 86_400),
+    supersededMs: 1000 * numberOf("--superseded-seconds", supersededSeconds, 86_400),
     observeMs: 1000 * numberOf("--observe-seconds", observeSeconds, 86_400),
   };
 }
