@@ -115,8 +115,14 @@ export const samples: readonly Sample[] = [
     about: "a hold",
     plural: "holds",
     body: holdObjectOf(
-      { domain: "pool:default/10.0.0.0-8", address: parseAddress("10.0.0.7"), owner: claim },
+      {
+        domain: "pool:default/10.0.0.0-8",
+        address: parseAddress("10.0.0.7"),
+        owner: claim,
+        note: { pool: "default/10.0.0.0-8", why: "lowest" },
+      },
       "default",
+      "node1",
     ),
   },
 ];
