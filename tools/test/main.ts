@@ -38,18 +38,23 @@ for (const file of testFiles) {
 }
 
 const skips: Skip[] = [];
-const together: string[] = [];
-const oneByOne: string[] = [];
+/** How many files run at once -> the flags for it, and the files. */
+const groups = {
+  together: { flags: [] as string[], files: [] as string[] },
+  pairs: { flags: ["--maxWorkers=2"], files: [] as string[] },
+  alone: { flags: ["--no-file-parallelism"], files: [] as string[] },
+};
 for (const [suite, files] of chosen) {
   const reason = await missingFor(suite, log);
   if (reason !== undefined) skips.push({ suite: suite.name, reason, required: suite.required });
-  else (suite.serial ? oneByOne : together).push(...files);
+  else groups[suite.serial ?? "together"].files.push(...files);
 }
 
 let totals = nothing;
-if (together.length > 0) totals = plusTotals(totals, await runVitest(root, together, flags));
-if (oneByOne.length > 0)
-  totals = plusTotals(totals, await runVitest(root, oneByOne, [...flags, "--no-file-parallelism"]));
+for (const group of Object.values(groups)) {
+  if (group.files.length === 0) continue;
+  totals = plusTotals(totals, await runVitest(root, group.files, [...flags, ...group.flags]));
+}
 for (const { suite, reason } of skips) log(`skipped suite "${suite}": ${reason}`);
 const { exitCode, words } = verdict(totals, skips, inCi(process.env));
 for (const word of words) log(word);

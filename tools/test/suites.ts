@@ -15,8 +15,11 @@ export interface Suite {
   readonly root?: true;
   /** Real Kubernetes programs, built from source once per version. */
   readonly kube?: readonly ProgramName[];
-  /** Its files run one at a time: each starts many processes of its own. */
-  readonly serial?: true;
+  /**
+   * Each of its files starts processes of its own. `alone`: one at a time, since it loads the machine with nodes and pods.
+   * `pairs`: two at a time, since it mostly waits. Otherwise as many as there are cores.
+   */
+  readonly serial?: "alone" | "pairs";
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
@@ -46,7 +49,7 @@ export const suites: readonly Suite[] = [
     files: ["test/shim/"],
     about: "the executable that runtimes start, compiled and on Node, against daemons that answer, hang and die",
     debian: shimDebianPackages,
-    serial: true,
+    serial: "pairs",
     required: true,
   },
   {
@@ -80,7 +83,7 @@ export const suites: readonly Suite[] = [
     debian: ["openssl"],
     unpacked: ["kubernetes-client"],
     kube: controlPlane,
-    serial: true,
+    serial: "pairs",
     required: true,
   },
   {
@@ -101,7 +104,7 @@ export const suites: readonly Suite[] = [
     about: "the same conformance suites on the real kube-apiserver, random stories on both, and what deploy/ grants",
     debian: ["openssl"],
     kube: controlPlane,
-    serial: true,
+    serial: "pairs",
     required: true,
   },
   {
@@ -110,7 +113,7 @@ export const suites: readonly Suite[] = [
     about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans",
     debian: ["iproute2"],
     root: true,
-    serial: true,
+    serial: "alone",
     required: true,
   },
   {
@@ -120,7 +123,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages],
     root: true,
     kube: everything,
-    serial: true,
+    serial: "alone",
     required: true,
   },
   {
@@ -130,7 +133,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
     root: true,
     kube: [...controlPlane, "cnitool"],
-    serial: true,
+    serial: "alone",
     required: true,
   },
   {
@@ -139,7 +142,7 @@ export const suites: readonly Suite[] = [
     about: "what users of whereabouts complained of, each shown not to happen here (docs/complaints.md)",
     debian: ["openssl", ...shimDebianPackages],
     kube: controlPlane,
-    serial: true,
+    serial: "pairs",
     required: true,
   },
 ];
