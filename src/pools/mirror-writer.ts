@@ -42,6 +42,12 @@ export interface MirrorWriterOptions {
 const intervalMs = 1000;
 /** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
 const changesMax = 1000;
+/**
+ * One write of a pool with a thousand entries costs the API server a tenth of a second, with four thousand half a second. Entries
+ * are for eyes: they take one part in twenty of its time at most, and are never older than ten seconds for that.
+ */
+const restPerWrite = 20;
+const restMaxMs = 10_000;
 /** Each costs a read or two while whereabouts is active. */
 const confirmationsMax = 50;
 
@@ -53,6 +59,8 @@ export class MirrorWriter {
   readonly #shown = new Map<ObjectKey, PoolRange>();
   /** UIDs of pools whose managed fields were cleared by this process. */
   readonly #cleared = new Set<string>();
+  /** namespace/name -> until when its entries rest, because the last write was slow. */
+  readonly #restsUntilMs = new Map<ObjectKey, number>();
 
   constructor(options: MirrorWriterOptions) {
     this.#options = options;
@@ -79,12 +87,13 @@ export class MirrorWriter {
     if (last !== undefined) onTotals?.(last, undefined);
     this.#shown.delete(key);
     this.#lookedMs.delete(key);
+    this.#restsUntilMs.delete(key);
     await freeMaps.remove(key, signal);
   }
 
   /** True if nothing is left to write. */
   async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
-    const { world, coexistence, leaksHeldBack, entriesMax, onTotals } = this.#options;
+    const { world, clock, coexistence, leaksHeldBack, entriesMax, onTotals } = this.#options;
     const all = world.roster.of(range.key);
     const held = all.filter(({ cooling }) => cooling === undefined);
     const isCoexisting = coexistence();
@@ -101,8 +110,13 @@ export class MirrorWriter {
     this.#shown.set(range.key, range);
     onTotals?.(range, totalsOf(situation));
     await this.#writeFreeMap(pool, range, all, plan, signal);
+    const startedMs = clock.monotonicMs();
+    // While whereabouts is active it goes by the entries: they do not rest.
+    if (!isCoexisting && startedMs < (this.#restsUntilMs.get(range.key) ?? startedMs)) return false;
     const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
     await this.#writeStatus(situation, signal);
+    const restMs = Math.min(restMaxMs, restPerWrite * (clock.monotonicMs() - startedMs));
+    this.#restsUntilMs.set(range.key, startedMs + restMs);
     return isComplete;
   }
 
