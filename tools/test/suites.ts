@@ -113,7 +113,7 @@ export const suites: readonly Suite[] = [
     about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans",
     debian: ["iproute2"],
     root: true,
-    serial: "alone",
+    serial: "pairs",
     required: true,
   },
   {
@@ -133,7 +133,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
     root: true,
     kube: [...controlPlane, "cnitool"],
-    serial: "alone",
+    serial: "pairs",
     required: true,
   },
   {
