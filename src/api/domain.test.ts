@@ -21,7 +21,7 @@ test.each(["network:", "network:red", "pool:kube-system/10.0.0.0-8", "vm-network
   },
 );
 
-test.each(["", "red", "pool:", "pool:a", "pool:a/", "pool:/b", "pool:a/b/c", "slice:a/b"])(
+test.each(["", "red", "pool:", "pool:a", "pool:a/", "pool:/b", "pool:a/b/c", "slices:a/b"])(
   "%j is no domain",
   (text) => {
     const { code, message } = apiRefusalOf(() => parseDomain(text));

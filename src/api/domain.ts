@@ -1,13 +1,14 @@
 // The names of domains (src/ipam/ledger.ts): in which set of addresses a pool's addresses are unique.
 //
 // Where overlapping ranges are protected, the domain is the network_name, the empty one too: all pools of that name share
-// it. Where they are not, each pool is a domain of its own. A VM network is always one.
+// it. Where they are not, each pool is a domain of its own. A VM network is always one. Of a sliced range each node has a domain of its
+// own, in its journal, named by the NodeSlicePool: no other node gives these addresses.
 import type { Domain } from "../ipam/ledger.ts";
 import { ApiError } from "./error.ts";
 
 export type DomainParts =
   | { readonly scope: "network"; readonly network: string }
-  | { readonly scope: "pool" | "vm-network"; readonly namespace: string; readonly name: string };
+  | { readonly scope: "pool" | "vm-network" | "slice"; readonly namespace: string; readonly name: string };
 
 export interface DomainRule {
   /** `network_name`; empty: none. */
@@ -26,14 +27,14 @@ export function formatDomain(parts: DomainParts): Domain {
 }
 
 export function parseDomain(domain: Domain): DomainParts {
-  const [, scope, rest = ""] = /^(network|pool|vm-network):(.*)$/.exec(domain) ?? [];
+  const [, scope, rest = ""] = /^(network|pool|vm-network|slice):(.*)$/.exec(domain) ?? [];
   if (scope === "network") return { scope, network: rest };
   const [namespace, name, ...more] = rest.split("/");
-  if ((scope === "pool" || scope === "vm-network") && namespace && name && more.length === 0) {
+  if ((scope === "pool" || scope === "vm-network" || scope === "slice") && namespace && name && more.length === 0) {
     return { scope, namespace, name };
   }
   throw new ApiError(
     "bad-domain",
-    `${JSON.stringify(domain)} is no domain: it is network:NAME, pool:NAMESPACE/NAME or vm-network:NAMESPACE/NAME.`,
+    `${JSON.stringify(domain)} is no domain: it is network:NAME, pool:NAMESPACE/NAME, slice:NAMESPACE/NAME or vm-network:NAMESPACE/NAME.`,
   );
 }

@@ -19,14 +19,18 @@ const spec = z.looseObject({
 
 const slice = z.looseObject({
   nodeName: z.string().describe("The node that has the slice; empty: nobody."),
-  sliceRange: z.string().describe("The slice, in CIDR notation."),
+  sliceRange: z.string().describe("The slice, or a piece of one that another node gave up, in CIDR notation."),
 });
 
 const status = z.looseObject({
-  allocations: z.array(slice).meta({ "x-kubernetes-list-type": "atomic" }),
+  allocations: z
+    .array(slice)
+    .describe("What is assigned; free slices are not written.")
+    .meta({ "x-kubernetes-list-type": "atomic" }),
   totalSlices: count.optional(),
   assignedSlices: count.optional(),
   freeSlices: count.optional(),
+  lastGeneration: z.int().nonnegative().optional().describe("Holdfast: the greatest generation of a grant so far."),
   conditions: conditions.optional(),
 });
 

@@ -102,6 +102,16 @@ describe("what is bad in every mode", () => {
     [{ range: "10.0.0.0/24", node_slice_size: "big" }, "ipam.node_slice_size"],
     [{ range: "10.0.0.0/24", node_slice_size: "/16" }, "ipam.node_slice_size"],
     [{ range: "10.0.0.0/24", node_slice_size: "33" }, "ipam.node_slice_size"],
+    [{ range: "10.0.0.0/24", fast_ipam: true }, "ipam.fast_ipam"],
+    [{ range: "10.0.0.0/24", fast_ipam: false, node_slice_size: "/26" }, "ipam.fast_ipam"],
+    [{ range: "fd00::/16", node_slice_size: "/64" }, "ipam.node_slice_size"],
+    [
+      { range: "10.0.0.0/16", ipRanges: [{ range: "fd00::/64" }], node_slice_size: "/24" },
+      "ipam.ipRanges[0].node_slice_size",
+    ],
+    [{ range: "10.0.0.0/16", floating_slice_size: "/24" }, "ipam.floating_slice_size"],
+    [{ range: "10.0.0.0/16", node_slice_size: "/24", floating_slice_size: "/25" }, "ipam.floating_slice_size"],
+    [{ range: "10.0.0.0/16", node_slice_size: "/24", floating_slice_size: "/16" }, "ipam.floating_slice_size"],
     [{ range: "10.0.0.0/24", pool_naming: "mine" }, "ipam.pool_naming"],
     [{ range: "10.0.0.0/24", pool_naming: "network" }, "ipam.pool_naming"],
     [{ range: "10.0.0.0/24", pool_namespace: "other" }, "ipam.pool_namespace"],
@@ -148,8 +158,6 @@ describe("where whereabouts looks away", () => {
     ],
     [{ range: "10.0.0.0/24", network_name: "Blue_Net" }, "ipam.network_name", [whole]],
     [{ range: "10.0.0.0/24", network_name: "a".repeat(210) }, "ipam.network_name", [whole]],
-    [{ range: "10.0.0.0/24", fast_ipam: true }, "ipam.fast_ipam", [whole]],
-    [{ range: "10.0.0.0/24", fast_ipam: false, node_slice_size: "/26" }, "ipam.fast_ipam", [whole]],
     [{ range: "10.0.0.0/24", log_level: "loud" }, "ipam.log_level", [whole]],
     [{ range: "10.0.0.0/24", sleep_for_race: 11 }, "ipam.sleep_for_race", [whole]],
     [{ range: "10.0.0.0/24", configuration_path: "/etc/../x" }, "ipam.configuration_path", [whole]],
@@ -228,7 +236,7 @@ describe("everything together", () => {
       dns: {},
       addresses: [],
     });
-    expect(config).not.toHaveProperty("sliceLength");
+    expect(config.ranges[0]).not.toHaveProperty("sliceLength");
     expect(parse({ range: "10.0.0.0/24", strict: false }).config.excludeGateway).toBe(false);
   });
 
@@ -257,8 +265,20 @@ describe("everything together", () => {
   });
 
   it("reads slices", () => {
-    expect(parse({ range: "10.0.0.0/8", node_slice_size: "/22", fast_ipam: true }).config.sliceLength).toBe(22);
-    expect(parse({ range: "fd00::/64", node_slice_size: "80" }).config.sliceLength).toBe(80);
+    const lengths = (ipam: Readonly<Record<string, unknown>>) =>
+      parse(ipam).config.ranges.map(({ sliceLength, floatingLength }) => [sliceLength, floatingLength]);
+    expect(lengths({ range: "10.0.0.0/8", node_slice_size: "/22", fast_ipam: true })).toEqual([[22, undefined]]);
+    expect(lengths({ range: "fd00::/64", node_slice_size: "80" })).toEqual([[80, undefined]]);
+    const six = { range: "fd00::/64", node_slice_size: "/80", floating_slice_size: "/72" };
+    const both = { range: "10.0.0.0/16", ipRanges: [six], node_slice_size: "/24", floating_slice_size: "/22" };
+    expect(lengths(both)).toEqual([
+      [24, 22],
+      [80, 72],
+    ]);
+    expect(lengths({ range: "10.0.0.0/16", ipRanges: [{ range: "fd00::/64", node_slice_size: "/80" }] })).toEqual([
+      [undefined, undefined],
+      [80, undefined],
+    ]);
   });
 });
 

@@ -27,6 +27,8 @@ const rangeKeys = {
   exclude: { type: "strings" },
   enable_l3: { type: "boolean" },
   pick_addresses: { type: "strings" },
+  node_slice_size: { type: "string" },
+  floating_slice_size: { type: "string" },
 } as const satisfies Keys;
 
 const routeKeys = {
@@ -57,7 +59,6 @@ export const ipamKeys = {
   addresses: { type: "objects", inside: { address: { type: "string" }, gateway: { type: "string" } } },
   network_name: { type: "string" },
   enable_overlapping_ranges: { type: "boolean" },
-  node_slice_size: { type: "string" },
   fast_ipam: { type: "boolean" },
   pool_naming: { type: "string" },
   pool_namespace: { type: "string" },

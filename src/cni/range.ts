@@ -5,8 +5,9 @@ import { includes, type Interval, parseBlock, parseRange, type Range } from "../
 import { contains, type Prefix } from "../net/prefix.ts";
 import { type Findings, reasonOf } from "./findings.ts";
 import type { JsonObject } from "./json.ts";
+import { parseSlicing, type Slicing } from "./slicing.ts";
 
-export interface IpamRange {
+export interface IpamRange extends Slicing {
   readonly prefix: Prefix;
   readonly start?: Address;
   readonly end?: Address;
@@ -41,7 +42,14 @@ export function parseIpamRange(object: JsonObject, place: Place, findings: Findi
   if (range === undefined) return undefined;
   const ends = chooseEnds(range, { start, end }, path, findings);
   const l3 = object["enable_l3"] === true;
-  const result = { prefix: range.prefix, ...ends, excludes, picks, l3 };
+  const result = {
+    prefix: range.prefix,
+    ...ends,
+    excludes,
+    picks,
+    l3,
+    ...parseSlicing(object, range.prefix, path, findings),
+  };
   judgeEnds(result, path, findings);
   return result;
 }

@@ -25,9 +25,11 @@ export function parseRanges(ipam: JsonObject, version: SpecVersion, findings: Fi
     );
     return [];
   }
+  const { node_slice_size, floating_slice_size } = ipam;
+  const sizes = { node_slice_size, floating_slice_size };
   for (const [index, object] of list.entries()) {
     const path = `ipam.ipRanges[${index}].`;
-    const range = parseIpamRange({ enable_l3: l3, ...object }, { path, top: false }, findings);
+    const range = parseIpamRange({ enable_l3: l3, ...sizes, ...object }, { path, top: false }, findings);
     if (range !== undefined) entries.push({ path, range: judgePicks(range, path, findings) });
   }
   judgeCount(entries, version, findings);

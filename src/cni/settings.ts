@@ -1,9 +1,9 @@
 // Everything of a configuration that is neither a range nor an address: names, modes, paths.
 import { type PoolNaming, poolNamings } from "../api/pool-name.ts";
-import { bitsOf } from "../net/address.ts";
 import type { Findings } from "./findings.ts";
 import type { JsonObject } from "./json.ts";
 import type { IpamRange } from "./range.ts";
+import { judgeFastIpam } from "./slicing.ts";
 
 /** `cluster`: the namespace that whereabouts uses, kube-system by default. `nad`: that of the network attachment definition. */
 type PoolNamespace = "cluster" | "nad";
@@ -13,8 +13,6 @@ export interface Settings {
   readonly networkName: string;
   /** An address is given once in the whole domain, also where ranges overlap. False: once in each pool. */
   readonly overlappingRanges: boolean;
-  /** Prefix length of a node's slice; undefined where nodes share the ranges. */
-  readonly sliceLength?: number;
   readonly poolNaming: PoolNaming;
   readonly poolNamespace: PoolNamespace;
   /** Inline: a flat file. In the flat file: the directory that has `nodename`. Upstream uses the one key for both. */
@@ -39,13 +37,12 @@ const maxCooldownSeconds = 365 * 24 * 3600;
 
 export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], findings: Findings): Settings {
   judgeUnusedValues(ipam, findings);
-  const sliceLength = parseSlice(ipam, ranges, findings);
+  judgeFastIpam(ipam, ranges, findings);
   const cooldownMs = parseCooldown(ipam, findings);
   const kubernetes = (ipam["kubernetes"] ?? {}) as JsonObject;
   return {
     networkName: parseNetworkName(ipam, findings),
     overlappingRanges: ipam["enable_overlapping_ranges"] !== false,
-    ...(sliceLength === undefined ? {} : { sliceLength }),
     poolNaming: parsePoolNaming(ipam, findings),
     poolNamespace: parseChoice(ipam, "pool_namespace", ["cluster", "nad"], findings),
     sticky: parseChoice(ipam, "sticky", ["none", "statefulset"], findings),
@@ -65,34 +62,6 @@ function parseNetworkName(ipam: JsonObject, findings: Findings): string {
     `write lower-case letters, digits, "-" and ".", at most ${maxNetworkName} characters`;
   findings.dislike("ipam.network_name", name, reason, "it is used as it is");
   return name;
-}
-
-/** A size that cannot be cut from the ranges is refused in every mode: no node would get an address. */
-function parseSlice(ipam: JsonObject, ranges: readonly IpamRange[], findings: Findings): number | undefined {
-  const key = "ipam.node_slice_size";
-  const text = textOf(ipam, "node_slice_size");
-  const fast = ipam["fast_ipam"];
-  if (text === "") {
-    if (fast === true) {
-      findings.dislike("ipam.fast_ipam", fast, "it needs node_slice_size; write the size, like /24", "it is ignored");
-    }
-    return undefined;
-  }
-  if (fast === false) {
-    const reason = "node_slice_size is given, which asks for slices; remove one of the two";
-    findings.dislike("ipam.fast_ipam", fast, reason, "node_slice_size counts");
-  }
-  if (!/^\/?\d{1,3}$/.test(text)) {
-    findings.refuse(key, text, "write a prefix length, like /24");
-    return undefined;
-  }
-  const length = Number(text.replace("/", ""));
-  for (const { prefix } of ranges) {
-    const bits = bitsOf(prefix.family);
-    if (length >= prefix.length && length <= bits) continue;
-    findings.refuse(key, text, `${prefix} cannot be cut into /${length}; write ${prefix.length} to ${bits}`);
-  }
-  return length;
 }
 
 function parsePoolNaming(ipam: JsonObject, findings: Findings): PoolNaming {

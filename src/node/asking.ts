@@ -107,7 +107,8 @@ function keeperOf(config: IpamConfig, pod: PodFacts | undefined): string | undef
   return isSticky ? `statefulset/${pod.statefulSet}` : undefined;
 }
 
-function assertNoSlices({ sliceLength, name }: IpamConfig): void {
+function assertNoSlices({ ranges, name }: IpamConfig): void {
+  const { sliceLength } = ranges.find((range) => range.sliceLength !== undefined) ?? {};
   if (sliceLength === undefined) return;
   throw new CniError(
     errorCodes.unsupportedField,

@@ -57,10 +57,10 @@ export function domainOfUse(
 
 function usesOf(object: Definition, text: string, systemNamespace: string): NetworkUse[] {
   const { config } = parseIpamConfig(parseNetwork(text));
-  // A sliced range has a pool per node, which its own reconciler makes.
-  if (config.sliceLength !== undefined) return [];
   const namespace = config.poolNamespace === "nad" ? (object.metadata.namespace ?? "") : systemNamespace;
-  return config.ranges.map((range) => {
+  // A sliced range has a pool per node, which its own reconciler makes.
+  const shared = config.ranges.filter(({ sliceLength }) => sliceLength === undefined);
+  return shared.map((range) => {
     const identity = { range: range.prefix, network: config.networkName, node: "" };
     const names = poolNamesToRead(identity, config.poolNaming);
     return { definition: keyOf(object), config, range, identity, namespace, names };

@@ -63,6 +63,8 @@ function mentionsUs(text: string): boolean {
 function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Network {
   const { config } = parseIpamConfig({ ...parsed, ipam: { ...parsed.ipam, strict: false } });
   const written = writtenRanges(parsed.ipam);
+  // whereabouts slices its first range only.
+  const { sliceLength } = config.ranges[0] ?? {};
   return {
     key: objectKey(definition),
     namespace: definition.metadata.namespace ?? "",
@@ -72,7 +74,7 @@ function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Net
     protectsOverlaps: config.overlappingRanges,
     poolNaming: config.poolNaming,
     poolNamespace: config.poolNamespace,
-    ...(config.sliceLength !== undefined && { sliceLength: config.sliceLength }),
+    ...(sliceLength !== undefined && { sliceLength }),
     ranges: config.ranges.map(({ prefix }) => {
       const found = written.find((cidr) => `${cidr.prefix}` === `${prefix}`);
       return { prefix, ...(found && { written: found }) };

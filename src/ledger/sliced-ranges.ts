@@ -1,0 +1,78 @@
+// The ranges that are cut into slices, as the leader tells every daemon: the key `sliced` of the ConfigMap holdfast-state
+// (docs/decisions/0013). Pure.
+//
+// Promised: what cannot be read reads as version 0 with no ranges, as in a cluster that has none.
+import { z } from "zod";
+
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import type { ConfigMap } from "./resources.ts";
+
+/**
+ * `closing`: nothing is handed out of the shared range any more, and slices are not granted yet: the leader waits until every daemon
+ * has seen it. `open`: nodes hand out of their slices. `opening`: the range is shared again, but for `blocks`, which are not sealed yet.
+ */
+const phase = z.enum(["closing", "open", "opening"]);
+
+const slicedRange = z.object({
+  /** Of the pool objects. */
+  namespace: z.string(),
+  /** network_name; empty: none. */
+  network: z.string(),
+  range: z.string(),
+  /** The NodeSlicePool's name. */
+  pool: z.string(),
+  phase,
+  /** The part that belongs to no node and is handed out through the reservation ledger; absent: none. */
+  floating: z.string().optional(),
+  /** While opening: what is still a slice. */
+  blocks: z.array(z.string()).default([]),
+});
+
+const slicedRanges = z.object({ version: z.int().nonnegative(), ranges: z.array(slicedRange) });
+
+export interface SlicedRange {
+  readonly namespace: string;
+  readonly network: string;
+  readonly range: Prefix;
+  readonly pool: string;
+  readonly phase: z.infer<typeof phase>;
+  readonly floating?: Prefix;
+  readonly blocks: readonly Prefix[];
+}
+
+export interface SlicedRanges {
+  /** Greater with every change. */
+  readonly version: number;
+  readonly ranges: readonly SlicedRange[];
+}
+
+export const slicedKey = "sliced";
+export const noSlicedRanges: SlicedRanges = { version: 0, ranges: [] };
+
+export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): SlicedRanges {
+  try {
+    const { version, ranges } = slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null"));
+    return {
+      version,
+      ranges: ranges.map(({ range, floating, blocks, ...rest }) => ({
+        ...rest,
+        range: parsePrefix(range),
+        blocks: blocks.map((block) => parsePrefix(block)),
+        ...(floating !== undefined && { floating: parsePrefix(floating) }),
+      })),
+    };
+  } catch {
+    return noSlicedRanges;
+  }
+}
+
+/** The text for the key. */
+export function writeSlicedRanges({ version, ranges }: SlicedRanges): string {
+  const texts = ranges.map(({ range, floating, blocks, ...rest }) => ({
+    ...rest,
+    range: String(range),
+    ...(floating !== undefined && { floating: String(floating) }),
+    ...(blocks.length > 0 && { blocks: blocks.map(String) }),
+  }));
+  return JSON.stringify({ version, ranges: texts });
+}
