@@ -2,29 +2,15 @@
 //
 // Promised of a piece: aligned, at most as large as was asked for, wholly free, and as large as the slice allows. It is cut from the
 // end of the tightest gap, since pods get the lowest addresses first.
-import type { Address } from "../../net/address.ts";
-import { bitsOf } from "../../net/address.ts";
+import { type JournalGrant, usableOf } from "../../ledger/journal/grant.ts";
+import { type Address, bitsOf } from "../../net/address.ts";
 import { prefixesOf } from "../../net/cover.ts";
-import { difference, IntervalSet } from "../../net/interval-set.ts";
-import { type Interval, intervalOf } from "../../net/interval.ts";
+import type { IntervalSet } from "../../net/interval-set.ts";
 import { comparePrefixes, Prefix } from "../../net/prefix.ts";
 
-export interface SliceParts {
-  readonly slice: Prefix;
-  readonly without: readonly Prefix[];
-  readonly taken: readonly Interval[];
-  readonly gives?: { readonly block: Prefix };
-}
-
-/** What the node may use of the slice at all. */
-export function usableOf({ slice, without, taken, gives }: SliceParts): IntervalSet {
-  const away = [...without.map(intervalOf), ...taken, ...(gives === undefined ? [] : [intervalOf(gives.block)])];
-  return difference([intervalOf(slice)], away);
-}
-
-/** `busy`: held, or cooling down. */
-export function freeOf(parts: SliceParts, busy: Iterable<Address>): IntervalSet {
-  const free = usableOf(parts);
+/** For any pod, now. `busy`: held, or cooling down. A grant that nothing is handed out of has nothing free. */
+export function freeOf(grant: JournalGrant, busy: Iterable<Address>): IntervalSet {
+  const free = usableOf([grant]);
   for (const address of busy) free.delete({ first: address, last: address });
   return free;
 }

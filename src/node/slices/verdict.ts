@@ -2,13 +2,12 @@
 //
 // Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal works by;
 // a seal is never undone within its generation; a piece that was given up comes back only when the controller has let go of it.
+import { tryAddress } from "../../api/address-name.ts";
 import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
+import { blocksOf } from "../../api/slice-grant.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import type { Address } from "../../net/address.ts";
-import { union } from "../../net/interval-set.ts";
-import type { Interval } from "../../net/interval.ts";
-import { containsPrefix, overlaps, type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { comparePrefixes, containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
 export type Verdict =
@@ -50,9 +49,16 @@ export function judgeAbsence(
 ): "drop" | "make-again" {
   if (known.sealed) return "drop";
   const { allocations = [], lastGeneration = 0 } = pool?.status ?? {};
-  const around = allocations.filter(({ sliceRange }) => meets(sliceRange, known.slice));
-  if (around.some(({ nodeName }) => nodeName !== node && nodeName !== "")) return "drop";
-  if (around.length > 0) return "make-again";
+  const blocks = allocations.flatMap(({ nodeName, sliceRange }) =>
+    blocksOf([sliceRange]).map((block) => ({ nodeName, block })),
+  );
+  // The slice that a piece was lent from is around it, and another's: only its own entry says whose a piece is.
+  if (blocks.some((each) => each.nodeName === node && comparePrefixes(each.block, known.slice) === 0)) {
+    return "make-again";
+  }
+  const lent = [...known.without, ...(known.gives === undefined ? [] : [known.gives.block])];
+  const others = blocks.filter(({ block }) => meets(block, known.slice) && !isAmong(block, lent));
+  if (others.length > 0) return "drop";
   // Nobody has it. Either the controller let it go after this grant, or it has forgotten the grant.
   return lastGeneration >= known.generation ? "drop" : "make-again";
 }
@@ -87,7 +93,7 @@ function acceptance(object: SliceObject, { grant, without, taken }: ReadGrant): 
       taken,
       ...(gives && { gives }),
       sealed: said?.sealed ?? false,
-      moved: [],
+      moved: (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []),
     },
     holds: holdsIn(object),
   };
@@ -100,8 +106,8 @@ function givenBefore(
 ): JournalGrant["gives"] {
   const { gives } = word ?? {};
   if (gives === undefined || gives.ask !== grant.lend?.ask) return undefined;
-  const block = parsePrefix(gives.block);
-  return isAmong(block, without) ? undefined : { ask: gives.ask, block };
+  const [block] = blocksOf([gives.block]);
+  return block === undefined || isAmong(block, without) ? undefined : { ask: gives.ask, block };
 }
 
 /** Of a key with several meanings all are held: one of them is in use. */
@@ -119,8 +125,7 @@ function changed(known: JournalGrant, { grant, without, taken }: ReadGrant): Jou
     serial: grant.serial,
     phase: grant.phase,
     without,
-    // What was moved is the reservation ledger's, also if the controller has changed its mind about draining.
-    taken: known.moved.length === 0 ? taken : [...union(taken, known.moved.map(single))],
+    taken,
     ...(isKept && { gives }),
   };
 }
@@ -129,17 +134,8 @@ function isAmong(block: Prefix, blocks: readonly Prefix[]): boolean {
   return blocks.some((each) => each.family === block.family && containsPrefix(each, block));
 }
 
-function single(address: Address): Interval {
-  return { first: address, last: address };
-}
-
-function meets(text: string, slice: Prefix): boolean {
-  try {
-    const block = parsePrefix(text);
-    return block.family === slice.family && overlaps(block, slice);
-  } catch {
-    return false;
-  }
+function meets(block: Prefix, slice: Prefix): boolean {
+  return block.family === slice.family && overlaps(block, slice);
 }
 
 /** Texts stand for addresses: equal texts are equal blocks. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { readNetworkStatus } from "../api/network-status.ts";
+import { readNetworkStatus } from "./network-status.ts";
 
 const read = (value: unknown) =>
   readNetworkStatus(JSON.stringify(value))?.map(({ interface: port, addresses }) => [port, addresses.map(String)]);
