@@ -1,0 +1,120 @@
+// Everything that is known of slices in a cluster, read once: plain lists, no following. What `holdfast slices` and `check` look at.
+//
+// Not promised: one moment. The kinds are read one after the other, the slices before the pools that assign them: a slice that was
+// assigned in between shows as an allocation without its object, which is the harmless side.
+import {
+  leaseNodeAnnotation,
+  nodeLeaseName,
+  type NodeSlices,
+  readNodeSlices,
+  slicesAnnotation,
+} from "../api/node-lease.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient, Scope } from "../kube/rest.ts";
+import * as kinds from "../ledger/resources.ts";
+import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { fetchState } from "../ledger/state.ts";
+import {
+  isUnreadable,
+  type SlicePoolView,
+  slicePoolViewOf,
+  type SliceView,
+  sliceViewOf,
+  type Unreadable,
+} from "./slice-view.ts";
+
+/** A node's own Lease. */
+export interface NodeLeaseView {
+  readonly node: string;
+  /** The id of the journal that renews it; empty: none. */
+  readonly journal: string;
+  /** By the node's clock; undefined: never. */
+  readonly renewedMs: number | undefined;
+  /** How long the node hands out by its journal alone. */
+  readonly authorityMs: number;
+  readonly slices: NodeSlices;
+}
+
+export interface SlicesSnapshot {
+  readonly nowMs: number;
+  /** What the leader tells the daemons. */
+  readonly sliced: SlicedRanges;
+  readonly pools: readonly SlicePoolView[];
+  readonly slices: readonly SliceView[];
+  /** Key: the node's name. */
+  readonly leases: ReadonlyMap<string, NodeLeaseView>;
+  /** Key: the node's name. */
+  readonly nodes: ReadonlyMap<string, kinds.Node>;
+  readonly unreadable: readonly Unreadable[];
+}
+
+export interface SlicesOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Selects the IPPools that are slices; with a `!` before it, those that are shared. */
+export const sliceSelector = sliceLabelName;
+
+/** A node's Lease that was renewed within this counts as alive (docs/decisions/0013): three renewals. */
+export const freshMs = 180_000;
+
+export async function readSlices({ client, systemNamespace, now, signal }: SlicesOptions): Promise<SlicesSnapshot> {
+  const all = <T extends KubeObject>(resource: Resource<T>, scope: Scope = {}) => list(client, resource, scope, signal);
+  const slices = (await all(kinds.ipPools, { labelSelector: sliceSelector })).map(sliceViewOf);
+  const pools = (await all(kinds.nodeSlicePools)).map(slicePoolViewOf);
+  const leases = (await all(kinds.leases, { namespace: systemNamespace })).flatMap((each) => leaseViewOf(each) ?? []);
+  const nodes = await all(kinds.nodes);
+  const state = await fetchState(client, { namespace: systemNamespace, signal });
+  return {
+    nowMs: now(),
+    sliced: readSlicedRanges(state),
+    pools: pools.filter((each) => !isUnreadable(each)),
+    slices: slices.filter((each) => !isUnreadable(each)),
+    leases: new Map(leases.map((lease) => [lease.node, lease])),
+    nodes: new Map(nodes.map((node) => [node.metadata.name ?? "", node])),
+    unreadable: [...slices, ...pools].filter(isUnreadable),
+  };
+}
+
+/** Undefined: it is no node's Lease of ours. */
+export function leaseViewOf({ metadata, spec }: Lease): NodeLeaseView | undefined {
+  const { name = "", annotations = {} } = metadata;
+  const prefix = nodeLeaseName("");
+  if (!name.startsWith(prefix)) return undefined;
+  const node = annotations[leaseNodeAnnotation] ?? name.slice(prefix.length);
+  const renewedMs = Date.parse(spec?.renewTime ?? "");
+  return {
+    node,
+    journal: spec?.holderIdentity ?? "",
+    renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
+    authorityMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
+    slices: readNodeSlices(annotations[slicesAnnotation]),
+  };
+}
+
+/** How long ago by our clock; a node whose clock is ahead was heard just now. Undefined: never. */
+export function leaseAgeMs(lease: NodeLeaseView | undefined, nowMs: number): number | undefined {
+  return lease?.renewedMs === undefined ? undefined : Math.max(0, nowMs - lease.renewedMs);
+}
+
+/** A kind that the cluster does not have has no objects. */
+async function list<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<T[]> {
+  try {
+    return (await client.list(resource, { ...scope, signal })).items;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
+}
