@@ -45,6 +45,7 @@ export interface SliceView {
   readonly entries: ReturnType<typeof readAllocations>["entries"];
   /** Sentences: entries of the mirror that cannot be read. */
   readonly faults: readonly string[];
+  readonly uid: string;
   readonly resourceVersion: string;
 }
 
@@ -73,7 +74,7 @@ export function sliceViewOf(object: KubeObject): SliceView | Unreadable {
   const named = `IPPool ${keyOf(object)}`;
   try {
     const pool: IPPool = parseObject(ipPoolKind, object);
-    const { namespace = "", name = "", annotations = {}, resourceVersion = "" } = pool.metadata;
+    const { namespace = "", name = "", annotations = {}, uid = "", resourceVersion = "" } = pool.metadata;
     const node = annotations[`${holdfastGroup}/node`] ?? "";
     if (node === "") return { object: named, why: `${named} is a slice and names no node: delete it, nobody has it.` };
     const { entries, unreadable } = readAllocations(pool);
@@ -91,6 +92,7 @@ export function sliceViewOf(object: KubeObject): SliceView | Unreadable {
       fenced: annotations[fencedAnnotation] ?? "",
       entries,
       faults: unreadable.map(({ message }) => message),
+      uid,
       resourceVersion,
     };
   } catch (error) {

@@ -1,3 +1,4 @@
+import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
 // Everything that is known of slices in a cluster, read once: plain lists, no following. What `holdfast slices` and `check` look at.
 //
 // Not promised: one moment. The kinds are read one after the other, the slices before the pools that assign them: a slice that was
@@ -12,7 +13,7 @@ import {
 import { sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { KubeObject } from "../kube/meta.ts";
+import type { KubeObject, ObjectName } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
 import * as kinds from "../ledger/resources.ts";
@@ -55,6 +56,8 @@ export interface SlicesSnapshot {
 export interface SlicesOptions {
   readonly client: KubeClient;
   readonly systemNamespace: string;
+  /** Of this node only; all otherwise. */
+  readonly node?: string;
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
@@ -65,22 +68,39 @@ export const sliceSelector = sliceLabelName;
 /** A node's Lease that was renewed within this counts as alive (docs/decisions/0013): three renewals. */
 export const freshMs = 180_000;
 
-export async function readSlices({ client, systemNamespace, now, signal }: SlicesOptions): Promise<SlicesSnapshot> {
-  const all = <T extends KubeObject>(resource: Resource<T>, scope: Scope = {}) => list(client, resource, scope, signal);
-  const slices = (await all(kinds.ipPools, { labelSelector: sliceSelector })).map(sliceViewOf);
-  const pools = (await all(kinds.nodeSlicePools)).map(slicePoolViewOf);
-  const leases = (await all(kinds.leases, { namespace: systemNamespace })).flatMap((each) => leaseViewOf(each) ?? []);
-  const nodes = await all(kinds.nodes);
-  const state = await fetchState(client, { namespace: systemNamespace, signal });
+export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
+  const { client, systemNamespace: namespace, now, signal } = options;
+  const slices = (await readSliceObjects(options)).map(sliceViewOf);
+  const pools = (await list(client, kinds.nodeSlicePools, {}, signal)).map(slicePoolViewOf);
+  const leases = (await readLeases(options)).flatMap((each) => leaseViewOf(each) ?? []);
+  const nodes = await readNodes(options);
+  const state = await fetchState(client, { namespace, signal });
   return {
     nowMs: now(),
     sliced: readSlicedRanges(state),
-    pools: pools.filter((each) => !isUnreadable(each)),
-    slices: slices.filter((each) => !isUnreadable(each)),
+    pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
+    slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [each])),
     leases: new Map(leases.map((lease) => [lease.node, lease])),
     nodes: new Map(nodes.map((node) => [node.metadata.name ?? "", node])),
     unreadable: [...slices, ...pools].filter(isUnreadable),
   };
+}
+
+async function readSliceObjects({ client, node, signal }: SlicesOptions): Promise<kinds.StoredPool[]> {
+  const selectors = [sliceSelector, ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`])];
+  const found = await list(client, kinds.ipPools, { labelSelector: selectors.join(",") }, signal);
+  // A label may be a name that was cut.
+  return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
+}
+
+async function readLeases({ client, systemNamespace: namespace, node, signal }: SlicesOptions): Promise<Lease[]> {
+  if (node === undefined) return list(client, kinds.leases, { namespace }, signal);
+  return one(client, kinds.leases, { namespace, name: nodeLeaseName(node) }, signal);
+}
+
+async function readNodes({ client, node, signal }: SlicesOptions): Promise<kinds.Node[]> {
+  if (node === undefined) return list(client, kinds.nodes, {}, signal);
+  return one(client, kinds.nodes, { name: node }, signal);
 }
 
 /** Undefined: it is no node's Lease of ours. */
@@ -113,6 +133,21 @@ async function list<T extends KubeObject>(
 ): Promise<T[]> {
   try {
     return (await client.list(resource, { ...scope, signal })).items;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
+}
+
+/** The object, or nothing. */
+async function one<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  at: ObjectName,
+  signal: AbortSignal,
+) {
+  try {
+    return [await client.get(resource, at, { signal })];
   } catch (error) {
     if (isApiError(error, "not-found")) return [];
     throw error;
