@@ -1,5 +1,7 @@
 // The table of `holdfast pools`. Pure.
 import { formatDomain } from "../api/domain.ts";
+import { usableOf } from "../ipam/definition.ts";
+import { sizeOf } from "../net/interval.ts";
 import { comparePrefixes, contains } from "../net/prefix.ts";
 import { columnLines } from "../slices/columns.ts";
 import type { SlicePoolView } from "../slices/slice-view.ts";
@@ -61,12 +63,13 @@ function slicedRow({ slices, held, networks }: Snapshot, pool: SlicePoolView): P
       .filter(({ hold }) => contains(pool.range, hold.address) && hold.domain === domain)
       .map(({ hold }) => hold.address.toString()),
   ]);
-  const total = pool.range.size;
-  const used = BigInt(addresses.size);
-  const uses = networks.sliced.filter(
+  const uses = [...networks.sliced, ...networks.uses].filter(
     ({ namespace, identity, range }) =>
       namespace === pool.namespace && identity.network === network && comparePrefixes(range.prefix, pool.range) === 0,
   );
+  const usable = usableOf({ prefix: pool.range, l3: uses.some(({ range }) => range.l3) });
+  const total = usable === undefined ? 0n : sizeOf(usable);
+  const used = BigInt(addresses.size);
   return {
     namespace: pool.namespace,
     name: pool.name,
@@ -74,7 +77,7 @@ function slicedRow({ slices, held, networks }: Snapshot, pool: SlicePoolView): P
     range: pool.range.toString(),
     total: total.toString(),
     used: used.toString(),
-    free: (total - used).toString(),
+    free: (used > total ? 0n : total - used).toString(),
     definitions: [...new Set(uses.map(({ definition }) => definition))],
     sliceSize: `/${pool.sliceLength}`,
   };

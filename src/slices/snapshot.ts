@@ -70,18 +70,34 @@ export const freshMs = 180_000;
 
 export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
   const { client, systemNamespace: namespace, now, signal } = options;
-  const slices = (await readSliceObjects(options)).map(sliceViewOf);
-  const pools = (await list(client, kinds.nodeSlicePools, {}, signal)).map(slicePoolViewOf);
-  const leases = (await readLeases(options)).flatMap((each) => leaseViewOf(each) ?? []);
+  const slices = await readSliceObjects(options);
+  const pools = await list(client, kinds.nodeSlicePools, {}, signal);
+  const leases = await readLeases(options);
   const nodes = await readNodes(options);
   const state = await fetchState(client, { namespace, signal });
+  return slicesFrom({ slices, pools, leases, nodes, state }, now());
+}
+
+export interface SliceObjects {
+  readonly slices: readonly kinds.StoredPool[];
+  readonly pools: readonly kinds.StoredNodeSlicePool[];
+  readonly leases: readonly Lease[];
+  readonly nodes: readonly kinds.Node[];
+  readonly state: kinds.ConfigMap | undefined;
+}
+
+/** Pure. */
+export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot {
+  const slices = objects.slices.map(sliceViewOf);
+  const pools = objects.pools.map(slicePoolViewOf);
+  const leases = objects.leases.flatMap((each) => leaseViewOf(each) ?? []);
   return {
-    nowMs: now(),
-    sliced: readSlicedRanges(state),
+    nowMs,
+    sliced: readSlicedRanges(objects.state),
     pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
     slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [each])),
     leases: new Map(leases.map((lease) => [lease.node, lease])),
-    nodes: new Map(nodes.map((node) => [node.metadata.name ?? "", node])),
+    nodes: new Map(objects.nodes.map((node) => [node.metadata.name ?? "", node])),
     unreadable: [...slices, ...pools].filter(isUnreadable),
   };
 }
@@ -104,7 +120,7 @@ async function readNodes({ client, node, signal }: SlicesOptions): Promise<kinds
 }
 
 /** Undefined: it is no node's Lease of ours. */
-export function leaseViewOf({ metadata, spec }: Lease): NodeLeaseView | undefined {
+function leaseViewOf({ metadata, spec }: Lease): NodeLeaseView | undefined {
   const { name = "", annotations = {} } = metadata;
   const prefix = nodeLeaseName("");
   if (!name.startsWith(prefix)) return undefined;
