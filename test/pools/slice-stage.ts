@@ -30,12 +30,16 @@ export class StepClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): () => void {
-    let isOver = false;
-    void Promise.resolve(this.meanwhile(delayMs)).then(() => {
-      this.#nowMs += delayMs;
-      if (!isOver) callback();
-    });
-    return () => void (isOver = true);
+    const wait = { isOff: false, callback };
+    void this.#pass(delayMs, wait);
+    return () => void (wait.isOff = true);
+  }
+
+  async #pass(delayMs: number, wait: { readonly isOff: boolean; readonly callback: () => void }): Promise<void> {
+    await Promise.resolve();
+    await this.meanwhile(delayMs);
+    this.#nowMs += delayMs;
+    if (!wait.isOff) wait.callback();
   }
 }
 
