@@ -1,6 +1,9 @@
 // What check finds about slices: each by a story that has it, beside ones that look alike and are as they should be.
+import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
+import { parseAddress } from "../net/address.ts";
+import { overlaps, Prefix } from "../net/prefix.ts";
 import type { SliceObjects } from "../slices/snapshot.ts";
 import { entry, leaseObject, sliceObject, slicedState, slicePoolObject } from "../slices/testing/objects.ts";
 import { nowMs, snapshotOf } from "../slices/testing/snapshot.ts";
@@ -137,6 +140,19 @@ describe("check of slices", () => {
       expect(remedy).toMatch(/[.?]$/);
       expect(objects.length).toBeGreaterThan(0);
     }
+  });
+
+  it("finds exactly the pairs that a comparison of all with all finds", () => {
+    const block = fc.tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 24, max: 32 }));
+    fc.assert(
+      fc.property(fc.array(block, { maxLength: 24 }), (given) => {
+        const blocks = given.map(([host, length]) => Prefix.around(parseAddress(`10.0.0.${host}`), length));
+        const allocations = blocks.map((each, index) => `n${index} ${each}`);
+        const found = findingsOf({ slices: [], pools: [slicePoolObject({ allocations })] });
+        const pairs = blocks.flatMap((a, index) => blocks.slice(index + 1).filter((b) => overlaps(a, b)));
+        expect(found.filter(({ code }) => code === "slices-overlap")).toHaveLength(pairs.length);
+      }),
+    );
   });
 
   it("says what a silent node still does, and how to take its slices", () => {

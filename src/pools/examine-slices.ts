@@ -40,11 +40,16 @@ function overlapsOf(snapshot: SlicesSnapshot, slices: ReadonlyMap<string, SliceV
       ...pool.allocations.map((each) => ({ ...each, pool })),
       ...(pool.floating === undefined ? [] : [{ node: floatingNode, block: pool.floating, pool }]),
     ]);
-    return pairsOf(all).flatMap(([outer, inner]): Finding[] => {
-      const without = slices.get(placeOf(outer.pool.namespace, outer.pool.name, outer))?.grant?.without ?? [];
-      if (blocksOf(without).some((block) => containsPrefix(block, inner.block))) return [];
-      return [overlap(outer, inner)];
-    });
+    const hasGivenUp = (giver: Placed, { block }: Placed) => {
+      const without = slices.get(placeOf(giver.pool.namespace, giver.pool.name, giver))?.grant?.without ?? [];
+      return blocksOf(without).some((each) => containsPrefix(each, block));
+    };
+    // Of two that are the same block, either may have given it up.
+    return pairsOf(all).flatMap(([outer, inner]) =>
+      hasGivenUp(outer, inner) || (outer.block.length === inner.block.length && hasGivenUp(inner, outer))
+        ? []
+        : [overlap(outer, inner)],
+    );
   });
 }
 
