@@ -44,6 +44,19 @@ const fits: readonly Story[] = [
     [],
   ],
   [
+    "a piece that was lent on whole",
+    {
+      slices: [
+        sliceObject({ grant: { without: ["10.0.0.128/25"] } }),
+        sliceObject({ node: "n2", block: "10.0.0.128/25" }),
+        sliceObject({ node: "n3", block: "10.0.0.128/25", grant: { without: ["10.0.0.128/25"] } }),
+      ],
+      pools: [slicePoolObject({ allocations: [n1, n2, "n3 10.0.0.128/25"] })],
+      leases: seen("n1", "n2", "n3"),
+    },
+    [],
+  ],
+  [
     "a sealed slice that has left its pool",
     { slices: [sliceObject({ word: { sealed: true } })], pools: [slicePoolObject({ allocations: [] })] },
     [],
