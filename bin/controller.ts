@@ -16,7 +16,7 @@ import { defaultLimits } from "../src/pools/judge.ts";
 import { PoolsLeader } from "../src/pools/leader.ts";
 import { PoolMetrics } from "../src/pools/metrics.ts";
 
-const leaseName = "holdfast-controller";
+export const leaseName = "holdfast-controller";
 
 export async function controller(options: ControllerOptions): Promise<void> {
   const { systemNamespace, cooldownMs, observeMs, allowMassRelease, lookBackMs, logLevel, logFormat } = options;

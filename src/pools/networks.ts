@@ -22,7 +22,10 @@ export interface NetworkUse {
 }
 
 export interface Networks {
+  /** Of shared pools. */
   readonly uses: readonly NetworkUse[];
+  /** Of ranges that are cut into slices: each node has a pool of its own, which the reconciler of slices makes. */
+  readonly sliced: readonly NetworkUse[];
   /** Sentences, one for each definition that is ours and cannot be read. */
   readonly unreadable: readonly { readonly definition: string; readonly why: string }[];
 }
@@ -30,19 +33,20 @@ export interface Networks {
 type Definition = DeepReadonly<KubeObject & { spec?: { config?: string } }>;
 
 export function networksOf(definitions: Iterable<Definition>, systemNamespace: string): Networks {
-  const uses: NetworkUse[] = [];
+  const all: NetworkUse[] = [];
   const unreadable: { definition: string; why: string }[] = [];
   for (const object of definitions) {
     const text = object.spec?.config ?? "";
     if (!isOurs(text)) continue;
     try {
-      uses.push(...usesOf(object, text, systemNamespace));
+      all.push(...usesOf(object, text, systemNamespace));
     } catch (error) {
       if (!(error instanceof CniError)) throw error;
       unreadable.push({ definition: keyOf(object), why: error.message });
     }
   }
-  return { uses, unreadable };
+  const isShared = ({ range }: NetworkUse) => range.sliceLength === undefined;
+  return { uses: all.filter(isShared), sliced: all.filter((use) => !isShared(use)), unreadable };
 }
 
 /** The domain in which the use's addresses are unique. Undefined: the pool is handed out in another, and the use is refused. */
@@ -58,9 +62,7 @@ export function domainOfUse(
 function usesOf(object: Definition, text: string, systemNamespace: string): NetworkUse[] {
   const { config } = parseIpamConfig(parseNetwork(text));
   const namespace = config.poolNamespace === "nad" ? (object.metadata.namespace ?? "") : systemNamespace;
-  // A sliced range has a pool per node, which its own reconciler makes.
-  const shared = config.ranges.filter(({ sliceLength }) => sliceLength === undefined);
-  return shared.map((range) => {
+  return config.ranges.map((range) => {
     const identity = { range: range.prefix, network: config.networkName, node: "" };
     const names = poolNamesToRead(identity, config.poolNaming);
     return { definition: keyOf(object), config, range, identity, namespace, names };
