@@ -20,6 +20,8 @@ export interface ExistingPool {
   readonly range: Prefix;
   readonly sliceLength: number;
   readonly floatingLength?: number;
+  /** Somebody has a slice of it. */
+  readonly hasSlices: boolean;
 }
 
 /** One range of one definition. */
@@ -182,12 +184,12 @@ function usefulOfOne(definition: Definition, range: IpamRange): IntervalSet {
 }
 
 /**
- * Of the ranges of one network: definitions of a named network that list other ranges of a family disagree. Then what has a pool
- * stays, and nothing is begun; where none has, the oldest definition counts. Those with a pool come first, then the oldest.
+ * Of the ranges of one network: definitions of a named network that list other ranges of a family disagree. Then what has slices
+ * stays, and nothing is begun; where none has, the oldest definition counts. Those with slices come first, then the oldest.
  */
 function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): Wishes {
-  const hasPool = (wish: Wish) => poolOf(wish, pools) !== undefined;
-  const ranked = [...wishes.filter(hasPool), ...wishes.filter((wish) => !hasPool(wish))];
+  const hasSlices = (wish: Wish) => poolOf(wish, pools)?.hasSlices === true;
+  const ranked = [...wishes.filter(hasSlices), ...wishes.filter((wish) => !hasSlices(wish))];
   const accepted: Wish[] = [];
   const refused: Refusal[] = [];
   for (const family of Map.groupBy(ranked, ({ range }) => range.family).values()) {
@@ -197,7 +199,7 @@ function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): 
       continue;
     }
     const oldest = family.flatMap(({ uses }) => uses).reduce((a, b) => (isOlder(b, a) ? b : a)).definition;
-    const stays = family.some(hasPool) ? hasPool : (wish: Wish) => wish.uses.some(({ definition }) => definition === oldest);
+    const stays = family.some(hasSlices) ? hasSlices : (wish: Wish) => wish.uses.some(({ definition }) => definition === oldest);
     for (const wish of family) {
       const why = `${disagreement} Write the same range into all of them.`;
       if (stays(wish)) accepted.push({ ...wish, disagreement: [wish.disagreement, why].filter(Boolean).join(" ") });

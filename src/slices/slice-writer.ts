@@ -1,0 +1,179 @@
+// Writes of slice objects: made with their grant, taken over from whereabouts, changed, removed.
+//
+// Promised: a grant is changed only where it is still the one that the decision was made from; an object goes only as the one that was
+// seen; what became of a write whose answer was lost is known before the next plan.
+import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slice-grant.ts";
+import { isApiError } from "../kube/errors.ts";
+import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
+import { pointer } from "../kube/patch.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
+import type { Latest } from "./latest.ts";
+import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "./slice-object.ts";
+import type { SliceWorld } from "./world.ts";
+
+/** What was seen is not what is there: the next look decides anew. */
+export class StaleError extends Error {
+  readonly code = "stale";
+  override readonly name = "StaleError";
+}
+
+export class SliceWriter {
+  readonly #client: KubeClient;
+  readonly #world: SliceWorld;
+  readonly #slices: Latest<StoredPool>;
+  /** Keys of objects whose write had no answer, by the key of their pool. */
+  readonly #unsure = new Map<string, Set<ObjectKey>>();
+
+  constructor(client: KubeClient, world: SliceWorld) {
+    this.#client = client;
+    this.#world = world;
+    this.#slices = world.slices;
+  }
+
+  /** Reads what a write without an answer left of the pool's slices. */
+  async settle(pool: string, signal: AbortSignal): Promise<void> {
+    for (const key of this.#unsure.get(pool) ?? []) {
+      const object = await this.#get(key, signal);
+      const known = this.#slices.get(key);
+      if (object !== undefined) this.#put(object);
+      else if (known !== undefined) this.#slices.drop(known);
+      this.#unsure.get(pool)?.delete(key);
+    }
+  }
+
+  /** The object carries the grant afterwards. */
+  async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const key = `${place.namespace}/${sliceName(place)}`;
+    const known = this.#slices.get(key);
+    await this.#surely(place, key, async () => {
+      if (known === undefined) await this.#make(place, key, grant, signal);
+      else if (known.metadata.annotations?.[grantAnnotation] !== writeGrant(grant)) await this.#change(known, grant, signal);
+    });
+  }
+
+  /** With what whereabouts left beside it: a Lease of the same name. */
+  async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = `${place.namespace}/${sliceName(place)}`;
+    const known = this.#slices.get(key);
+    if (known !== undefined) {
+      const { uid = "", resourceVersion = "" } = known.metadata;
+      const preconditions = { uid, resourceVersion };
+      await this.#surely(place, key, () => this.#delete(() => this.#client.delete(ipPools, parseKey(key), { preconditions, signal })));
+      this.#slices.drop(known);
+    }
+    const lease = this.#world.leases.get(key);
+    if (lease === undefined) return;
+    await this.#delete(() => this.#client.delete(leases, parseKey(key), { preconditions: { uid: lease.metadata.uid ?? "" }, signal }));
+    this.#world.leases.drop(lease);
+  }
+
+  async #make(place: SlicePlace, key: ObjectKey, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const { labels, annotations } = sliceMarks(place, grant);
+    const { namespace, name = "" } = { namespace: place.namespace, ...parseKey(key) };
+    const object = {
+      metadata: { namespace, name, labels, annotations },
+      spec: { range: `${place.block}`, allocations: {} },
+    };
+    try {
+      this.#put(await this.#client.create(ipPools, object, { signal }));
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error;
+      const there = await this.#get(key, signal);
+      if (there !== undefined) await this.#takeOver(there, place, grant, signal);
+    }
+  }
+
+  /** One that whereabouts made: it becomes the slice, and its entries stay, for the node to read. */
+  async #takeOver(there: StoredPool, place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const { resourceVersion, labels } = there.metadata;
+    const isOurs = labels?.[sliceLabelName] !== undefined && readSlice(trimSlice(there)) !== undefined;
+    if (isOurs) this.#put(there);
+    if (isOurs) throw new StaleError(`The slice ${keyOf(there)} was made meanwhile: it is looked at again.`);
+    if (`${prefixOf(there.spec.range)}` !== `${place.block}`) {
+      throw new StaleError(
+        `The IPPool ${keyOf(there)} has the range ${there.spec.range}, and the slice ${place.block} of node ${place.node} would have its name. ` +
+          "Delete the IPPool if nobody uses it.",
+      );
+    }
+    const marks = sliceMarks(place, grant);
+    const body = { metadata: { resourceVersion, ...marks } };
+    this.#put(await this.#client.patch(ipPools, placeOf(there), { type: "merge", body }, { signal }));
+  }
+
+  /**
+   * What depends on the node's word (pieces that it gave up, a generation after a seal) is guarded by the version of the object; the rest by the
+   * grant alone, since the node writes its word as often as once a second.
+   */
+  async #change(known: DeepReadonly<StoredPool>, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const before = readSlice(known)?.grant;
+    const text = writeGrant(grant);
+    const { resourceVersion, annotations = {} } = known.metadata;
+    const path = pointer("metadata", "annotations", grantAnnotation);
+    const isFree = before !== undefined && isSameGround(before, grant);
+    const patch = isFree
+      ? ({
+          type: "json",
+          operations: [
+            { op: "test", path, value: annotations[grantAnnotation] },
+            { op: "replace", path, value: text },
+          ],
+        } as const)
+      : ({ type: "merge", body: { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } } } as const);
+    try {
+      this.#put(await this.#client.patch(ipPools, placeOf(known), patch, { signal }));
+    } catch (error) {
+      // A test that fails is answered as invalid.
+      if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
+      const there = await this.#get(keyOf(known), signal);
+      if (there === undefined) this.#slices.drop(known);
+      else this.#put(there);
+      throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
+    }
+  }
+
+  async #delete(call: () => Promise<unknown>): Promise<void> {
+    try {
+      await call();
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+
+  async #surely(place: SlicePlace, key: ObjectKey, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      // Whatever was not refused in so many words may have happened.
+      if (!isApiError(error, "forbidden", "invalid", "unreachable") && !(error instanceof StaleError)) {
+        const pool = `${place.namespace}/${place.pool}`;
+        const keys = this.#unsure.get(pool) ?? new Set();
+        this.#unsure.set(pool, keys.add(key));
+      }
+      throw error;
+    }
+  }
+
+  async #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    try {
+      return await this.#client.get(ipPools, parseKey(key), { signal });
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined;
+      throw error;
+    }
+  }
+
+  /** What is no slice is not ours to keep. */
+  #put(object: StoredPool): void {
+    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#slices.put(trimSlice(object));
+  }
+}
+
+function placeOf({ metadata: { namespace = "", name = "" } }: DeepReadonly<StoredPool>) {
+  return { namespace, name };
+}
+
+function isSameGround(a: SliceGrant, b: SliceGrant): boolean {
+  const textOf = ({ generation, without, lend }: SliceGrant) => JSON.stringify([generation, without, lend]);
+  return textOf(a) === textOf(b);
+}
