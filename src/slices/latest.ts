@@ -52,8 +52,9 @@ export class Latest<T extends KubeObject> {
     const key = keyOf(object);
     if (this.#deleted.get(key) === object.metadata.uid) return;
     const known = this.#store.get(key);
-    if (known !== undefined && known.metadata.uid === object.metadata.uid && versionOf(known) >= versionOf(object)) return;
-    this.#store.set(object);
+    if (known !== undefined && known.metadata.uid === object.metadata.uid && versionOf(known) >= versionOf(object))
+      return;
+    this.#store.set(withoutManagers(object));
     this.#listener(this.#store.get(key)!, known, false);
   }
 
@@ -75,6 +76,13 @@ export class Latest<T extends KubeObject> {
     this.#store.delete(key);
     this.#listener(known, known, true);
   }
+}
+
+/** As informers do: nobody reads them. */
+function withoutManagers<T extends KubeObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 function versionOf({ metadata }: DeepReadonly<KubeObject>): number {

@@ -74,7 +74,14 @@ export interface PoolSpec {
   readonly floatingLength?: number;
 }
 
-export function poolObject({ namespace, name, network, range, sliceLength, floatingLength }: PoolSpec): StoredSlicePool {
+export function poolObject({
+  namespace,
+  name,
+  network,
+  range,
+  sliceLength,
+  floatingLength,
+}: PoolSpec): StoredSlicePool {
   return {
     metadata: {
       namespace,

@@ -43,7 +43,8 @@ type Words = Omit<Condition, "lastTransitionTime">;
 function ready({ target, plan, phase }: StatusInput): Words {
   const no = (reason: string, message: string): Words => ({ type: "Ready", status: "False", reason, message });
   if (target.refusal !== undefined) return no(target.refusal.reason, target.refusal.why);
-  if (!target.wanted) return no("Draining", "No definition asks for slices of this range any more: its slices are drained.");
+  if (!target.wanted)
+    return no("Draining", "No definition asks for slices of this range any more: its slices are drained.");
   if (phase === "opening") return no("Opening", "The range was being given back to shared use, and is wanted again.");
   if (phase !== "open") {
     return no("Closing", "Slices are granted when every node has stopped handing out of the shared range.");

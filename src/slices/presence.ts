@@ -3,8 +3,8 @@
 // outlive a change of leader: `gone since` is noted on the Lease.
 import { holdfastGroup } from "../api/kind.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
-import type { DeepReadonly } from "../kube/meta.ts";
 import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
 import type { Node } from "../ledger/resources.ts";
 
 /** A daemon renews once a minute: two may be lost. */

@@ -126,7 +126,9 @@ export class Reserved {
 
 /** Whether addresses of the domain are those of the network's ranges. */
 export function isOfRange(domain: Domain, { namespace, network, pool, range }: ReservedScope): boolean {
-  const parts = parseDomain(domain);
+  const parts = partsOf(domain);
+  // Held somewhere, in words that nobody understands: rather not handed out.
+  if (parts === undefined) return true;
   if (parts.scope === "network") return parts.network === network;
   if (parts.namespace !== namespace || parts.scope === "vm-network") return false;
   if (parts.scope === "slice") return parts.name === pool;
@@ -134,6 +136,14 @@ export function isOfRange(domain: Domain, { namespace, network, pool, range }: R
   return readPoolName(parts.name, "slices").some(
     ({ before, range: { prefix } }) => before === network && overlaps(prefix, range),
   );
+}
+
+function partsOf(domain: Domain) {
+  try {
+    return parseDomain(domain);
+  } catch {
+    return undefined;
+  }
 }
 
 function placesOf(object: HeldObject): ReservedPlace[] {
@@ -148,7 +158,8 @@ function keyOfHeld(object: HeldObject): ObjectKey {
 }
 
 function isSamePlaces(a: readonly ReservedPlace[], b: readonly ReservedPlace[]): boolean {
-  const textOf = (places: readonly ReservedPlace[]) => places.map(({ domain, address }) => `${domain} ${address}`).join();
+  const textOf = (places: readonly ReservedPlace[]) =>
+    places.map(({ domain, address }) => `${domain} ${address}`).join();
   return textOf(a) === textOf(b);
 }
 

@@ -13,7 +13,6 @@ import {
   sliceLabelName,
   slicedRangeAnnotation,
   slicePoolAnnotation,
-  writeGrant,
 } from "../api/slice-grant.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { StoredPool } from "../ledger/resources.ts";
@@ -121,8 +120,8 @@ export function sliceName({ block, network, node }: Pick<SlicePlace, "block" | "
   return poolName({ range: block, network, node });
 }
 
-/** Labels and annotations that make an IPPool a slice. */
-export function sliceMarks({ network, pool, range, node }: SlicePlace, grant: SliceGrant) {
+/** Labels and annotations that make an IPPool a slice. It is handed out of when it has a grant too. */
+export function sliceMarks({ network, pool, range, node }: SlicePlace) {
   return {
     labels: { [sliceLabelName]: "true", [nodeLabelName]: nodeLabel(node) },
     annotations: {
@@ -130,7 +129,6 @@ export function sliceMarks({ network, pool, range, node }: SlicePlace, grant: Sl
       [networkAnnotation]: network,
       [slicePoolAnnotation]: pool,
       [slicedRangeAnnotation]: `${range}`,
-      [grantAnnotation]: writeGrant(grant),
     },
   };
 }

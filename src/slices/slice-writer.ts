@@ -42,62 +42,68 @@ export class SliceWriter {
     }
   }
 
-  /** The object carries the grant afterwards. */
-  async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
-    const key = `${place.namespace}/${sliceName(place)}`;
-    const known = this.#slices.get(key);
-    await this.#surely(place, key, async () => {
-      if (known === undefined) await this.#make(place, key, grant, signal);
-      else if (known.metadata.annotations?.[grantAnnotation] !== writeGrant(grant)) await this.#change(known, grant, signal);
-    });
+  /** The object is there afterwards, without a grant if it is new. */
+  async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    if (this.#slices.get(key) !== undefined) return;
+    await this.#surely(place, key, () => this.#make(place, key, signal));
   }
 
-  /** With what whereabouts left beside it: a Lease of the same name. */
-  async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
-    const key = `${place.namespace}/${sliceName(place)}`;
+  /** The object carries the grant afterwards. */
+  async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
     const known = this.#slices.get(key);
-    if (known !== undefined) {
-      const { uid = "", resourceVersion = "" } = known.metadata;
-      const preconditions = { uid, resourceVersion };
-      await this.#surely(place, key, () => this.#delete(() => this.#client.delete(ipPools, parseKey(key), { preconditions, signal })));
-      this.#slices.drop(known);
+    if (known === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
+    const before = readSlice(known)?.grant;
+    if (before !== undefined && writeGrant(before) === writeGrant(grant)) return;
+    await this.#surely(place, key, () => this.#change(known, before, grant, signal));
+  }
+
+  /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
+  async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    const known = this.#slices.get(key);
+    const there = known ?? (await this.#get(key, signal));
+    const { uid = "", resourceVersion = "" } = there?.metadata ?? {};
+    const options = { preconditions: { uid, resourceVersion }, signal };
+    if (there !== undefined) {
+      await this.#surely(place, key, () => this.#delete(() => this.#client.delete(ipPools, parseKey(key), options)));
     }
+    if (known !== undefined) this.#slices.drop(known);
     const lease = this.#world.leases.get(key);
     if (lease === undefined) return;
-    await this.#delete(() => this.#client.delete(leases, parseKey(key), { preconditions: { uid: lease.metadata.uid ?? "" }, signal }));
+    const preconditions = { uid: lease.metadata.uid ?? "" };
+    await this.#delete(() => this.#client.delete(leases, parseKey(key), { preconditions, signal }));
     this.#world.leases.drop(lease);
   }
 
-  async #make(place: SlicePlace, key: ObjectKey, grant: SliceGrant, signal: AbortSignal): Promise<void> {
-    const { labels, annotations } = sliceMarks(place, grant);
-    const { namespace, name = "" } = { namespace: place.namespace, ...parseKey(key) };
-    const object = {
-      metadata: { namespace, name, labels, annotations },
-      spec: { range: `${place.block}`, allocations: {} },
-    };
+  async #make(place: SlicePlace, key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const metadata = { namespace: place.namespace, name: sliceName(place), ...sliceMarks(place) };
+    const spec = { range: `${place.block}`, allocations: {} };
     try {
-      this.#put(await this.#client.create(ipPools, object, { signal }));
+      this.#put(await this.#client.create(ipPools, { metadata, spec }, { signal }));
     } catch (error) {
       if (!isApiError(error, "already-exists")) throw error;
       const there = await this.#get(key, signal);
-      if (there !== undefined) await this.#takeOver(there, place, grant, signal);
+      if (there === undefined) throw new StaleError(`The IPPool ${key} came and went: it is looked at again.`);
+      await this.#takeOver(there, place, signal);
     }
   }
 
   /** One that whereabouts made: it becomes the slice, and its entries stay, for the node to read. */
-  async #takeOver(there: StoredPool, place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+  async #takeOver(there: StoredPool, place: SlicePlace, signal: AbortSignal): Promise<void> {
     const { resourceVersion, labels } = there.metadata;
-    const isOurs = labels?.[sliceLabelName] !== undefined && readSlice(trimSlice(there)) !== undefined;
-    if (isOurs) this.#put(there);
-    if (isOurs) throw new StaleError(`The slice ${keyOf(there)} was made meanwhile: it is looked at again.`);
+    if (labels?.[sliceLabelName] !== undefined && readSlice(trimSlice(there)) !== undefined) {
+      this.#put(there);
+      throw new StaleError(`The slice ${keyOf(there)} was made meanwhile: it is looked at again.`);
+    }
     if (`${prefixOf(there.spec.range)}` !== `${place.block}`) {
       throw new StaleError(
         `The IPPool ${keyOf(there)} has the range ${there.spec.range}, and the slice ${place.block} of node ${place.node} would have its name. ` +
           "Delete the IPPool if nobody uses it.",
       );
     }
-    const marks = sliceMarks(place, grant);
-    const body = { metadata: { resourceVersion, ...marks } };
+    const body = { metadata: { resourceVersion, ...sliceMarks(place) } };
     this.#put(await this.#client.patch(ipPools, placeOf(there), { type: "merge", body }, { signal }));
   }
 
@@ -105,8 +111,12 @@ export class SliceWriter {
    * What depends on the node's word (pieces that it gave up, a generation after a seal) is guarded by the version of the object; the rest by the
    * grant alone, since the node writes its word as often as once a second.
    */
-  async #change(known: DeepReadonly<StoredPool>, grant: SliceGrant, signal: AbortSignal): Promise<void> {
-    const before = readSlice(known)?.grant;
+  async #change(
+    known: DeepReadonly<StoredPool>,
+    before: SliceGrant | undefined,
+    grant: SliceGrant,
+    signal: AbortSignal,
+  ): Promise<void> {
     const text = writeGrant(grant);
     const { resourceVersion, annotations = {} } = known.metadata;
     const path = pointer("metadata", "annotations", grantAnnotation);
@@ -167,6 +177,10 @@ export class SliceWriter {
   #put(object: StoredPool): void {
     if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#slices.put(trimSlice(object));
   }
+}
+
+function keyOfPlace(place: SlicePlace): ObjectKey {
+  return `${place.namespace}/${sliceName(place)}`;
 }
 
 function placeOf({ metadata: { namespace = "", name = "" } }: DeepReadonly<StoredPool>) {

@@ -1,8 +1,8 @@
 // What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
 import type { DefinitionObject } from "../cni/definitions.ts";
 import { prefixesOf } from "../net/cover.ts";
-import { intervalOf } from "../net/interval.ts";
 import { IntervalSet } from "../net/interval-set.ts";
+import { intervalOf } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { poolNames } from "./names.ts";
 import type { PoolSpec, ReadPool } from "./pool-object.ts";
@@ -41,7 +41,8 @@ export function targetsOf(
   for (const pool of pools) {
     const key = `${pool.namespace}/${pool.name}`;
     // One of whereabouts' that no definition explains is left alone: what network it is of is not known.
-    if (!targets.has(key) && pool.network !== undefined) targets.set(key, unwishedTarget(key, { ...pool, network: pool.network }));
+    if (!targets.has(key) && pool.network !== undefined)
+      targets.set(key, unwishedTarget(key, { ...pool, network: pool.network }));
   }
   for (const slice of slices) {
     // Its pool was deleted by hand: it is made again, so that what is granted is drained and not forgotten.

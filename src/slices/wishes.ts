@@ -199,7 +199,9 @@ function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): 
       continue;
     }
     const oldest = family.flatMap(({ uses }) => uses).reduce((a, b) => (isOlder(b, a) ? b : a)).definition;
-    const stays = family.some(hasSlices) ? hasSlices : (wish: Wish) => wish.uses.some(({ definition }) => definition === oldest);
+    const stays = family.some(hasSlices)
+      ? hasSlices
+      : (wish: Wish) => wish.uses.some(({ definition }) => definition === oldest);
     for (const wish of family) {
       const why = `${disagreement} Write the same range into all of them.`;
       if (stays(wish)) accepted.push({ ...wish, disagreement: [wish.disagreement, why].filter(Boolean).join(" ") });
@@ -210,8 +212,10 @@ function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): 
 }
 
 function isOlder(a: Use, b: Use): boolean {
-  return createdMs(a.definition) - createdMs(b.definition) < 0 ||
-    (createdMs(a.definition) === createdMs(b.definition) && a.definition.key < b.definition.key);
+  return (
+    createdMs(a.definition) - createdMs(b.definition) < 0 ||
+    (createdMs(a.definition) === createdMs(b.definition) && a.definition.key < b.definition.key)
+  );
 }
 
 /** Some definition lacks a range that another has, and has one that the other lacks. */

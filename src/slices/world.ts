@@ -31,11 +31,7 @@ export class SliceWorld {
   readonly slices: Latest<kinds.StoredPool>;
   readonly pools: Latest<kinds.StoredSlicePool>;
   readonly leases: Latest<Lease>;
-  readonly #informers: readonly [
-    Informer<kinds.StoredPool>,
-    Informer<kinds.StoredSlicePool>,
-    Informer<Lease>,
-  ];
+  readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
 
   constructor({ systemNamespace, ...options }: SliceWorldOptions, listeners: SliceWorldListeners) {
     const onError = (error: unknown) => options.onError(error as Error);

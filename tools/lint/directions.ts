@@ -48,7 +48,8 @@ export const folders: Readonly<Record<string, Folder>> = {
     imports: [...features, "cni", "ledger", "log", "ovn"],
   },
   slices: {
-    about: "the node slice reconcilers: who has which slice of a range, grants, leases of nodes, the sliced ranges of the state",
+    about:
+      "the node slice reconcilers: who has which slice of a range, grants, leases of nodes, the sliced ranges of the state",
     imports: [...features, "cni", "ledger", "log"],
   },
   claims: { about: "the persistent address reconcilers", imports: features },
