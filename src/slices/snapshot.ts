@@ -80,7 +80,7 @@ export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot
 
 export interface SliceObjects {
   readonly slices: readonly kinds.StoredPool[];
-  readonly pools: readonly kinds.StoredNodeSlicePool[];
+  readonly pools: readonly kinds.StoredSlicePool[];
   readonly leases: readonly Lease[];
   readonly nodes: readonly kinds.Node[];
   readonly state: kinds.ConfigMap | undefined;
