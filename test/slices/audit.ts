@@ -138,7 +138,7 @@ function* strayEntries({ slices }: Books): Iterable<string> {
 }
 
 /** Assignments without an object, and objects without an assignment. */
-function* unmatched({ pools, slices }: Books): Iterable<string> {
+export function* unmatched({ pools, slices }: Books): Iterable<string> {
   for (const pool of pools) {
     const objects = slices.filter((each) => isOf(each, pool));
     for (const { node, block } of pool.assigned) {
@@ -157,7 +157,7 @@ function* unmatched({ pools, slices }: Books): Iterable<string> {
 }
 
 /** What is still on its way: asked and not answered, drained and not gone, granted and not taken up. */
-function* unfinished({ slices }: Books): Iterable<string> {
+export function* unfinished({ slices }: Books): Iterable<string> {
   for (const { name, grant, word, fenced } of slices) {
     if (grant === undefined) yield `${name} has no grant`;
     else if (grant.phase !== "active") yield `${name} is ${grant.phase}`;
