@@ -13,6 +13,8 @@ export class NodeTool {
   readonly #program: string;
   readonly #network: string;
   #number = 0;
+  /** Why the last ADD that was refused was. */
+  lastWords = "";
   /** Sandboxes that have an address. Key: name. */
   readonly living = new Map<string, string>();
 
@@ -35,8 +37,9 @@ export class NodeTool {
   async add(): Promise<string | undefined> {
     const sandbox = `${this.#network}-${this.node.name}-${++this.#number}`;
     await this.node.exec(["ip", "netns", "add", sandbox]);
-    const { status, stdout } = await this.#call("add", sandbox);
+    const { status, stdout, stderr } = await this.#call("add", sandbox);
     if (status !== 0) {
+      this.lastWords = `${stdout} ${stderr}`;
       await this.#remove(sandbox);
       return undefined;
     }
@@ -81,6 +84,8 @@ export class NodeTool {
         CNI_PATH: "/opt/cni/bin",
         NETCONFPATH: configurationsOf(this.node),
         CNI_IFNAME: "net1",
+        // A container of the node and no pod, as podman has them: nobody looks for it in the API.
+        CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAME=${sandbox}`,
       },
     });
   }

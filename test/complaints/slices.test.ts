@@ -81,25 +81,33 @@ const slicesOfNetwork = async (range: string) => {
 };
 const wordsOf = ({ body }: CniAnswer) => `${body?.msg ?? ""} ${body?.details ?? ""}`;
 
-test("558: 100 pods with 8 sliced networks each, all at once: every attachment has its address", { timeout: storyMs }, async () => {
-  const definitions = await Promise.all(
-    Array.from({ length: 8 }, (_, index) =>
-      define(`many-${index}`, { range: `10.58.${index}.0/24`, node_slice_size: "/26", network_name: `many-${index}` }),
-    ),
-  );
-  const bound = await Promise.all(
-    Array.from({ length: 100 }, async (_, index) => {
-      const node = `node${1 + (index % daemonCount)}`;
-      return { node, pod: await world.createPod(`many-${index}`, node) };
-    }),
-  );
-  const given = await Promise.all(
-    bound.flatMap(({ node, pod }) =>
-      definitions.map((definition, index) => add(pod, node, definition, `net${index}`)),
-    ),
-  );
-  expect(new Set(given.flat()).size).toBe(800);
-});
+test(
+  "558: 100 pods with 8 sliced networks each, all at once: every attachment has its address",
+  { timeout: storyMs },
+  async () => {
+    const definitions = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        define(`many-${index}`, {
+          range: `10.58.${index}.0/24`,
+          node_slice_size: "/26",
+          network_name: `many-${index}`,
+        }),
+      ),
+    );
+    const bound = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const node = `node${1 + (index % daemonCount)}`;
+        return { node, pod: await world.createPod(`many-${index}`, node) };
+      }),
+    );
+    const given = await Promise.all(
+      bound.flatMap(({ node, pod }) =>
+        definitions.map((definition, index) => add(pod, node, definition, `net${index}`)),
+      ),
+    );
+    expect(new Set(given.flat()).size).toBe(800);
+  },
+);
 
 test("497: a /8 in slices of 16 addresses is a small object: only what is assigned is in it", async () => {
   const definition = await define("huge", { range: "10.0.0.0/8", node_slice_size: "/28", network_name: "huge" });
@@ -109,32 +117,47 @@ test("497: a /8 in slices of 16 addresses is a small object: only what is assign
   expect(JSON.stringify(pool).length).toBeLessThan(8192);
 });
 
-test("518: no slice is left for a node: it is told so, nothing crashes, and it gets an address when one is free", { timeout: storyMs }, async () => {
-  const definition = await define("few", { range: "10.18.0.0/30", node_slice_size: "/31", network_name: "few" });
-  const first = await world.createPod("few-1", "node1");
-  await add(first, "node1", definition);
-  await addNew("few-2", "node2", definition);
-  const late = await world.createPod("few-3", "node3");
-  const refused = await world.request("ADD", "node3", late, definition.config);
-  expect(refused.status).not.toBe(0);
-  expect(wordsOf(refused)).toContain("10.18.0.0/30");
-  await until(async () => (await condition("few", "Exhausted"))?.status === "True", { what: "the condition" });
-  expect(world.controller?.running).toBe(true);
-  expect(world.daemons.every(({ process }) => process.running)).toBe(true);
-  expect(await world.request("DEL", "node1", first, definition.config)).toMatchObject({ status: 0 });
-  expect(await add(late, "node3", definition)).toEqual([expect.stringMatching(/^10\.18\.0\.[12]\/30$/)]);
-});
+test(
+  "518: no slice is left for a node: it is told so, nothing crashes, and it gets an address when one is free",
+  { timeout: storyMs },
+  async () => {
+    const definition = await define("few", { range: "10.18.0.0/30", node_slice_size: "/31", network_name: "few" });
+    const first = await world.createPod("few-1", "node1");
+    await add(first, "node1", definition);
+    await addNew("few-2", "node2", definition);
+    const late = await world.createPod("few-3", "node3");
+    const refused = await world.request("ADD", "node3", late, definition.config);
+    expect(refused.status).not.toBe(0);
+    expect(wordsOf(refused)).toContain("10.18.0.0/30");
+    await until(async () => (await condition("few", "Exhausted"))?.status === "True", { what: "the condition" });
+    expect(world.controller?.running).toBe(true);
+    expect(world.daemons.every(({ process }) => process.running)).toBe(true);
+    expect(await world.request("DEL", "node1", first, definition.config)).toMatchObject({ status: 0 });
+    expect(await add(late, "node3", definition)).toEqual([expect.stringMatching(/^10\.18\.0\.[12]\/30$/)]);
+  },
+);
 
-test("614, s3: a definition of any namespace has slices; they, their pool and their objects go with it", { timeout: storyMs }, async () => {
-  const definition = await define("away", { range: "10.14.0.0/24", node_slice_size: "/28" }, "kube-public");
-  const pod = await world.createPod("away", "node2");
-  expect(await add(pod, "node2", definition)).toEqual([expect.stringMatching(/^10\.14\.0\.\d+\/24$/)]);
-  expect((await slicePool("away")).spec.range).toBe("10.14.0.0/24");
-  await world.request("DEL", "node2", pod, definition.config);
-  await world.api.rest.delete(`${definitionsOf("kube-public")}/away`);
-  await until(async () => (await slicesOfNetwork("10.14.0.0/24")).length === 0, { what: "the slices to go" });
-  await until(() => slicePool("away").then(() => false, () => true), { what: "the pool to go" });
-});
+test(
+  "614, s3: a definition of any namespace has slices; they, their pool and their objects go with it",
+  { timeout: storyMs },
+  async () => {
+    const definition = await define("away", { range: "10.14.0.0/24", node_slice_size: "/28" }, "kube-public");
+    const pod = await world.createPod("away", "node2");
+    expect(await add(pod, "node2", definition)).toEqual([expect.stringMatching(/^10\.14\.0\.\d+\/24$/)]);
+    expect((await slicePool("away")).spec.range).toBe("10.14.0.0/24");
+    await world.request("DEL", "node2", pod, definition.config);
+    await world.api.rest.delete(`${definitionsOf("kube-public")}/away`);
+    await until(async () => (await slicesOfNetwork("10.14.0.0/24")).length === 0, { what: "the slices to go" });
+    await until(
+      () =>
+        slicePool("away").then(
+          () => false,
+          () => true,
+        ),
+      { what: "the pool to go" },
+    );
+  },
+);
 
 test("666: exclude, range_start and range_end are kept to", async () => {
   const definition = await define("limits", {
@@ -187,15 +210,19 @@ test("s4: definitions without a network name do not disagree, whatever their ran
   for (const name of ["plain-a", "plain-b"]) expect((await condition(name, "Agreed"))?.status).toBe("True");
 });
 
-test("s5: range and slice size change under a running pod: its address stays its own", { timeout: storyMs }, async () => {
-  const ipam = { range: "10.57.0.0/28", node_slice_size: "/29", network_name: "change" };
-  const definition = await define("change", ipam);
-  const pod = await world.createPod("change-1", "node1");
-  const before = await add(pod, "node1", definition);
-  const changed = { ...definition.config, ipam: { type: "holdfast", ...ipam, node_slice_size: "/30" } };
-  await world.api.rest.patch(`${definitionsOf("default")}/change`, { spec: { config: JSON.stringify(changed) } });
-  const after = { ...definition, config: changed };
-  const given: string[] = [];
-  for (let index = 0; index < 13; index++) given.push(...(await addNew(`change-n${index}`, "node2", after)));
-  expect(new Set([...given, ...before]).size).toBe(14);
-});
+test(
+  "s5: range and slice size change under a running pod: its address stays its own",
+  { timeout: storyMs },
+  async () => {
+    const ipam = { range: "10.57.0.0/28", node_slice_size: "/29", network_name: "change" };
+    const definition = await define("change", ipam);
+    const pod = await world.createPod("change-1", "node1");
+    const before = await add(pod, "node1", definition);
+    const changed = { ...definition.config, ipam: { type: "holdfast", ...ipam, node_slice_size: "/30" } };
+    await world.api.rest.patch(`${definitionsOf("default")}/change`, { spec: { config: JSON.stringify(changed) } });
+    const after = { ...definition, config: changed };
+    const given: string[] = [];
+    for (let index = 0; index < 13; index++) given.push(...(await addNew(`change-n${index}`, "node2", after)));
+    expect(new Set([...given, ...before]).size).toBe(14);
+  },
+);
