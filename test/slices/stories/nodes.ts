@@ -132,7 +132,8 @@ export function nodeStories(get: () => Fleet): void {
       const { b, told, waiting, short } = await partition(fleet, net);
       await b.rig.stop();
       for (const guest of [told, ...waiting]) fleet.forget(guest);
-      await moment();
+      fleet.clock.shiftMs += 4 * minuteMs;
+      await moment(); // from now on it counts as gone
       fleet.clock.shiftMs += 23 * hourMs;
       await moment();
       await refused(fleet, short, net);
