@@ -1,8 +1,8 @@
 // Reads one slice's IPPool and brings the journal to what it says (verdict.ts).
 import { ApiError as BadObject } from "../../api/error.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { parseKey } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
@@ -82,7 +82,11 @@ async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject |
       warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
       return journal.put(verdict.grant);
     case "drop":
-      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`);
+      warn(
+        parts,
+        "SliceTakenAway",
+        `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`,
+      );
       return journal.drop(key);
   }
 }
@@ -102,7 +106,12 @@ async function accept(
   }
   await journal.put(grant, grant.sealed ? [] : [...taken.values()]);
   for (const { message } of slice.contents.unreadable) log.warn(message, { slice: key });
-  log.info("a slice was granted", { slice: key, block: String(grant.slice), generation: grant.generation, takenOver: taken.size });
+  log.info("a slice was granted", {
+    slice: key,
+    block: String(grant.slice),
+    generation: grant.generation,
+    takenOver: taken.size,
+  });
 }
 
 async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<void> {
@@ -119,7 +128,11 @@ async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<
     warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
     return look(parts, true);
   }
-  warn(parts, "SliceTakenAway", `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`);
+  warn(
+    parts,
+    "SliceTakenAway",
+    `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`,
+  );
   await journal.drop(key);
 }
 
