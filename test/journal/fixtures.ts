@@ -47,7 +47,7 @@ export function copyOf(folder: string): string {
 
 /** Closed when the test ends. */
 export async function open(folder: string, more: Partial<JournalOptions> = {}): Promise<Journal> {
-  const journal = await Journal.open({ folder, now: () => 1_000_000, ...more });
+  const journal = await Journal.open({ folder, now: () => 1_000_000, ballastBytes: 4096, ...more });
   onTestFinished(() => journal.close());
   return journal;
 }
