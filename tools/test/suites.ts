@@ -74,6 +74,7 @@ export const suites: readonly Suite[] = [
       "test/node/embedded",
       "test/node/outage",
       "test/pools/embedded",
+      "test/slices/leader",
       "test/apiserver/",
       "test/transfer/embedded",
       "test/transfer/kill",
