@@ -175,14 +175,17 @@ function sizeOfSlice({ range, sliceLength }: PoolFacts): bigint {
   return 1n << BigInt(range.hostBits + range.length - sliceLength);
 }
 
-/** While nothing may be granted, what has no grant waits. */
+/**
+ * While nothing may be granted, what has no grant waits. But what is assigned in a range that nobody wants and has lost its object
+ * (a leader that died between deleting it and writing the status, or a hand) is granted once more, to drain: only its node's word frees it.
+ */
 function grantsOf(facts: PoolFacts, entries: readonly Entry[], reserved: IntervalSet) {
   let last = facts.lastGeneration;
   for (const { grant, word } of facts.slices) last = Math.max(last, grant?.generation ?? 0, word?.generation ?? 0);
   const context = { reserved, nextGeneration: () => (last += 1) };
   const grants: PlannedGrant[] = [];
   for (const entry of entries) {
-    if (entry.grant === undefined && !facts.mayGrant) continue;
+    if (entry.grant === undefined && !facts.mayGrant && facts.wanted) continue;
     grants.push({ node: entry.node, block: entry.block, grant: grantOf(entry, context) });
   }
   return { grants, lastGeneration: last };
