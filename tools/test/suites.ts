@@ -80,6 +80,7 @@ export const suites: readonly Suite[] = [
       "test/node/embedded",
       "test/node/outage",
       "test/pools/embedded",
+      "test/slices/keeper",
       "test/apiserver/",
       "test/transfer/embedded",
       "test/transfer/kill",

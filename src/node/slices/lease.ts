@@ -120,11 +120,18 @@ export class NodeLease {
       },
     };
     const call = { signal, timeoutMs: callMs };
+    const patch = () => client.patch(leases, { namespace, name }, { type: "merge", body }, call);
     try {
-      await client.patch(leases, { namespace, name }, { type: "merge", body }, call);
+      await patch();
     } catch (error) {
       if (!isApiError(error, "not-found")) throw error;
-      await client.create(leases, { ...body, metadata: { ...body.metadata, namespace, name } }, call);
+      try {
+        await client.create(leases, { ...body, metadata: { ...body.metadata, namespace, name } }, call);
+      } catch (again) {
+        // The controller was faster, with the slices that the node is to have.
+        if (!isApiError(again, "already-exists")) throw again;
+        await patch();
+      }
     }
   }
 }
