@@ -96,7 +96,7 @@ class Story {
 
   async play(options: NodeOptions): Promise<void> {
     await rig.grant(slice, {}, {});
-    this.node = await rig.start(options);
+    this.node = await this.#start(options);
     await this.#until(() => this.node.journal.blocksOf(domain).size === 16n);
     await this.#take("10.0.0.0");
     await this.#take("10.0.0.15");
@@ -119,6 +119,17 @@ class Story {
     expect(word?.moved.toSorted()).toEqual(this.#given.toSorted());
     expect(heldBy(this.node)).toEqual([]);
     expect(await reservations()).toEqual(this.#given.toSorted());
+  }
+
+  /** A node may die while it opens its journal. */
+  async #start(options: NodeOptions): Promise<RunningNode> {
+    try {
+      return await rig.start(options);
+    } catch (error) {
+      if (!this.#fuse.isBlown) throw error;
+      this.#isRevived = true;
+      return rig.start();
+    }
   }
 
   async #gives(ask: number): Promise<string> {

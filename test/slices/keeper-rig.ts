@@ -51,7 +51,7 @@ export const quickClock: Clock = {
   wallMs: () => Date.UTC(2026, 0, 1) + performance.now() * factor,
   monotonicMs: () => performance.now() * factor,
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs / factor);
+    const timer = setTimeout(callback, Math.max(delayMs, 0) / factor);
     return () => clearTimeout(timer);
   },
 };
@@ -185,7 +185,12 @@ export class KeeperRig {
     const before = readGrant(object.metadata)!;
     const grant: SliceGrant = { ...before, ...edit(before), serial: before.serial + 1 };
     const annotations = { ...object.metadata.annotations, [grantAnnotation]: writeGrant(grant) };
-    await this.client.update(ipPools, { ...object, metadata: { ...object.metadata, annotations } });
+    try {
+      await this.client.update(ipPools, { ...object, metadata: { ...object.metadata, annotations } });
+    } catch (error) {
+      if (!isApiError(error, "conflict")) throw error;
+      return this.change(block, edit);
+    }
     await this.name(block, `${grant.generation}.${grant.serial}`);
   }
 
@@ -249,10 +254,9 @@ export class KeeperRig {
   }
 
   async pod(name: string, more: { annotations?: Record<string, string>; phase?: string } = {}): Promise<void> {
-    await this.client.create(pods, {
-      metadata: { namespace: "default", name, ...(more.annotations && { annotations: more.annotations }) },
-      spec: { nodeName: "n1" },
-    });
+    const spec = { nodeName: "n1", containers: [{ name: "c", image: "i" }] };
+    const { annotations = {} } = more;
+    await this.client.create(pods, { metadata: { namespace: "default", name, annotations }, spec });
     const body = { status: { phase: more.phase ?? "Running" } };
     await this.client.patch(pods, { namespace: "default", name }, { type: "merge", body }, { subresource: "status" });
   }
