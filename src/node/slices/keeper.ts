@@ -122,8 +122,7 @@ export class SliceKeeper {
 
   /** Empty, or in a sentence why no address can be given out of any slice. */
   mayHandOut(): string {
-    const { broken } = this.journal.stats;
-    if (broken !== "") return `the journal of this node cannot be written: ${broken}`;
+    // A journal that cannot be written says so itself when it is asked, and heals by being asked.
     const over = this.#authority.why();
     if (over !== "") return over;
     if (this.journal.suspect !== "") return this.journal.suspect;

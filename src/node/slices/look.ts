@@ -2,8 +2,8 @@
 import { ApiError as BadObject } from "../../api/error.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
 import type { Hold } from "../../ipam/ledger.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { parseKey } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
@@ -86,7 +86,11 @@ async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject |
       warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
       return journal.put(verdict.grant);
     case "drop":
-      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`);
+      warn(
+        parts,
+        "SliceTakenAway",
+        `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`,
+      );
       return journal.drop(key);
   }
 }
@@ -127,7 +131,11 @@ async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<
     warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
     return look(parts, true);
   }
-  warn(parts, "SliceTakenAway", `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`);
+  warn(
+    parts,
+    "SliceTakenAway",
+    `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`,
+  );
   await journal.drop(key);
 }
 

@@ -18,8 +18,8 @@ import type { Pod } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
 import { act } from "./act.ts";
 import { look, type TellSlice } from "./look.ts";
-import { show } from "./show.ts";
 import type { Shortage } from "./shortage.ts";
+import { show } from "./show.ts";
 import { newSliceState, type SliceState } from "./slice-state.ts";
 
 export interface TendingOptions {
