@@ -9,8 +9,8 @@ import { openApi } from "../../src/apiserver/api.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
 import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
-import { contains, parsePrefix } from "../../src/net/prefix.ts";
 import { parseAddress } from "../../src/net/address.ts";
+import { contains, parsePrefix } from "../../src/net/prefix.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { domain, heldBy, KeeperRig, type NodeOptions, type RunningNode, slice, take } from "./keeper-rig.ts";
 
@@ -189,7 +189,8 @@ const firstOf = (block: string) => String(parsePrefix(block).first);
 
 async function reservations(): Promise<string[]> {
   const found: string[] = [];
-  for await (const each of listHolds(rig.client)) if (each.unreadable === undefined) found.push(String(each.hold.address));
+  for await (const each of listHolds(rig.client))
+    if (each.unreadable === undefined) found.push(String(each.hold.address));
   return found.sort();
 }
 
@@ -201,8 +202,14 @@ async function stepsOf(options: (fuse: Fuse) => NodeOptions): Promise<number> {
 }
 
 describe.each([
-  ["at each call to the API server, which it does not get", (fuse: Fuse) => ({ transport: dyingTransport(rig.api.transport, fuse, false) })],
-  ["at each call to the API server, which is carried out", (fuse: Fuse) => ({ transport: dyingTransport(rig.api.transport, fuse, true) })],
+  [
+    "at each call to the API server, which it does not get",
+    (fuse: Fuse) => ({ transport: dyingTransport(rig.api.transport, fuse, false) }),
+  ],
+  [
+    "at each call to the API server, which is carried out",
+    (fuse: Fuse) => ({ transport: dyingTransport(rig.api.transport, fuse, true) }),
+  ],
   ["at each write to the disk", (fuse: Fuse) => ({ disk: dyingDisk(fuse, false) })],
   ["at each write to the disk, which is torn", (fuse: Fuse) => ({ disk: dyingDisk(fuse, true) })],
 ])("a node dies %s", (_, options) => {

@@ -1,14 +1,17 @@
 // The node's side of slices on the embedded API, with the real journal: what a grant, a restart, a loss and a wish of the controller do.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { fencedAnnotation } from "../../src/api/slice-grant.ts";
 import { openApi } from "../../src/apiserver/api.ts";
+import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseKey } from "../../src/kube/meta.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
 import { ipPools, leases, pods } from "../../src/ledger/resources.ts";
-import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { domain, heldBy, KeeperRig, keyOfSlice, namespace, podOwner, slice, take, use } from "./keeper-rig.ts";
@@ -31,6 +34,18 @@ const reserved = async () => {
   return found.sort();
 };
 
+/** One bit of the line that has the text. */
+function damageLine(folder: string, text: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf(`"${text}"`);
+    if (at < 0) continue;
+    bytes[at + 2]! ^= 1;
+    writeFileSync(path, bytes);
+  }
+}
+
 describe("a grant", () => {
   it("is handed out of, and shown with its word", async () => {
     const node = await rig.start();
@@ -41,8 +56,15 @@ describe("a grant", () => {
     expect(node.keeper.domainOf(use)).toBe(domain);
     expect(await take(node, "10.0.0.3", "a")).toBe("taken");
     await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ journal: node.journal.id, generation: 1, serial: 1, used: 1, free: 15 });
-    await node.journal.release({ domain, address: parseAddress("10.0.0.3"), owner: ownerKey(podOwner("a")), cooldownMs: 0 });
+    await expect
+      .poll(() => rig.word(slice), patience)
+      .toMatchObject({ journal: node.journal.id, generation: 1, serial: 1, used: 1, free: 15 });
+    await node.journal.release({
+      domain,
+      address: parseAddress("10.0.0.3"),
+      owner: ownerKey(podOwner("a")),
+      cooldownMs: 0,
+    });
     await expect.poll(() => rig.entries(slice), patience).toEqual({});
     await expect.poll(() => node.keeper.figures, patience).toMatchObject({ slices: 1, holds: 0, behind: 0 });
   });
@@ -52,7 +74,9 @@ describe("a grant", () => {
     await rig.grant(slice);
     const node = await rig.start({ seenVersion: () => seen });
     const lease = () => rig.client.get(leases, { namespace, name: nodeLeaseName("n1") });
-    await expect.poll(async () => (await lease()).metadata.annotations, patience).toMatchObject({ "holdfast.io/seen": "4", "holdfast.io/node": "n1" });
+    await expect
+      .poll(async () => (await lease()).metadata.annotations, patience)
+      .toMatchObject({ "holdfast.io/seen": "4", "holdfast.io/node": "n1" });
     expect((await lease()).spec).toMatchObject({ holderIdentity: node.journal.id, leaseDurationSeconds: 43_200 });
     seen = 5;
     await expect.poll(async () => (await lease()).metadata.annotations?.["holdfast.io/seen"], patience).toBe("5");
@@ -70,7 +94,10 @@ describe("a grant", () => {
   it("waits with a reason", async () => {
     const node = await rig.start();
     expect(node.keeper.why(use)).toContain("no slice of 10.0.0.0/24 yet");
-    await rig.tellLease((slices) => ({ ...slices, waiting: { [`${namespace} net 10.0.0.0/24`]: "all slices are taken" } }));
+    await rig.tellLease((slices) => ({
+      ...slices,
+      waiting: { [`${namespace} net 10.0.0.0/24`]: "all slices are taken" },
+    }));
     await expect.poll(() => node.keeper.why(use), patience).toBe("all slices are taken");
   });
 
@@ -233,7 +260,12 @@ describe("what the controller wishes", () => {
     await expect.poll(() => size(node), patience).toBe(16n);
     await rig.change(slice, () => ({ phase: "returning" }));
     await expect.poll(() => size(node), patience).toBe(0n);
-    await node.journal.release({ domain, address: parseAddress("10.0.0.3"), owner: ownerKey(podOwner("a")), cooldownMs: 2000 });
+    await node.journal.release({
+      domain,
+      address: parseAddress("10.0.0.3"),
+      owner: ownerKey(podOwner("a")),
+      cooldownMs: 2000,
+    });
     await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true, used: 0 });
     await rig.remove(slice);
     await rig.name(slice, undefined);
@@ -246,7 +278,9 @@ describe("what the controller wishes", () => {
     await expect.poll(() => size(node), patience).toBe(16n);
     for (const each of ["3", "4"]) await take(node, `10.0.0.${each}`, `p${each}`);
     await rig.change(slice, () => ({ phase: "draining" }));
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true, used: 0, moved: ["10.0.0.3", "10.0.0.4"] });
+    await expect
+      .poll(() => rig.word(slice), patience)
+      .toMatchObject({ sealed: true, used: 0, moved: ["10.0.0.3", "10.0.0.4"] });
     expect(await reserved()).toEqual(["network:net 10.0.0.3 p3", "network:net 10.0.0.4 p4"]);
     expect(node.moved.map(({ address, owner }) => [String(address), owner])).toEqual([
       ["10.0.0.3", podOwner("p3")],
@@ -264,7 +298,12 @@ describe("what the controller wishes", () => {
     await rig.change(slice, () => ({ phase: "draining" }));
     await expect.poll(() => rig.word(slice), patience).toMatchObject({ serial: 2, sealed: false });
     expect(heldBy(node)).toEqual(["10.0.0.3"]);
-    await node.journal.release({ domain, address: parseAddress("10.0.0.3"), owner: ownerKey(podOwner("a")), cooldownMs: 0 });
+    await node.journal.release({
+      domain,
+      address: parseAddress("10.0.0.3"),
+      owner: ownerKey(podOwner("a")),
+      cooldownMs: 0,
+    });
     await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true });
     expect(await reserved()).toEqual(["network:net 10.0.0.3 b"]);
   });
@@ -275,9 +314,11 @@ describe("what the controller wishes", () => {
     await expect.poll(() => size(node), patience).toBe(16n);
     await take(node, "10.0.0.15", "a");
     await rig.change(slice, () => ({ lend: { ask: 1, addresses: 4 } }));
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ gives: { ask: 1, block: "10.0.0.8/30" }, free: 11 });
+    await expect
+      .poll(() => rig.word(slice), patience)
+      .toMatchObject({ gives: { ask: 1, block: "10.0.0.8/30" }, free: 11 });
     await expect(take(node, "10.0.0.9", "b")).rejects.toThrow("no slice");
-    await rig.change(slice, ({ lend: _, ...rest }) => ({ ...rest, lend: undefined, without: ["10.0.0.8/30"] }));
+    await rig.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
     await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
     expect(size(node)).toBe(12n);
     await rig.change(slice, () => ({ without: [] }));
@@ -319,7 +360,27 @@ it("addresses of pods that are gone are freed, others are not", async () => {
     podOwner("gone"),
     { ...podOwner("container"), namespace: "n1" },
   ];
-  for (const [at, owner] of owners.entries()) await node.journal.take({ domain, address: parseAddress(`10.0.0.${at}`), owner });
+  for (const [at, owner] of owners.entries())
+    await node.journal.take({ domain, address: parseAddress(`10.0.0.${at}`), owner });
   await expect.poll(() => node.orphans(), patience).toBe(2);
   expect(heldBy(node)).toEqual(["10.0.0.0", "10.0.0.3"]);
+});
+
+it("a journal that lost lines hands out nothing until it has read its slices again", async () => {
+  const first = await rig.start();
+  await rig.grant(slice);
+  await expect.poll(() => size(first), patience).toBe(16n);
+  for (const each of [1, 2, 3]) await take(first, `10.0.0.${each}`, `p${each}`);
+  await expect.poll(async () => Object.keys(await rig.entries(slice)), patience).toEqual(["1", "2", "3"]);
+  await first.stop();
+  damageLine(rig.folder, "10.0.0.2");
+  const second = await rig.start({ transport: () => Promise.reject(new NotSentError("the test cut the line")) });
+  await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
+  expect(second.keeper.mayHandOut()).toContain("damaged");
+  await expect(take(second, "10.0.0.2", "other")).rejects.toThrow("damaged");
+  await second.stop();
+  const third = await rig.start();
+  await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
+  expect(heldBy(third)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+  expect(await take(third, "10.0.0.2", "other")).toBe("held");
 });

@@ -24,14 +24,13 @@ import { type PodOwner } from "../../src/ipam/owner.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { Informer } from "../../src/kube/informer.ts";
-import { type AnyObject, parseKey } from "../../src/kube/meta.ts";
-import { defineResource } from "../../src/kube/resource.ts";
+import { parseKey } from "../../src/kube/meta.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import type { JournalDisk } from "../../src/ledger/journal/disk.ts";
 import { Journal } from "../../src/ledger/journal/journal.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipPools, leases, pods, type StoredPool } from "../../src/ledger/resources.ts";
+import { ipPools, leases, nodeSlicePools, pods, type StoredPool } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
@@ -110,11 +109,21 @@ export class KeeperRig {
     return this.#folder;
   }
 
-  async start({ transport = this.api.transport, disk, node = "n1", seenVersion = () => 1 }: NodeOptions = {}): Promise<RunningNode> {
+  async start({
+    transport = this.api.transport,
+    disk,
+    node = "n1",
+    seenVersion = () => 1,
+  }: NodeOptions = {}): Promise<RunningNode> {
     const journal = await Journal.open({ folder: this.#folder, now: () => quickClock.wallMs(), ...(disk && { disk }) });
     const client = new KubeClient({ transport });
     const stop = new AbortController();
-    const informer = new Informer({ client, resource: pods, scope: { fieldSelector: `spec.nodeName=${node}` }, clock: quickClock });
+    const informer = new Informer({
+      client,
+      resource: pods,
+      scope: { fieldSelector: `spec.nodeName=${node}` },
+      clock: quickClock,
+    });
     const memory: Memory = {
       read: () => Promise.resolve(this.#note),
       write: (text) => Promise.resolve(void (this.#note = text)),
@@ -128,7 +137,8 @@ export class KeeperRig {
       journal,
       pods: informer,
       seenVersion,
-      ledgerOf: (each) => new ReservationLedger({ client, namespace: each, node, now: () => quickClock.wallMs(), clock: quickClock }),
+      ledgerOf: (each) =>
+        new ReservationLedger({ client, namespace: each, node, now: () => quickClock.wallMs(), clock: quickClock }),
       onMoved: (_, hold) => moved.push(hold),
       onOrphan: () => (orphans += 1),
       cooldownMs: 1000,
@@ -245,12 +255,19 @@ export class KeeperRig {
     await ledger.take({ domain: `network:${network}`, address: parseAddress(address), owner: podOwner(pod) });
   }
 
-  async slicePool(lastGeneration: number, allocations: readonly { nodeName: string; sliceRange: string }[]): Promise<void> {
+  async slicePool(
+    lastGeneration: number,
+    allocations: readonly { nodeName: string; sliceRange: string }[],
+  ): Promise<void> {
     const made = await this.client.create(nodeSlicePools, {
       metadata: { namespace, name: network },
       spec: { range: String(range), sliceSize: "/28" },
     });
-    await this.client.update(nodeSlicePools, { ...made, status: { lastGeneration, allocations } }, { subresource: "status" });
+    await this.client.update(
+      nodeSlicePools,
+      { ...made, status: { lastGeneration, allocations: [...allocations] } },
+      { subresource: "status" },
+    );
   }
 
   async pod(name: string, more: { annotations?: Record<string, string>; phase?: string } = {}): Promise<void> {
@@ -261,14 +278,6 @@ export class KeeperRig {
     await this.client.patch(pods, { namespace: "default", name }, { type: "merge", body }, { subresource: "status" });
   }
 }
-
-const nodeSlicePools = defineResource<AnyObject>({
-  group: "whereabouts.cni.cncf.io",
-  version: "v1alpha1",
-  plural: "nodeslicepools",
-  kind: "NodeSlicePool",
-  namespaced: true,
-});
 
 const marks = {
   "holdfast.io/node": "n1",

@@ -44,7 +44,7 @@ export interface NodeLeaseOptions {
 /** 5,000 nodes once a minute are 83 writes a second of 1 KB each: what kubelets' own Leases cost is six times that. */
 const renewEveryMs = 60_000;
 /** A range that closes waits for every node's word: each second of delay is one without new addresses. */
-const lookEveryMs = 500;
+const lookEveryMs = 1000;
 const callMs = 10_000;
 const backoff = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000 };
 
