@@ -23,7 +23,7 @@ export interface StoredHold extends KubeObject {
   spec: HoldObject["spec"];
 }
 
-export interface StoredNodeSlicePool extends KubeObject {
+export interface StoredSlicePool extends KubeObject {
   spec: NodeSlicePool["spec"];
   status?: NonNullable<NodeSlicePool["status"]>;
 }
@@ -82,8 +82,8 @@ export interface StatefulSet extends KubeObject {
 
 export const ipPools = resourceOf<StoredPool>(ipPoolKind);
 export const reservations = resourceOf<StoredReservation>(reservationKind);
-export const nodeSlicePools = resourceOf<StoredNodeSlicePool>(nodeSlicePoolKind);
 export const holds = resourceOf<StoredHold>(holdKind);
+export const nodeSlicePools = resourceOf<StoredSlicePool>(nodeSlicePoolKind);
 
 export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
 export const pods = core<Pod>("pods", "Pod");

@@ -5,6 +5,7 @@
 import { nodeLabelName } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
@@ -40,7 +41,9 @@ export class World {
     this.#onError = options.onError;
     const follow = <T extends KubeObject>(resource: Resource<T>, transform?: (object: T) => T) =>
       new Informer<T>({ ...options, resource, ...(transform && { transform }) });
-    this.pools = follow(kinds.ipPools);
+    // Slices of nodes are others' work, and there are as many as nodes times networks.
+    const scope = { labelSelector: `!${sliceLabelName}` };
+    this.pools = new Informer({ ...options, resource: kinds.ipPools, scope });
     this.reservations = follow(kinds.reservations);
     this.holds = follow(kinds.holds);
     this.pods = follow(kinds.pods, trimPod);

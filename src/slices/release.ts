@@ -4,9 +4,10 @@
 // reports, a Lease that is renewed, a slice whose daemon writes.
 import { describeOwner } from "../ipam/owner.ts";
 import { columnLines } from "./columns.ts";
+import { freshMs } from "./presence.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { SliceView } from "./slice-view.ts";
-import { freshMs, leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
+import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 import { stateOf } from "./table.ts";
 
 /** Held addresses named for one slice; the rest is counted. A screen has 24 to 60 lines. */

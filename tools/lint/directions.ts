@@ -47,7 +47,11 @@ export const folders: Readonly<Record<string, Folder>> = {
     about: "the node daemon: socket, requests, pending releases, probes, journal",
     imports: [...features, "cni", "ledger", "log", "ovn"],
   },
-  slices: { about: "the node slice reconcilers", imports: [...features, "cni", "ledger", "log"] },
+  slices: {
+    about:
+      "the node slice reconcilers: who has which slice of a range, grants, leases of nodes, the sliced ranges of the state",
+    imports: [...features, "cni", "ledger", "log"],
+  },
   claims: { about: "the persistent address reconcilers", imports: features },
   vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },

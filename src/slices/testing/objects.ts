@@ -22,7 +22,7 @@ import {
   writeNodeWord,
 } from "../../api/slice-grant.ts";
 import type { Lease } from "../../kube/lease.ts";
-import type { ConfigMap, Node, StoredNodeSlicePool, StoredPool } from "../../ledger/resources.ts";
+import type { ConfigMap, Node, StoredSlicePool, StoredPool } from "../../ledger/resources.ts";
 import { type SlicedRange, slicedKey, writeSlicedRanges } from "../../ledger/sliced-ranges.ts";
 import { stateObject } from "../../ledger/state.ts";
 import { parsePrefix } from "../../net/prefix.ts";
@@ -101,10 +101,10 @@ export interface SlicePoolParts {
   readonly sliceSize?: string;
   /** `node block` */
   readonly allocations?: readonly string[];
-  readonly status?: Partial<StoredNodeSlicePool["status"]>;
+  readonly status?: Partial<StoredSlicePool["status"]>;
 }
 
-export function slicePoolObject(parts: SlicePoolParts = {}): StoredNodeSlicePool {
+export function slicePoolObject(parts: SlicePoolParts = {}): StoredSlicePool {
   const { name = "blue", range = "10.0.0.0/16", sliceSize = "/24", allocations = ["n1 10.0.0.0/24"] } = parts;
   return {
     apiVersion,
