@@ -28,6 +28,7 @@ export function examineMirrors(snapshot: Snapshot): Finding[] {
     ...clashes,
     ...sharedHolds(snapshot, places),
     ...podsWithout(snapshot, places),
+    ...gateways(snapshot, places),
     ...snapshot.slices.slices.flatMap((slice) => entriesWithoutPod(snapshot, slice)),
   ];
 }
@@ -175,6 +176,23 @@ function heldByAnother({ pod, words }: UsedAddress, { slice, owner }: Entry): Fi
     message: `${words}, and ${describeOwner(owner)} holds it on node ${slice.node}: two may use one address.`,
     remedy: "Delete one of the two pods; its successor gets another address.",
   };
+}
+
+function gateways({ networks }: Snapshot, places: Places): Finding[] {
+  return networks.sliced.flatMap(({ config: { gateway }, range, definition, namespace, identity }): Finding[] => {
+    if (gateway === undefined || !contains(range.prefix, gateway)) return [];
+    const holder = places.get(placeOf(namespace, identity.network, gateway));
+    if (holder === undefined) return [];
+    return [
+      {
+        code: "gateway-held",
+        severity: "error",
+        objects: [`IPPool ${holder.slice.key}`, `NetworkAttachmentDefinition ${definition}`],
+        message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.owner)} holds it on node ${holder.slice.node}.`,
+        remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
+      },
+    ];
+  });
 }
 
 function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
