@@ -39,7 +39,7 @@ function overlapsOf(snapshot: SlicesSnapshot, slices: ReadonlyMap<string, SliceV
   return [...domains.values()].flatMap((pools) => {
     const all = pools.flatMap((pool): Placed[] => [
       ...pool.allocations.map((each) => ({ ...each, pool })),
-      ...(pool.floating === undefined ? [] : [{ node: floatingNode, block: pool.floating, pool }]),
+      ...pool.floating.map((block) => ({ node: floatingNode, block, pool })),
     ]);
     const hasGivenUp = (giver: Placed, { block }: Placed) => {
       const without = slices.get(placeOf(giver.pool.namespace, giver.pool.name, giver))?.grant?.without ?? [];

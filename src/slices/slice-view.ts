@@ -49,7 +49,8 @@ export interface SlicePoolView {
   readonly sliceLength: number;
   /** What is assigned; the floating part is not among it. */
   readonly allocations: readonly { readonly node: string; readonly block: Prefix }[];
-  readonly floating: Prefix | undefined;
+  /** The part that belongs to no node; two while it moves. */
+  readonly floating: readonly Prefix[];
   /** How many slices, as the status says; empty: it does not. */
   readonly totals: { readonly total: string; readonly assigned: string; readonly free: string };
   readonly conditions: readonly Condition[];
@@ -108,7 +109,7 @@ export function slicePoolViewOf(object: KubeObject): SlicePoolView | Unreadable 
       sliceLength: Number(spec.sliceSize.replace("/", "")),
       // whereabouts writes free slices too, with no node.
       allocations: all.filter(({ node }) => node !== "" && node !== floatingNode),
-      floating: all.find(({ node }) => node === floatingNode)?.block,
+      floating: all.filter(({ node }) => node === floatingNode).map(({ block }) => block),
       totals: {
         total: String(status?.totalSlices ?? ""),
         assigned: String(status?.assignedSlices ?? ""),

@@ -81,7 +81,7 @@ function tableOf(
     range: String(pool.range),
     sliceSize: `/${pool.sliceLength}`,
     phase: told?.phase ?? "",
-    floating: String(pool.floating ?? ""),
+    floating: pool.floating.join(","),
     slices: pool.totals,
     totals: {
       nodes: new Set(rows.map((row) => row.node)).size,
