@@ -8,6 +8,7 @@ import type { Address } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { includes, parseBlock } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
+import { count } from "../slices/count.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { stateOf } from "../slices/table.ts";
 import { isSamePod, type UsedAddress, usedAddresses } from "./examine-pods.ts";
@@ -210,7 +211,7 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
       code: "entry-without-pod",
       severity: "info",
       objects: [`IPPool ${slice.key}`],
-      message: `${gone.length} addresses of slice ${slice.block} are held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
+      message: `${count(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
       remedy: `Its daemon gives them back when their sandboxes are gone; if they stay, see its log on node ${slice.node}.`,
     },
   ];
