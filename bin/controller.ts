@@ -19,7 +19,7 @@ import { PoolMetrics } from "../src/pools/metrics.ts";
 import { SlicesLeader } from "../src/slices/leader.ts";
 import { SliceMetrics } from "../src/slices/metrics.ts";
 
-const leaseName = "holdfast-controller";
+export const leaseName = "holdfast-controller";
 
 export async function controller(options: ControllerOptions): Promise<void> {
   const { systemNamespace, cooldownMs, observeMs, allowMassRelease, lookBackMs, logLevel, logFormat } = options;

@@ -19,14 +19,19 @@ export interface NetworkUse {
 }
 
 export interface Networks {
+  /** Of shared pools. */
   readonly uses: readonly NetworkUse[];
+  /** Of ranges that are cut into slices: each node has a pool of its own, which the reconciler of slices makes. */
+  readonly sliced: readonly NetworkUse[];
   /** Sentences, one for each definition that is ours and cannot be read. */
   readonly unreadable: readonly { readonly definition: string; readonly why: string }[];
 }
 
 export function networksOf(definitions: Iterable<DefinitionObject>, systemNamespace: string): Networks {
   const { readable, unreadable } = readDefinitions(definitions, systemNamespace);
-  return { uses: readable.flatMap(usesOf), unreadable };
+  const all = readable.flatMap(usesOf);
+  const isShared = ({ range }: NetworkUse) => range.sliceLength === undefined;
+  return { uses: all.filter(isShared), sliced: all.filter((use) => !isShared(use)), unreadable };
 }
 
 /** The domain in which the use's addresses are unique. Undefined: the pool is handed out in another, and the use is refused. */
@@ -40,9 +45,7 @@ export function domainOfUse(
 }
 
 function usesOf({ key, config, poolNamespace: namespace }: Definition): NetworkUse[] {
-  // A sliced range has a pool per node, which its own reconciler makes.
-  const shared = config.ranges.filter(({ sliceLength }) => sliceLength === undefined);
-  return shared.map((range) => {
+  return config.ranges.map((range) => {
     const identity = { range: range.prefix, network: config.networkName, node: "" };
     const names = poolNamesToRead(identity, config.poolNaming);
     return { definition: key, config, range, identity, namespace, names };

@@ -37,7 +37,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   pools: {
     about: "the leader's reconcilers of shared pools: mirror, free maps, coexistence, leak collection, check",
-    imports: [...features, "cni", "ledger", "log"],
+    imports: [...features, "cni", "ledger", "log", "slices"],
   },
   transfer: {
     about: "moving in from other systems: migrate, import, shadow",
@@ -57,7 +57,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
   cli: {
     about: "the commands of ./holdfast",
-    imports: [...features, "cni", "ledger", "log", "pools", "transfer"],
+    imports: [...features, "cni", "ledger", "log", "pools", "slices", "transfer"],
   },
 };
 

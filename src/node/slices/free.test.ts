@@ -38,7 +38,7 @@ it("is free: the slice less what was lent, given up, taken, moved, held and cool
 });
 
 it.each([
-  ["the tightest gap that has room", [0, 1, 2, 3, 16, 17, 18, 19], 4, "10.0.0.4/30"],
+  ["the tightest gap that has room", [0, 1, 2, 3, 16, 17, 18, 19], 4, "10.0.0.20/30"],
   ["its end", [], 4, "10.0.0.60/30"],
   ["at most what was asked for", [], 5, "10.0.0.60/30"],
   [

@@ -31,7 +31,7 @@ const callMs = 10_000;
 
 /** When to show again; undefined: the object says it all. */
 export async function show(parts: ShowParts): Promise<number | undefined> {
-  const { key, state, signal, client, journal, clock } = parts;
+  const { key, state, journal, clock } = parts;
   const grant = journal.grant(key);
   const present = state.present;
   if (grant === undefined || present === undefined) return undefined;
