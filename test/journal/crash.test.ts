@@ -7,7 +7,8 @@ import { expect, it } from "vitest";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import type { Journal } from "../../src/ledger/journal/journal.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { domain, grantOf, held, newFolder, open, pod } from "./fixtures.ts";
+import { held, newFolder, open } from "./fixtures.ts";
+import { domain, grantOf, pod } from "./slice.ts";
 
 const ip = parseAddress;
 const file = "journal.log";

@@ -7,9 +7,9 @@ import { LedgerError } from "../../src/ipam/ledger.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { Journal } from "../../src/ledger/journal/journal.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { domain, grantOf, pod } from "./fixtures.ts";
 import { type DiskCall, type Flaw, flawedDisk } from "./flawed-disk.ts";
 import { MemoryDisk } from "./memory-disk.ts";
+import { domain, grantOf, pod } from "./slice.ts";
 
 interface Ask {
   readonly kind: "take" | "release" | "renew";
