@@ -29,5 +29,5 @@ export async function open(folder: string, more: Partial<JournalOptions> = {}): 
 
 /** address -> owner's name */
 export function held(journal: Journal): Record<string, string> {
-  return Object.fromEntries([...journal.holds()].map(({ address, owner }) => [String(address), owner.name]).sort());
+  return Object.fromEntries([...journal.holds()].map(({ address, owner }) => [String(address), owner.name]));
 }

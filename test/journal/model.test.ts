@@ -24,7 +24,7 @@ const count = 5;
 const addressOf = (at: number) => parseAddress(`10.0.0.${at}`);
 /** Time passes with every look at the clock: a full disk is tried again now and then. */
 let nowMs = 1_000_000;
-const options = { folder: "/j", now: () => (nowMs += 300), ballastBytes: 100, slackLines: 6 };
+const options = { folder: "/j", now: () => (nowMs += 300), ballastBytes: 8192, slackLines: 6 };
 
 class Model {
   readonly #may: May[] = Array.from({ length: count }, () => new Set([""]));
