@@ -20,12 +20,12 @@ interface Ask {
 /** Who may have an address: names, and "" for nobody. At `count`: whether the slice is sealed, "" for not. */
 type May = ReadonlySet<string>;
 
-const count = 5;
+const count = 3;
 const grant = grantOf("10.0.0.0/28");
 const addressOf = (at: number) => parseAddress(`10.0.0.${at}`);
 /** Time passes with every look at the clock: a full disk is tried again now and then. */
 let nowMs = 1_000_000;
-const options = { folder: "/j", now: () => (nowMs += 300), ballastBytes: 8192, slackLines: 6 };
+const options = { folder: "/j", now: () => (nowMs += 300), ballastBytes: 8192, slackLines: 2 };
 
 class Model {
   readonly #may: May[] = Array.from({ length: count + 1 }, () => new Set([""]));
@@ -132,7 +132,7 @@ const flaw: fc.Arbitrary<Flaw> = fc.record({
   torn: fc.nat(400),
   late: fc.boolean(),
 });
-const flaws = fc.array(fc.tuple(fc.nat(250), flaw), { maxLength: 12 });
+const flaws = fc.array(fc.tuple(fc.nat(200), flaw), { maxLength: 20 });
 const rounds = fc.array(fc.array(ask, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 25 });
 
 interface Cut {
@@ -184,7 +184,7 @@ it("gives no address twice and loses none, whatever fails and whenever the power
         await journal.close();
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 400 },
   );
   // The stories reached all of it: batches, cutting back, compaction and healing.
   expect([...seen].sort()).toEqual([

@@ -8,7 +8,7 @@ import type { JournalDisk } from "./disk.ts";
 
 const folderName = "ballast";
 /** A block of most file systems. */
-export const pieceBytes = 4096;
+const pieceBytes = 4096;
 
 /** A release is a line of some 150 bytes: room for the 1,700 that a node of 170 pods with ten networks each has at most. */
 export const ballastBytes = 64 * pieceBytes;
