@@ -1,12 +1,12 @@
 // A real process that is killed with -9 under load, again and again on the same folder: the next one goes on with all that was answered.
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { expect, it } from "vitest";
 
 import { held, newFolder, open } from "./fixtures.ts";
 
-const script = join(import.meta.dirname, "churn-process.ts");
+const script = fileURLToPath(new URL("./churn-process.ts", import.meta.url));
 
 /** What the process said until it had answered so many times and was killed. */
 async function runAndKill(folder: string, answers: number): Promise<string[]> {

@@ -15,6 +15,8 @@ interface Ask {
   readonly kind: "take" | "release" | "renew" | "seal" | "unseal";
   readonly at: number;
   readonly by: string;
+  /** So many turns after the others of its round: while their batch is on its way. */
+  readonly afterTurns: number;
 }
 
 /** Who may have an address: names, and "" for nobody. At `count`: whether the slice is sealed, "" for not. */
@@ -75,6 +77,7 @@ function whatMayBe(may: May, asks: readonly Ask[]): May {
 
 async function carryOut(journal: Journal, model: Model, ask: Ask): Promise<void> {
   const { kind, by } = ask;
+  for (let turn = 0; turn < ask.afterTurns; turn++) await Promise.resolve();
   const address = addressOf(ask.at);
   const mayBeOpen = model.all()[count]!.has("");
   const { unseals } = model;
@@ -108,6 +111,7 @@ function expectWithin(journal: Journal, may: readonly May[]): void {
   expect([...may[count]!]).toContain(journal.grants()[0]!.sealed ? "sealed" : "");
 }
 
+const afterTurns = fc.nat(20);
 const ask: fc.Arbitrary<Ask> = fc.oneof(
   {
     weight: 8,
@@ -115,15 +119,20 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       kind: fc.constantFrom("take", "release"),
       at: fc.nat(count - 1),
       by: fc.constantFrom("a", "b", "c"),
+      afterTurns,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("renew"), at: fc.nat(count - 1), by: fc.constant("") }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("renew"), at: fc.nat(count - 1), by: fc.constant(""), afterTurns }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constantFrom("seal", "unseal", "unseal"),
       at: fc.constant(count),
       by: fc.constant(""),
+      afterTurns,
     }),
   },
 );

@@ -3,12 +3,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { expect, it } from "vitest";
 
 import { run } from "../lab/command.ts";
 
-const script = join(import.meta.dirname, "journal-full-process.ts");
+const script = fileURLToPath(new URL("./journal-full-process.ts", import.meta.url));
 
 it("refuses takes on a full disk, carries out releases, and heals", async () => {
   const mount = mkdtempSync(join(tmpdir(), "holdfast-full-"));
