@@ -33,7 +33,7 @@ export function grantOf(entry: Entry, { reserved, nextGeneration }: GrantContext
 
 function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
   if (grant !== undefined && lent.length === lentBefore.length) return grant.without;
-  return [...lent].sort(comparePrefixes).map(String);
+  return [...new Set([...(grant?.without ?? []), ...[...lent].sort(comparePrefixes).map(String)])];
 }
 
 /** Beyond the limit all the rest of the slice counts as taken: less is handed out, and nothing twice. */
