@@ -89,7 +89,7 @@ test("a shared pool is over a range of the same namespace and network only", () 
 test("no daemon takes from a shared range while there is a slice in it", () => {
   const events = fc.constantFrom("want", "drop", "see 0", "see 1", "lead", "list", "grant", "seal", "lose the state");
   fc.assert(
-    fc.property(fc.array(events, { maxLength: 60 }), (story) => {
+    fc.property(fc.array(events, { minLength: 30, maxLength: 80, size: "max" }), (story) => {
       let current: SlicedRanges = noSlicedRanges;
       let isWanted = false;
       let hasSlice = false;
