@@ -15,10 +15,10 @@ export interface Entry extends Allocation {
   readonly isOutdated: boolean;
   /** Why it goes: sealed, fenced, or never granted. */
   readonly isRemoved: boolean;
-  /** `without` of the grant as it stands. */
-  readonly lentBefore: readonly Prefix[];
+  /** `without` of the grant as it stands; where there is none yet, what is another's inside the block. */
+  lentBefore: readonly Prefix[];
   /** And with what the node gave up since. */
-  readonly lent: readonly Prefix[];
+  lent: readonly Prefix[];
   phase: GrantPhase;
   /** Overlaps what is another's. */
   isConflict: boolean;
