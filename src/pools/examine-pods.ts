@@ -1,3 +1,4 @@
+import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
 import { markedDomain } from "../api/pool-domain.ts";
 import type { PodOwner } from "../ipam/owner.ts";
@@ -9,7 +10,6 @@ import { mirrorAnnotation } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
-import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 import { isSliced } from "./sliced.ts";
 import type { Snapshot } from "./snapshot.ts";

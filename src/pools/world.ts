@@ -5,6 +5,7 @@
 import { nodeLabelName } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { statusAnnotation } from "../api/network-status.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
@@ -16,7 +17,6 @@ import * as kinds from "../ledger/resources.ts";
 import { mirrorAnnotation } from "./facts.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
-import { statusAnnotation } from "./network-status.ts";
 import { Roster } from "./roster.ts";
 
 export interface WorldOptions {
