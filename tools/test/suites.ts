@@ -40,7 +40,13 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "ports",
-    files: ["test/conformance/ledger/memory", "test/conformance/ledger/embedded", "test/ledger/embedded"],
+    files: [
+      "test/conformance/ledger/memory",
+      "test/conformance/ledger/embedded",
+      "test/conformance/ledger/journal",
+      "test/ledger/embedded",
+      "test/journal/",
+    ],
     about: "one suite per port, run by every implementation of it",
     required: true,
   },

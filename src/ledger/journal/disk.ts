@@ -1,0 +1,99 @@
+// The disk as a journal needs it, and the real one. A port, so that tests fail each call of it in turn.
+import { constants, type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { JournalError } from "./error.ts";
+
+/** One open file that grows at its end. */
+export interface JournalFile {
+  /** Some of the bytes may be in the file when it fails. */
+  append(bytes: Uint8Array): Promise<void>;
+  /** What was appended survives a power cut when it resolves. */
+  datasync(): Promise<void>;
+  truncate(bytes: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface JournalDisk {
+  /** Makes the folder, for this user alone, where there is none. */
+  prepare(folder: string): Promise<void>;
+  /** Only one at a time has the folder. Gives it back when called; a process that dies gives it back too. Throws JournalError "locked". */
+  lock(folder: string): () => void;
+  /** Undefined: there is no such file. */
+  read(path: string): Promise<Buffer | undefined>;
+  /** An existing file, to append to. */
+  open(path: string): Promise<JournalFile>;
+  /** A new file; one of this name is emptied. */
+  create(path: string): Promise<JournalFile>;
+  rename(from: string, to: string): Promise<void>;
+  /** Fine where there is none. */
+  remove(path: string): Promise<void>;
+  /** What was made, renamed and removed in the folder survives a power cut when it resolves. */
+  syncFolder(folder: string): Promise<void>;
+}
+
+const appending = constants.O_WRONLY | constants.O_APPEND;
+
+export const realJournalDisk: JournalDisk = {
+  async prepare(folder) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  },
+  lock: lockFolder,
+  async read(path) {
+    try {
+      return await readFile(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  },
+  open: async (path) => realFile(await open(path, appending, 0o600)),
+  create: async (path) => realFile(await open(path, appending | constants.O_CREAT | constants.O_TRUNC, 0o600)),
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  async syncFolder(folder) {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+function realFile(handle: FileHandle): JournalFile {
+  return {
+    append: (bytes) => handle.appendFile(bytes),
+    datasync: () => handle.datasync(),
+    truncate: (bytes) => handle.truncate(bytes),
+    close: () => handle.close(),
+  };
+}
+
+/**
+ * Guards against two daemons of one node with one folder: a rolling update whose old pod still runs, a second `holdfast up`. Both would
+ * hand out the same addresses. SQLite's lock on a file is the kernel's (fcntl): it holds across containers that see the same folder, which
+ * a socket's name (per network namespace) and a pid (per pid namespace) do not, and it ends with its process. SQLite also knows of a
+ * second holder inside this process. Not guarded against: a folder on a network file system without locks.
+ */
+function lockFolder(folder: string): () => void {
+  const path = join(folder, "journal.lock");
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path);
+    database.exec("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    database?.close();
+    const { errcode } = cause as { errcode?: number };
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw errcode === busy
+      ? new JournalError("locked", `${path} is another process's: stop the other daemon of this node.`, { cause })
+      : new JournalError("disk", `${path} cannot be locked: ${reason}.`, { cause });
+  }
+  const held = database;
+  return () => held.close();
+}
+
+/** SQLITE_BUSY */
+const busy = 5;

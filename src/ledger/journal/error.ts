@@ -1,0 +1,23 @@
+// What opening a journal throws. What a take or a release throws is a LedgerError, as of every ledger.
+
+export type JournalErrorCode =
+  /** Another process, or another part of this one, has it open. */
+  | "locked"
+  /** It was written by a later version, or is no journal. */
+  | "foreign"
+  /** The disk failed. */
+  | "disk";
+
+export class JournalError extends Error {
+  readonly code: JournalErrorCode;
+
+  constructor(code: JournalErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "JournalError";
+    this.code = code;
+  }
+}
+
+export function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

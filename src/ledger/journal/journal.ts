@@ -1,0 +1,346 @@
+// The ledger of a node's slices: a journal on the node's disk (docs/decisions/0013). No API server is asked.
+//
+// Promised: a take is decided at once in memory, so that no two get one address, and answered when it is on the disk, so that no crash gives it
+// again; what was released and answered does not come back; a journal from which a take may be missing hands nothing out until `trusted`.
+// Readers that return at once (get, holds, holdsOf, ofAttachment, blocksOf) show what is decided, which may not be on the disk yet and is
+// taken back if the disk refuses it. Not promised: anything about a disk that loses what it said is durable.
+import { randomUUID } from "node:crypto";
+
+import type { Cooling } from "../../ipam/cooling.ts";
+import {
+  type Domain,
+  type FindOptions,
+  type Hold,
+  type Ledger,
+  LedgerError,
+  type LedgerOptions,
+} from "../../ipam/ledger.ts";
+import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
+import { describeOwner, type OwnerKey, unused } from "../../ipam/owner.ts";
+import { type Address, compare } from "../../net/address.ts";
+import type { IntervalSet } from "../../net/interval-set.ts";
+import { Ballast, ballastBytes } from "./ballast.ts";
+import { type JournalDisk, realJournalDisk } from "./disk.ts";
+import { Followers } from "./followers.ts";
+import { payloadBytesMax } from "./frame.ts";
+import type { JournalGrant } from "./grant.ts";
+import { judgeRelease, judgeTake } from "./judge.ts";
+import { mergeMirror } from "./mirror.ts";
+import { type Opened, openFolder } from "./opening.ts";
+import { encodeRecord, type JournalRecord } from "./record.ts";
+import { RestClock } from "./rest-clock.ts";
+import { snapshotOf } from "./snapshot.ts";
+import type { State } from "./state.ts";
+import { Writer } from "./writer.ts";
+
+export interface JournalOptions {
+  readonly folder: string;
+  /** The wall clock, in milliseconds. */
+  readonly now: () => number;
+  readonly disk?: JournalDisk;
+  readonly log?: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
+  /** How much is kept aside for releases on a full disk. */
+  readonly ballastBytes?: number;
+  readonly newId?: () => string;
+}
+
+/** An authority of 12 hours ends three minutes early after a crash, at worst. */
+const renewedEveryMs = 3 * 60_000;
+
+export class Journal implements Ledger {
+  /** Made with the file: another journal has another. */
+  readonly id: string;
+  /** Lines that could not be read when it was opened. */
+  readonly damaged: number;
+  readonly #folder: string;
+  readonly #clock: RestClock;
+  readonly #state: State;
+  readonly #writer: Writer;
+  readonly #ballast: Ballast;
+  readonly #followers: Followers;
+  readonly #unlock: () => void;
+  #doubt: number;
+  #isClosed = false;
+  /** As the disk has it. */
+  #renewedOnDiskMs: number | undefined;
+
+  static async open(options: JournalOptions): Promise<Journal> {
+    const { folder, now, disk = realJournalDisk, newId = randomUUID } = options;
+    const clock = new RestClock(now);
+    const ballast = new Ballast(disk, folder, options.ballastBytes ?? ballastBytes, now);
+    const opened = await openFolder({ disk, folder, clock, ballast, newId });
+    const { damaged } = opened;
+    if (damaged > 0)
+      options.log?.warn("the journal was damaged; what could not be read is in journal.damaged", { folder, damaged });
+    return new Journal({ ...options, disk }, clock, ballast, opened);
+  }
+
+  private constructor(
+    { folder, disk, log }: JournalOptions & { disk: JournalDisk },
+    clock: RestClock,
+    ballast: Ballast,
+    opened: Opened,
+  ) {
+    const { id, damaged, doubt, state, unlock, file, bytes, lines, next } = opened;
+    this.id = id;
+    this.damaged = damaged;
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#ballast = ballast;
+    this.#state = state;
+    this.#doubt = doubt;
+    this.#unlock = unlock;
+    this.#renewedOnDiskMs = state.renewedMs;
+    const say = (message: string, fields: Readonly<Record<string, unknown>>) =>
+      log?.warn(message, { folder, ...fields });
+    this.#followers = new Followers((error) => say("a follower of the journal failed", { error }));
+    const snapshot = () => snapshotOf(state, clock, id, this.#doubt);
+    const live = () => state.size;
+    this.#writer = new Writer({ disk, folder, ballast, snapshot, live, file, bytes, lines, next, say });
+  }
+
+  /** Something that was answered may be missing: nothing is handed out until `trusted`. Empty: no; else in a sentence why. */
+  get suspect(): string {
+    if (this.#doubt === 0) return "";
+    return `the journal in ${this.#folder} was damaged, and its slices are to be compared with their IPPools first`;
+  }
+
+  /** Every grant was put again with what its mirror has: what is missing here is not missing there. */
+  async trusted(): Promise<void> {
+    if (this.#doubt === 0) return;
+    const before = this.#doubt;
+    this.#doubt = 0;
+    try {
+      await this.#writer.rewrite();
+    } catch (error) {
+      this.#doubt = before;
+      throw error;
+    }
+  }
+
+  async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
+    signal?.throwIfAborted();
+    if (this.#ballast.isGone) await this.#ballast.retry();
+    const { domain, address, owner } = request;
+    const what = `taking ${address} in ${domain} for ${describeOwner(owner)}`;
+    refuse(what, this.#closed() || this.suspect);
+    const hold = this.get(domain, address);
+    const step = judgeTake(
+      { hold, cooling: this.#resting(domain, address), isUsable: this.blocksOf(domain).has(address) },
+      request,
+    );
+    if (step.step === "refuse") refuse(what, "no slice that this node hands out of has it");
+    if (step.step !== "write") {
+      await this.#settled(signal);
+      return (step as { answer: TakeOutcome }).answer;
+    }
+    refuse(what, this.#ballast.isGone ? `the disk of ${this.#folder} is full: free some of it` : "");
+    const note = request.note ?? hold?.note;
+    const written = this.#hold({ domain, address, owner, ...(note && { note }) });
+    await this.#commit([{ op: "hold", hold: written }], signal);
+    return { outcome: step.outcome, hold: written };
+  }
+
+  async release(request: ReleaseRequest, { signal }: LedgerOptions = {}): Promise<ReleaseOutcome> {
+    signal?.throwIfAborted();
+    const { domain, address, owner, cooldownMs, park = false } = request;
+    refuse(`releasing ${address} in ${domain}`, this.#closed());
+    const hold = this.get(domain, address);
+    const answer = judgeRelease(hold, request);
+    if (answer !== undefined || hold === undefined) {
+      await this.#settled(signal);
+      return answer ?? { outcome: "gone" };
+    }
+    if (park) {
+      const parked = this.#hold({ ...hold, owner: unused(hold.owner) });
+      await this.#commit([{ op: "hold", hold: parked }], signal);
+      return { outcome: "parked", hold: parked };
+    }
+    const atMs = this.#clock.toWall(this.#clock.now());
+    await this.#commit([{ op: "free", domain, address, atMs, cooldownMs, lastOwner: owner }], signal);
+    return { outcome: "released" };
+  }
+
+  async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
+    signal?.throwIfAborted();
+    await this.#settled(signal);
+    const keys = formerly === undefined || formerly === owner ? [owner] : [owner, formerly];
+    return keys.flatMap((key) => this.#state.books.ofOwner(domain, key)).sort((a, b) => compare(a.address, b.address));
+  }
+
+  async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
+    signal?.throwIfAborted();
+    await this.#settled(signal);
+    yield* [...this.holdsOf(domain)].sort((a, b) => compare(a.address, b.address));
+  }
+
+  grants(): readonly JournalGrant[] {
+    return [...this.#state.grants.values()];
+  }
+
+  grant(key: string): JournalGrant | undefined {
+    return this.#state.grants.get(key);
+  }
+
+  /** What may be handed out now: active, unsealed grants less what they lack, gave up, and have moved. Not to be changed. */
+  blocksOf(domain: Domain): IntervalSet {
+    return this.#state.usable(domain);
+  }
+
+  /**
+   * A new grant, or a changed one, with the holds of its mirror, in one batch. Wider, it is in force when this resolves; narrower, at once.
+   * Where the journal has a hold of its own, that stays, unless it is in doubt (`suspect`).
+   */
+  async put(grant: JournalGrant, holds: readonly Hold[] = []): Promise<void> {
+    refuse(`putting the grant ${grant.key}`, this.#closed());
+    const merged = mergeMirror(holds, (domain, address) => this.get(domain, address), this.#doubt);
+    const records: JournalRecord[] = merged.map((hold) => ({ op: "hold", hold: this.#hold(hold) }));
+    // The grant comes last: a crash in between leaves holds without a grant, and the mirror is read again.
+    await this.#commit([...records, { op: "grant", grant }]);
+  }
+
+  /** Forgets a grant. Holds inside stay until they are released. */
+  async drop(key: string): Promise<void> {
+    refuse(`dropping the grant ${key}`, this.#closed());
+    if (this.#state.grants.has(key)) await this.#commit([{ op: "drop", key }]);
+    else await this.#settled();
+  }
+
+  /** The hold is the reservation ledger's from now on, which its grants note as moved. */
+  async move(domain: Domain, address: Address): Promise<void> {
+    refuse(`moving ${address} in ${domain}`, this.#closed());
+    await this.#commit([{ op: "move", domain, address }]);
+  }
+
+  *holds(): Iterable<Hold> {
+    for (const domain of this.#state.books.domains()) yield* this.#state.books.of(domain);
+  }
+
+  holdsOf(domain: Domain): Iterable<Hold> {
+    return this.#state.books.of(domain);
+  }
+
+  get(domain: Domain, address: Address): Hold | undefined {
+    return this.#state.books.get(domain, address);
+  }
+
+  ofAttachment({ containerId, interfaceName }: { containerId: string; interfaceName: string }): Hold[] {
+    const holds = this.#state.books.ofContainer(containerId);
+    return holds.filter(({ owner }) => owner.kind === "pod" && owner.interface === interfaceName);
+  }
+
+  /** What rests, by the wall clock. */
+  *coolingOf(domain: Domain): Iterable<Cooling> {
+    for (const rest of this.#state.books.rests(domain, this.#clock.now())) {
+      yield { address: rest.address, untilMs: this.#clock.toWall(rest.untilMs), lastOwner: rest.lastOwner };
+    }
+  }
+
+  /** When the node's Lease was last renewed, by the wall clock; after a start up to three minutes earlier than it was. */
+  get renewedMs(): number | undefined {
+    return this.#state.renewedMs;
+  }
+
+  async renewed(wallMs: number): Promise<void> {
+    this.#state.renewedMs = wallMs;
+    const known = this.#renewedOnDiskMs;
+    if (known !== undefined && Math.abs(wallMs - known) < renewedEveryMs) return;
+    refuse("noting a renewal", this.#closed());
+    await this.#commit([{ op: "renewed", wallMs }]);
+    this.#renewedOnDiskMs = wallMs;
+  }
+
+  /** Called after a durable change of a domain's holds or grants, once for what became durable together. */
+  follow(listener: (domain: Domain) => void): () => void {
+    return this.#followers.add(listener);
+  }
+
+  get stats(): Writer["stats"] {
+    return this.#writer.stats;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#writer.close();
+    this.#unlock();
+  }
+
+  #closed(): string {
+    return this.#isClosed ? `the journal in ${this.#folder} is closed` : "";
+  }
+
+  /** By the wall clock. */
+  #resting(domain: Domain, address: Address): Cooling | undefined {
+    const rest = this.#state.books.resting(domain, address, this.#clock.now());
+    return rest && { ...rest, untilMs: this.#clock.toWall(rest.untilMs) };
+  }
+
+  #hold(hold: Omit<Hold, "version">): Hold {
+    this.#state.versions += 1;
+    return { ...hold, version: String(this.#state.versions) };
+  }
+
+  /** In force in memory when it returns a promise, and on the disk when that resolves. */
+  async #commit(records: readonly JournalRecord[], signal?: AbortSignal): Promise<void> {
+    const payloads = records.map(encodeRecord);
+    refuse("writing", payloads.some(isTooLong) ? `a record has more than ${payloadBytesMax} bytes` : "");
+    const domains = new Set(records.flatMap((record) => this.#domainsOf(record)));
+    const undos = records.map((record) => this.#state.applyWithUndo(record));
+    const changesGrants = records.some(({ op }) => op === "grant" || op === "drop" || op === "move");
+    const grants = changesGrants ? this.#state.grantsNow() : undefined;
+    const undo = () => {
+      for (const each of undos.reverse()) each();
+    };
+    const settle = () => {
+      if (grants !== undefined) this.#state.settle(grants);
+      for (const domain of domains) this.#followers.tell(domain);
+    };
+    await unlessAborted(this.#writer.commit({ payloads, undo, settle }), signal);
+  }
+
+  #domainsOf(record: JournalRecord): Domain[] {
+    switch (record.op) {
+      case "hold":
+        return [record.hold.domain];
+      case "free":
+      case "move":
+        return [record.domain];
+      case "grant":
+        return [record.grant.domain];
+      case "drop":
+        return [this.#state.grants.get(record.key)?.domain ?? ""];
+      case "head":
+      case "renewed":
+        return [];
+    }
+  }
+
+  /** What was decided so far is on the disk: an answer that rests on it may be given. */
+  async #settled(signal?: AbortSignal): Promise<void> {
+    if (this.#writer.isSettled || this.#isClosed) return;
+    await unlessAborted(this.#writer.commit({ payloads: [], undo: () => {}, settle: () => {} }), signal);
+  }
+}
+
+/** Nothing was done. */
+function refuse(what: string, why: string): void {
+  if (why !== "") throw new LedgerError("unavailable", `${what}: ${why}.`);
+}
+
+function isTooLong(payload: string): boolean {
+  return payload.length > payloadBytesMax / 4 && Buffer.byteLength(payload) > payloadBytesMax;
+}
+
+/** Called off, the request ends; what was decided goes on to the disk. */
+async function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return committed;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort);
+  try {
+    await Promise.race([committed, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,166 @@
+// What a journal's lines say, as values, and their text: JSON, since a person reads it when all else fails. Pure.
+//
+// Every record says how things are from now on, not what changes: read twice, or after a snapshot that has it already, it says the same.
+import type { Domain, Hold, HoldNote } from "../../ipam/ledger.ts";
+import type { Owner, OwnerKey } from "../../ipam/owner.ts";
+import { type Address, parseAddress } from "../../net/address.ts";
+import { type JournalGrant, readJournalGrant, writeJournalGrant } from "./grant.ts";
+
+/** The first line of a file. */
+export interface HeadRecord {
+  readonly op: "head";
+  readonly id: string;
+  /** So many lines after it are the snapshot, numbered from 1. */
+  readonly lines: number;
+  /** The number of the line after the snapshot. */
+  readonly next: number;
+  /** The greatest version that was ever given to a hold. */
+  readonly versions: number;
+  /** Holds up to this version may be older than what a damaged line said. 0: none was damaged. */
+  readonly doubt: number;
+}
+
+export interface FreeRecord {
+  readonly op: "free";
+  readonly domain: Domain;
+  readonly address: Address;
+  /** Since when, by the wall clock, and how long it rests for all but its last owner. */
+  readonly atMs: number;
+  readonly cooldownMs: number;
+  readonly lastOwner: OwnerKey;
+}
+
+export type JournalRecord =
+  | HeadRecord
+  | { readonly op: "hold"; readonly hold: Hold }
+  | FreeRecord
+  /** The hold is the reservation ledger's. */
+  | { readonly op: "move"; readonly domain: Domain; readonly address: Address }
+  | { readonly op: "grant"; readonly grant: JournalGrant }
+  | { readonly op: "drop"; readonly key: string }
+  | { readonly op: "renewed"; readonly wallMs: number };
+
+/** Of the format. A later one is refused rather than guessed at. */
+export const formatVersion = 1;
+
+export function encodeRecord(record: JournalRecord): string {
+  switch (record.op) {
+    case "head": {
+      const { op: _, ...rest } = record;
+      return JSON.stringify({ j: formatVersion, ...rest });
+    }
+    case "hold": {
+      const { domain, address, version, owner, note } = record.hold;
+      return JSON.stringify({ h: address, d: domain, v: Number(version), o: ownerRow(owner), n: note });
+    }
+    case "free": {
+      const { domain, address, atMs, cooldownMs, lastOwner } = record;
+      return JSON.stringify({ f: address, d: domain, t: atMs, c: cooldownMs, o: lastOwner });
+    }
+    case "move":
+      return JSON.stringify({ m: record.address, d: record.domain });
+    case "grant":
+      return JSON.stringify({ g: writeJournalGrant(record.grant) });
+    case "drop":
+      return JSON.stringify({ x: record.key });
+    case "renewed":
+      return JSON.stringify({ r: record.wallMs });
+  }
+}
+
+/** Texts that many holds share are kept once: a million holds of ten domains. */
+export type Intern = (text: string) => string;
+
+interface Line {
+  readonly j?: number;
+  readonly id?: string;
+  readonly lines?: number;
+  readonly next?: number;
+  readonly versions?: number;
+  readonly doubt?: number;
+  readonly h?: string;
+  readonly f?: string;
+  readonly m?: string;
+  readonly g?: Readonly<Record<string, unknown>>;
+  readonly x?: string;
+  readonly r?: number;
+  readonly d?: string;
+  readonly v?: number;
+  readonly t?: number;
+  readonly c?: number;
+  readonly o?: unknown;
+  readonly n?: HoldNote;
+}
+
+/** Undefined: no record of this format. Its checksum was right, so it was written by something else. */
+export function decodeRecord(text: string, intern: Intern): JournalRecord | undefined {
+  try {
+    return decode(JSON.parse(text) as Line, intern);
+  } catch {
+    return undefined;
+  }
+}
+
+function decode(line: Line, intern: Intern): JournalRecord | undefined {
+  if (line.h !== undefined) return { op: "hold", hold: holdOf(line, line.h, intern) };
+  if (line.f !== undefined) {
+    const { d = "", t = 0, c = 0, o } = line;
+    const place = { domain: intern(d), address: parseAddress(line.f) };
+    return { op: "free", ...place, atMs: t, cooldownMs: c, lastOwner: o as OwnerKey };
+  }
+  if (line.m !== undefined) return { op: "move", domain: intern(line.d ?? ""), address: parseAddress(line.m) };
+  if (line.g !== undefined) return { op: "grant", grant: readJournalGrant(line.g) };
+  if (line.x !== undefined) return { op: "drop", key: line.x };
+  if (line.r !== undefined) return { op: "renewed", wallMs: line.r };
+  if (line.j !== formatVersion || line.id === undefined) return undefined;
+  const { id, lines = 0, next = 1, versions = 0, doubt = 0 } = line;
+  return { op: "head", id, lines, next, versions, doubt };
+}
+
+/** The format of a head line that is no head of ours. */
+export function foreignFormat(text: string): number | undefined {
+  try {
+    const { j } = JSON.parse(text) as Line;
+    return typeof j === "number" && j !== formatVersion ? j : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function holdOf({ d = "", v = 0, o, n }: Line, address: string, intern: Intern): Hold {
+  const hold = { domain: intern(d), address: parseAddress(address), owner: ownerOf(o as OwnerRow, intern) };
+  if (n === undefined) return { ...hold, version: String(v) };
+  const note = n.pool === undefined ? n : { ...n, pool: intern(n.pool) };
+  return { ...hold, version: String(v), note };
+}
+
+/** kind, uid, namespace, name, interface or NIC, container id, part; the end is left out where it is empty. */
+type OwnerRow = readonly [Owner["kind"], string, string, string, string?, (string | null)?, number?];
+
+function ownerRow(owner: Owner): OwnerRow {
+  const { kind, uid, namespace, name } = owner;
+  if (owner.kind === "claim") return [kind, uid, namespace, name];
+  if (owner.kind === "nic") return [kind, uid, namespace, name, owner.nic];
+  const { containerId, part } = owner;
+  // An absent one is written as null, which an empty text is not.
+  if (part !== undefined) return [kind, uid, namespace, name, owner.interface, containerId ?? null, part];
+  if (containerId !== undefined) return [kind, uid, namespace, name, owner.interface, containerId];
+  return [kind, uid, namespace, name, owner.interface];
+}
+
+function ownerOf([kind, uid, namespace, name, port = "", containerId, part]: OwnerRow, intern: Intern): Owner {
+  const named = { uid, namespace: intern(namespace), name };
+  switch (kind) {
+    case "claim":
+      return { kind, ...named };
+    case "nic":
+      return { kind, ...named, nic: intern(port) };
+    case "pod": {
+      const pod = { kind, ...named, interface: intern(port) } as const;
+      const container = containerId === undefined || containerId === null ? {} : { containerId };
+      return { ...pod, ...container, ...(part !== undefined && { part }) };
+    }
+    default:
+      throw new TypeError("the owner is of no known kind");
+  }
+}

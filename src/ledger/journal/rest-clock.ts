@@ -1,0 +1,33 @@
+// The time by which released addresses rest. The wall clock may jump: back, and every address would rest until it has caught up; this
+// one stands still then instead, and goes on from there. A jump forward ends rests early, which is allowed.
+//
+// Promised: it never goes back. Not promised: that it counts while nobody asks and the wall clock is being set back.
+
+export class RestClock {
+  readonly #now: () => number;
+  /** What is added to the wall clock: the sum of its jumps back. */
+  #ahead = 0;
+  #last = -Infinity;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    const time = this.#now() + this.#ahead;
+    if (time < this.#last) this.#ahead += this.#last - time;
+    this.#last = Math.max(time, this.#last);
+    return this.#last;
+  }
+
+  /** A time of this clock, by the wall clock as it is set now. */
+  toWall(timeMs: number): number {
+    return timeMs - this.#ahead;
+  }
+
+  /** When a rest ends that began then by the wall clock: never later than one whole rest from now. */
+  endOf(atMs: number, cooldownMs: number): number {
+    const now = this.now();
+    return Math.min(atMs + this.#ahead, now) + cooldownMs;
+  }
+}

@@ -1,0 +1,163 @@
+// What a journal's records add up to. One function carries a record out, for a record that is read and for one that is decided now; every
+// step can be taken back, for when the disk refuses it.
+import type { Domain } from "../../ipam/ledger.ts";
+import type { Address } from "../../net/address.ts";
+import { common, IntervalSet } from "../../net/interval-set.ts";
+import { contains } from "../../net/prefix.ts";
+import { Books } from "./books.ts";
+import { type JournalGrant, usableOf } from "./grant.ts";
+import type { JournalRecord } from "./record.ts";
+import type { RestClock } from "./rest-clock.ts";
+
+export type Undo = () => void;
+type Grants = Map<string, JournalGrant>;
+
+export class State {
+  readonly books = new Books();
+  /** key -> the grant as decided */
+  readonly grants: Grants = new Map();
+  /** key -> the grant as the disk has it */
+  #durable: Grants = new Map();
+  /** domain -> what may be handed out; made anew when a grant changes */
+  readonly #usable = new Map<Domain, IntervalSet>();
+  readonly #clock: RestClock;
+  renewedMs: number | undefined;
+  /** The greatest version given to a hold so far. Never taken back: no two holds ever have the same. */
+  versions = 0;
+
+  constructor(clock: RestClock) {
+    this.#clock = clock;
+  }
+
+  /** How many records a snapshot has. */
+  get size(): number {
+    return this.books.count + this.books.restCount + this.grants.size + 1;
+  }
+
+  apply(record: JournalRecord): void {
+    switch (record.op) {
+      case "head":
+        this.versions = Math.max(this.versions, record.versions);
+        return;
+      case "hold": {
+        const { domain, address, version } = record.hold;
+        this.books.set(domain, address, record.hold);
+        this.books.rest(domain, address, undefined);
+        this.versions = Math.max(this.versions, Number(version));
+        return;
+      }
+      case "free": {
+        const { domain, address, atMs, cooldownMs, lastOwner } = record;
+        this.books.set(domain, address, undefined);
+        const untilMs = this.#clock.endOf(atMs, cooldownMs);
+        this.books.rest(domain, address, cooldownMs > 0 ? { address, untilMs, lastOwner } : undefined);
+        return;
+      }
+      case "move":
+        this.#move(record.domain, record.address);
+        return;
+      case "grant":
+        this.#setGrant(record.grant.key, record.grant);
+        return;
+      case "drop":
+        this.#setGrant(record.key, undefined);
+        return;
+      case "renewed":
+        this.renewedMs = record.wallMs;
+        return;
+    }
+  }
+
+  /** Carries it out; what is returned takes it back, as long as all that came after was taken back before. */
+  applyWithUndo(record: JournalRecord): Undo {
+    const undo = this.#undoOf(record);
+    this.apply(record);
+    return undo;
+  }
+
+  #undoOf(record: JournalRecord): Undo {
+    switch (record.op) {
+      case "hold":
+        return this.#undoAddress(record.hold.domain, record.hold.address);
+      case "free":
+        return this.#undoAddress(record.domain, record.address);
+      case "move": {
+        const back = this.#undoAddress(record.domain, record.address);
+        const before = this.#around(record.domain, record.address);
+        return () => {
+          back();
+          for (const grant of before) this.#setGrant(grant.key, grant);
+        };
+      }
+      case "grant":
+        return this.#undoGrant(record.grant.key);
+      case "drop":
+        return this.#undoGrant(record.key);
+      case "head":
+      case "renewed":
+        // The time of the last renewal is a fact, wherever it is written.
+        return () => {};
+    }
+  }
+
+  #undoAddress(domain: Domain, address: Address): Undo {
+    const hold = this.books.get(domain, address);
+    const rest = this.books.resting(domain, address, this.#clock.now());
+    return () => {
+      this.books.set(domain, address, hold);
+      this.books.rest(domain, address, rest);
+    };
+  }
+
+  #undoGrant(key: string): Undo {
+    const before = this.grants.get(key);
+    return () => this.#setGrant(key, before);
+  }
+
+  /** What may be handed out now: wider only once it is durable, narrower at once. */
+  usable(domain: Domain): IntervalSet {
+    const known = this.#usable.get(domain);
+    if (known !== undefined) return known;
+    const decided = [...this.grants.values()].filter((grant) => grant.domain === domain);
+    const isDurable = decided.every((grant) => this.#durable.get(grant.key) === grant);
+    const all = usableOf(decided);
+    const before = () => usableOf([...this.#durable.values()].filter((grant) => grant.domain === domain));
+    const usable = isDurable ? all : common(all, before());
+    this.#usable.set(domain, usable);
+    return usable;
+  }
+
+  /** The grants as they are now: to be given to `settle` once they are on the disk. */
+  grantsNow(): ReadonlyMap<string, JournalGrant> {
+    return new Map(this.grants);
+  }
+
+  settle(grants: ReadonlyMap<string, JournalGrant>): void {
+    this.#durable = new Map(grants);
+    this.#usable.clear();
+  }
+
+  #move(domain: Domain, address: Address): void {
+    this.books.set(domain, address, undefined);
+    this.books.rest(domain, address, undefined);
+    for (const grant of this.#around(domain, address)) {
+      if (grant.moved.some((each) => String(each) === String(address))) continue;
+      this.#setGrant(grant.key, { ...grant, moved: [...grant.moved, address] });
+    }
+  }
+
+  #around(domain: Domain, address: Address): JournalGrant[] {
+    return [...this.grants.values()].filter((each) => each.domain === domain && contains(each.slice, address));
+  }
+
+  #setGrant(key: string, grant: JournalGrant | undefined): void {
+    const before = this.grants.get(key);
+    if (before !== undefined) this.#usable.delete(before.domain);
+    if (grant === undefined) {
+      this.grants.delete(key);
+      return;
+    }
+    this.grants.set(key, grant);
+    this.#usable.delete(grant.domain);
+  }
+}

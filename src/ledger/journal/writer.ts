@@ -1,0 +1,297 @@
+// Group commit: what is decided while one batch is on its way to the disk goes with the next, in one write and one fdatasync.
+//
+// Promised: an entry resolves only when it and all before it are on the disk. One that fails was taken back in memory, and all that were
+// decided after it too: "unavailable" where the disk certainly has none of it, "outcome-unknown" where it may. After an fsync that failed
+// the file is not used any more, since the kernel may have dropped what it says is written: the next entry waits for a new file, written whole.
+import { join } from "node:path";
+
+import { LedgerError } from "../../ipam/ledger.ts";
+import { type Ballast, isFull } from "./ballast.ts";
+import { Compaction } from "./compaction.ts";
+import type { JournalDisk, JournalFile } from "./disk.ts";
+import { reasonOf } from "./error.ts";
+import { encodeFrame } from "./frame.ts";
+import { besideName, type Rewritten, type Snapshot, takePlace, writeBeside } from "./rewrite.ts";
+
+export interface Entry {
+  /** None: it only waits for what was decided before it. */
+  readonly payloads: readonly string[];
+  /** Takes it back in memory. Called in the reverse order. */
+  readonly undo: () => void;
+  /** It is on the disk. */
+  readonly settle: () => void;
+}
+
+interface Waiting extends Entry {
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/** 1 MiB is some 5,000 takes, more than a node starts at once; one entry that is larger goes alone. */
+const batchBytesMax = 2 ** 20;
+/** Ten networks of 250 pods, started 25 times over while the disk stands still: 65,536 entries of 1 KiB are 64 MiB. */
+const waitingMax = 65_536;
+/** A file below this is not worth a rewriting: at 200 bytes a line, 800 KB. */
+const slackLines = 4096;
+
+export interface WriterOptions {
+  readonly disk: JournalDisk;
+  readonly folder: string;
+  readonly ballast: Ballast;
+  /** All that the journal knows at this moment. */
+  readonly snapshot: () => Snapshot;
+  /** How many lines a snapshot has. */
+  readonly live: () => number;
+  /** The file as it was opened. */
+  readonly file: JournalFile;
+  readonly bytes: number;
+  readonly lines: number;
+  /** The number of the next line. */
+  readonly next: number;
+  readonly say: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+}
+
+export class Writer {
+  readonly #options: WriterOptions;
+  #file: JournalFile;
+  /** What of the file is on the disk. */
+  #bytes: number;
+  #lines: number;
+  #next: number;
+  #fsyncs = 0;
+  #broken = "";
+  #queue: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #compaction: Compaction | undefined;
+  /** Not before there are so many lines. */
+  #compactAt = 0;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#file = options.file;
+    this.#bytes = options.bytes;
+    this.#lines = options.lines;
+    this.#next = options.next;
+  }
+
+  get stats(): { readonly bytes: number; readonly records: number; readonly fsyncs: number; readonly broken: string } {
+    return { bytes: this.#bytes, records: this.#lines, fsyncs: this.#fsyncs, broken: this.#broken };
+  }
+
+  /** Everything that was decided is on the disk. */
+  get isSettled(): boolean {
+    return this.#running === undefined && this.#broken === "";
+  }
+
+  async commit(entry: Entry): Promise<void> {
+    if (this.#queue.length >= waitingMax) {
+      entry.undo();
+      throw new LedgerError(
+        "unavailable",
+        `${waitingMax} requests wait for the disk of ${this.#options.folder} already.`,
+      );
+    }
+    const done = Promise.withResolvers<void>();
+    this.#queue.push({ ...entry, done });
+    this.#running ??= this.#run();
+    await done.promise;
+  }
+
+  /** The whole file anew, before anything else is written. */
+  async rewrite(): Promise<void> {
+    this.#broken ||= "it is about to be written anew";
+    await this.commit({ payloads: [], undo: () => {}, settle: () => {} });
+  }
+
+  async close(): Promise<void> {
+    this.#compaction?.abandon();
+    await this.#running;
+    await this.#abandon();
+    await this.#file.close();
+  }
+
+  /** Starts in the next turn, so that all that is asked for in this one shares the first write. */
+  async #run(): Promise<void> {
+    await Promise.resolve();
+    while (this.#queue.length > 0 || this.#compaction?.isReady === true) {
+      if (this.#broken !== "") await this.#heal();
+      else if (this.#compaction?.isReady === true) await this.#swap(this.#compaction);
+      else await this.#write(this.#nextBatch());
+    }
+    this.#running = undefined;
+  }
+
+  #nextBatch(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { payloads } of this.#queue) {
+      for (const payload of payloads) bytes += payload.length;
+      if (count > 0 && bytes > batchBytesMax) break;
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    let next = this.#next;
+    const frames = batch.flatMap(({ payloads }) => payloads.map((payload) => encodeFrame(next++, payload)));
+    if (frames.length > 0) {
+      const bytes = Buffer.concat(frames);
+      if (!(await this.#append(batch, bytes)) || !(await this.#sync(batch))) return;
+      this.#bytes += bytes.length;
+      this.#lines += frames.length;
+      this.#next = next;
+      this.#compaction?.push(bytes, frames.length);
+    }
+    succeed(batch);
+    this.#considerCompaction();
+  }
+
+  /** False: the batch has failed. */
+  async #append(batch: readonly Waiting[], bytes: Buffer): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.#file.append(bytes);
+        return true;
+      } catch (cause) {
+        if (!(await this.#cutBack())) {
+          this.#break(cause);
+          this.#fail(batch, "outcome-unknown", cause);
+          return false;
+        }
+        // Each turn gives something up: the ballast is there once.
+        if (isFull(cause) && (await this.#options.ballast.giveUp())) continue;
+        this.#fail(batch, "unavailable", cause);
+        return false;
+      }
+    }
+  }
+
+  async #sync(batch: readonly Waiting[]): Promise<boolean> {
+    try {
+      this.#fsyncs += 1;
+      await this.#file.datasync();
+      return true;
+    } catch (cause) {
+      // It stands in the file for whoever reads it, so it stays in memory; and it is in the file that is written next.
+      this.#break(cause);
+      for (const { done } of batch) done.reject(this.#error("outcome-unknown", cause));
+      return false;
+    }
+  }
+
+  /** The file as it was before the batch, on the disk. Only then is it certain that nothing of the batch comes back. */
+  async #cutBack(): Promise<boolean> {
+    try {
+      await this.#file.truncate(this.#bytes);
+      await this.#file.datasync();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #break(cause: unknown): void {
+    this.#broken = reasonOf(cause) || "it failed";
+    this.#compaction?.abandon();
+    this.#options.say("the journal cannot be written and is to be written anew", { error: cause });
+  }
+
+  /** Takes back the batch, and all that was decided on top of it. */
+  #fail(batch: readonly Waiting[], code: LedgerError["code"], cause: unknown): void {
+    this.#compaction?.abandon();
+    const later = this.#queue.splice(0);
+    for (const { undo } of [...batch, ...later].reverse()) undo();
+    for (const { done } of later) done.reject(this.#error("unavailable", cause));
+    for (const { payloads, done } of batch) {
+      done.reject(this.#error(payloads.length === 0 ? "unavailable" : code, cause));
+    }
+  }
+
+  #error(code: LedgerError["code"], cause: unknown): LedgerError {
+    const { folder } = this.#options;
+    const remedy = isFull(cause) ? "its disk is full: free some of it" : reasonOf(cause);
+    const known = code === "unavailable" ? "nothing was written" : "whether it was written is not known";
+    return new LedgerError(code, `the journal in ${folder} cannot be written, and ${known}: ${remedy}.`, { cause });
+  }
+
+  /** Everything known, and all that waits, in a new file. */
+  async #heal(): Promise<void> {
+    const { disk, folder, snapshot, ballast } = this.#options;
+    await this.#abandon();
+    const batch = this.#queue.splice(0);
+    const taken = snapshot();
+    for (;;) {
+      let rewritten: Rewritten;
+      try {
+        rewritten = await writeBeside(disk, folder, taken, this.#next, () => false);
+      } catch (cause) {
+        if (isFull(cause) && (await ballast.giveUp())) continue;
+        this.#break(cause);
+        this.#fail(batch, "unavailable", cause);
+        return;
+      }
+      const failure = await this.#replace(rewritten, taken.count + 1);
+      // It may have its name, or not: the next entry writes another.
+      if (failure !== undefined) return this.#fail(batch, "outcome-unknown", failure);
+      this.#broken = "";
+      taken.settle();
+      return succeed(batch);
+    }
+  }
+
+  async #swap(compaction: Compaction): Promise<void> {
+    let rewritten: Rewritten;
+    try {
+      rewritten = await compaction.finish();
+    } catch {
+      return this.#abandon();
+    }
+    this.#compaction = undefined;
+    this.#compactAt = 0;
+    await this.#replace(rewritten, compaction.snapshot.count + 1 + compaction.lines);
+  }
+
+  /** Gives the new file its name and goes on with it. What is returned failed: the file that has the name is not known. */
+  async #replace({ file, bytes }: Rewritten, lines: number): Promise<unknown> {
+    const { disk, folder } = this.#options;
+    const old = this.#file;
+    this.#file = file;
+    this.#bytes = bytes;
+    this.#lines = lines;
+    await old.close().catch(() => {});
+    try {
+      await takePlace(disk, folder);
+      return undefined;
+    } catch (cause) {
+      this.#break(cause);
+      return cause ?? new Error("it failed");
+    }
+  }
+
+  async #abandon(): Promise<void> {
+    const compaction = this.#compaction;
+    if (compaction === undefined) return;
+    compaction.abandon();
+    await compaction.done;
+    this.#compaction = undefined;
+    const { disk, folder } = this.#options;
+    await disk.remove(join(folder, besideName)).catch(() => {});
+  }
+
+  #considerCompaction(): void {
+    if (this.#compaction?.isEnded === true) this.#compaction = undefined;
+    const { disk, folder, snapshot, live } = this.#options;
+    if (this.#compaction !== undefined || this.#lines < this.#compactAt) return;
+    if (this.#lines <= slackLines + 2 * live()) return;
+    // Should it fail, the next try comes when the file has grown by as much again.
+    this.#compactAt = this.#lines + slackLines;
+    this.#compaction = new Compaction(disk, folder, snapshot(), this.#next, () => {
+      this.#running ??= this.#run();
+    });
+  }
+}
+
+function succeed(batch: readonly Waiting[]): void {
+  for (const { settle } of batch) settle();
+  for (const { done } of batch) done.resolve();
+}
