@@ -39,7 +39,7 @@ export interface Whereabouts {
   onSlice(slice: SlicePlan): Contestant;
 }
 
-export interface SlicePlan {
+interface SlicePlan {
   readonly node: string;
   /** network_name. */
   readonly network: string;

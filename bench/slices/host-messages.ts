@@ -9,10 +9,6 @@ export interface HostNetwork {
   readonly config: string;
 }
 
-export interface Started {
-  readonly tookMs: number;
-}
-
 /** ADD of every pod in every network: a pod's one after another, as a delegating plugin asks; `atOnce` pods side by side. */
 export interface RollOrder {
   readonly pods: readonly BenchPod[];
@@ -30,7 +26,7 @@ export interface Rolled {
   readonly problems: readonly string[];
 }
 
-export interface Measured {
+interface Measured {
   readonly rssBytes: number;
   readonly heapBytes: number;
   readonly cpuMs: number;
@@ -41,7 +37,10 @@ export interface Measured {
 
 /** Key: what is asked; the question and its answer. */
 export interface HostTasks {
-  start: { ask: { readonly nodes: readonly FleetNode[]; readonly folder: string }; answer: Started };
+  start: {
+    ask: { readonly nodes: readonly FleetNode[]; readonly folder: string };
+    answer: { readonly tookMs: number };
+  };
   roll: { ask: RollOrder; answer: Rolled };
   measure: { ask: Record<string, never>; answer: Measured };
   /** The daemons end; then what their journals hold is read from the disk. */

@@ -3,11 +3,11 @@
 // 5,000 daemons do not fit into one process: its one thread would be the bottleneck of all of them. Here it is shared by some hundred.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import type { HostAnswer, HostQuestion, HostTask, HostTasks } from "./host-messages.ts";
 
-const program = join(import.meta.dirname, "host-main.ts");
+const program = fileURLToPath(new URL("host-main.ts", import.meta.url));
 /** A daemon has four threads for its disk to itself on a node; here some hundred share as many as help. */
 const diskThreads = 16;
 /** MiB: some hundred daemons at a few MiB each, and room for the collector. */
