@@ -1,6 +1,6 @@
 // Node slices as the cluster grows: 100 to 5,000 daemons x 10 networks x 1 pod, from the definitions to ten addresses on every pod
 //
-//   npm run bench -- slice-scale [--sizes 100,256,1000,5000] [--networks 10] [--at-once 64] [--no-peer] [--no-fsync]
+//   npm run bench -- slice-scale [--sizes 100,256,1000,5000] [--networks 10] [--at-once 64] [--idle-seconds 60] [--no-peer] [--no-fsync]
 //
 // The real API server and etcd, the real controller (a process), and the daemon's own code: some hundred daemons per process, each with its
 // client, token, connections, socket and journal on the disk. Every size has a cluster of its own; a size that the machine's memory
@@ -25,13 +25,16 @@ const { values } = parseArgs({
     sizes: { type: "string", default: "100,256,1000,5000" },
     networks: { type: "string", default: "10" },
     "at-once": { type: "string", default: "64" },
+    "idle-seconds": { type: "string", default: "60" },
     peer: { type: "boolean", default: true },
     fsync: { type: "boolean", default: true },
   },
 });
 const sizes = values.sizes.split(",").map(Number);
 const networks = Number(values.networks);
+/** Pods that are attached side by side. On nodes of their own all would be; here 5,000 would only wait for the same two cores. */
 const atOnce = Number(values["at-once"]);
+const idleMs = Number(values["idle-seconds"]) * 1000;
 /** Half as much again per node in the largest cluster: the machine's unrest; what grows with the cluster grows fiftyfold. */
 const goals = { p99Ms: 1000, flatRatio: 1.5 };
 /** The design paper's failing case. */
@@ -50,7 +53,7 @@ for (const nodes of sizes) {
     break;
   }
   await using lab = await BenchLab.start({ fsync: values.fsync, log });
-  const result = await scale(lab, { nodes, networks, atOnce });
+  const result = await scale(lab, { nodes, networks, atOnce, idleMs });
   results.push(result);
   show(result);
 }
@@ -71,6 +74,7 @@ function show(result: ScaleResult): void {
     `  daemons up in ${s(daemonsUpMs)}; slices granted ${s(grantedMs)}, taken ${s(takenMs)}; all pods ${s(allAddressesMs)}; mirrored ${s(mirroredMs)} after`,
   );
   console.log(`  per node: ${JSON.stringify(perNode(result))}`);
+  console.log(`  idle, all nodes, per minute: ${JSON.stringify(result.idleCostsPerMinute)}`);
   console.log(`  MiB: ${JSON.stringify(result.memoryMiB)}; largest NodeSlicePool ${result.slicePoolBytes} bytes`);
   if (refused > 0) console.log(`  ${refused} refused: ${problems.join(" | ")}`);
 }

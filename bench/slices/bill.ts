@@ -2,14 +2,14 @@ import type { HoldfastProcess } from "../cni/daemon.ts";
 // What a cluster of daemons, their controller and the API server cost between two moments.
 import { rounded } from "../cni/figures.ts";
 import type { BenchLab } from "../cni/lab.ts";
-import type { TrafficCount, TrafficReading } from "../cni/traffic.ts";
+import { totalTraffic, trafficBetween } from "../cni/traffic.ts";
 import type { Costs } from "./growth.ts";
 import type { Hosts, HostsUsage } from "./hosts.ts";
 import { type Usage, usageOf } from "./usage.ts";
 
 export interface BillReading {
+  readonly atMs: number;
   readonly daemons: HostsUsage;
-  readonly traffic: TrafficReading;
   readonly controller: Usage;
   /** Calls of the controller by its own count. Key: method and status. */
   readonly controllerCalls: Readonly<Record<string, number>>;
@@ -34,8 +34,8 @@ export class Bill {
     const { apiserver, etcd } = this.#lab.cluster;
     const daemons = await this.#hosts.usage();
     return {
+      atMs: performance.now(),
       daemons,
-      traffic: daemons.traffic,
       controller: usageOf(this.#controller.pid),
       controllerCalls: readCalls(await this.#controllerMetrics()),
       apiserver: usageOf(apiserver.pid ?? 0),
@@ -44,11 +44,12 @@ export class Bill {
   }
 
   /** What grows with the nodes, for both moments' difference. */
-  costs(before: BillReading, after: BillReading, daemonTraffic: TrafficCount): Costs {
+  costs(before: BillReading, after: BillReading): Costs {
+    const daemons = totalTraffic(trafficBetween(before.daemons.traffic, after.daemons.traffic));
     const calls = (reading: BillReading) => Object.values(reading.controllerCalls).reduce((sum, each) => sum + each, 0);
     return {
-      daemonRequests: daemonTraffic.requests,
-      daemonKiB: rounded((daemonTraffic.sentBytes + daemonTraffic.receivedBytes) / 1024, 0),
+      daemonRequests: daemons.requests,
+      daemonKiB: rounded((daemons.sentBytes + daemons.receivedBytes) / 1024, 0),
       daemonCpuMs: rounded(after.daemons.cpuMs - before.daemons.cpuMs, 0),
       controllerRequests: calls(after) - calls(before),
       controllerKiB: rounded((bytesOf(after.controller) - bytesOf(before.controller)) / 1024, 0),
@@ -58,6 +59,13 @@ export class Bill {
     };
   }
 
+  /** Requests by kind. */
+  daemonRequests(before: BillReading, after: BillReading): Record<string, number> {
+    const traffic = trafficBetween(before.daemons.traffic, after.daemons.traffic);
+    return Object.fromEntries(Object.entries(traffic).map(([kind, { requests }]) => [kind, requests]));
+  }
+
+  /** Requests by method and status. */
   controllerRequests(before: BillReading, after: BillReading): Record<string, number> {
     const counts = Object.entries(after.controllerCalls)
       .map(([key, count]) => [key, count - (before.controllerCalls[key] ?? 0)] as const)

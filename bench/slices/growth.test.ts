@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { growthOf, perNode, whyNotFitting } from "./growth.ts";
+import { growthOf, perNode, whyNotFitting, withoutIdle } from "./growth.ts";
 
 const size = (nodes: number, requests: number, cpuMs: number) => ({ nodes, costs: { requests, cpuMs } });
 
@@ -27,6 +27,18 @@ describe("the cost per node", () => {
   it("has no growth in one size", () => {
     expect(growthOf([size(100, 500, 25)], 1.5)).toBeUndefined();
     expect(growthOf([], 1.5)).toBeUndefined();
+  });
+});
+
+describe("the costs of the work alone", () => {
+  it("are less what the same time costs without work", () => {
+    const idle = { elapsedMs: 60_000, costs: { requests: 100, cpuMs: 600 } };
+    expect(withoutIdle({ requests: 1000, cpuMs: 1000, bytes: 7 }, 90_000, idle)).toEqual({
+      requests: 850,
+      cpuMs: 100,
+      bytes: 7,
+    });
+    expect(withoutIdle({ requests: 1, cpuMs: 1 }, 90_000, idle)).toEqual({ requests: 0, cpuMs: 0 });
   });
 });
 

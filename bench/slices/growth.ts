@@ -13,6 +13,23 @@ export function perNode({ nodes, costs }: Size): Costs {
   return Object.fromEntries(Object.entries(costs).map(([name, cost]) => [name, rounded(cost / nodes, 3)]));
 }
 
+/** What a stretch of time would have cost with nothing to do: Leases are renewed and clocks looked at, whatever else happens. */
+export interface Idle {
+  readonly elapsedMs: number;
+  readonly costs: Costs;
+}
+
+/** The costs of the work alone, of a time in which the idle costs were paid too. Rounding must not make a cost negative. */
+export function withoutIdle(costs: Costs, elapsedMs: number, idle: Idle): Costs {
+  const share = elapsedMs / idle.elapsedMs;
+  return Object.fromEntries(
+    Object.entries(costs).map(([name, cost]) => [
+      name,
+      Math.max(0, rounded(cost - (idle.costs[name] ?? 0) * share, 0)),
+    ]),
+  );
+}
+
 export interface Growth {
   readonly from: number;
   readonly to: number;
