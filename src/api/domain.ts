@@ -38,3 +38,8 @@ export function parseDomain(domain: Domain): DomainParts {
     `${JSON.stringify(domain)} is no domain: it is network:NAME, pool:NAMESPACE/NAME, slice:NAMESPACE/NAME or vm-network:NAMESPACE/NAME.`,
   );
 }
+
+/** Of a node's slices: the same name on two nodes is two domains. */
+export function isSliceDomain(domain: Domain): boolean {
+  return domain.startsWith("slice:");
+}

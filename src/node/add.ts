@@ -17,6 +17,7 @@ import { failureOf } from "./failure.ts";
 import { giveBack } from "./give-back.ts";
 import type { IntentTarget } from "./intent.ts";
 import type { Parts } from "./parts.ts";
+import { podOf } from "./pod-of.ts";
 import type { PodFacts } from "./pods.ts";
 import { takeProbed } from "./probing.ts";
 import { type Taken, UncertainTake } from "./take.ts";
@@ -42,24 +43,25 @@ export async function add(
 ): Promise<JsonObject> {
   const loaded = parts.configs.load(text);
   return parts.attachments.add(invocation, signal, async (own) => {
-    await parts.assertReady(own);
-    const pod = await podOf(parts, invocation, own);
-    const asking = askingOf({ ...parts, invocation, loaded, pod });
+    // What comes from this node's slices alone needs no API server.
+    const isLocal = parts.sliced.isWhole(loaded.config);
+    if (!isLocal) await parts.assertReady(own);
+    const pod = await podOf(parts, invocation, loaded, own);
+    using look = parts.sliced.look();
+    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges });
+    if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
+    const unknown: IntentTarget[] = [];
     try {
-      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown: [] });
+      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown });
     } catch (error) {
+      if (unknown.length > 0) look.lost();
       if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
         parts.tell(pod.object, "Warning", "AddressRefused", `${invocation.interfaceName}: ${error.message}`);
       }
       throw error;
     }
   });
-}
-
-async function podOf(parts: Parts, { args }: AttachmentInvocation, signal: AbortSignal): Promise<PodFacts | undefined> {
-  const { podNamespace: namespace, podName: name, podUid: uid } = args;
-  return namespace === "" || name === "" ? undefined : parts.pods.find({ namespace, name, uid }, signal);
 }
 
 async function run(addition: Addition): Promise<JsonObject> {
@@ -70,7 +72,9 @@ async function run(addition: Addition): Promise<JsonObject> {
   if (withdrawn !== undefined) await parts.intents.remove(invocation);
   parts.gone.delete(attachmentKey(invocation));
   try {
-    const limit = await parts.quota.limitOf(namespace, signal);
+    // A quota counts objects of the API; what comes from slices has none.
+    const isCounted = asking.shares.some(({ slice }) => slice === undefined);
+    const limit = isCounted ? await parts.quota.limitOf(namespace, signal) : undefined;
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
     await takeAll(addition);
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
@@ -87,7 +91,8 @@ function wanted({ parts, asking }: Addition): number {
   const keys = new Set(asking.shares.map(({ owner }) => ownerKey(owner)));
   let held = 0;
   for (const { hold } of parts.held.all()) if (keys.has(ownerKey(hold.owner))) held += 1;
-  return Math.max(0, asking.shares.length - held);
+  const shared = asking.shares.filter(({ slice }) => slice === undefined).length;
+  return Math.max(0, shared - held);
 }
 
 /** All shares at once: they are in different pools, or under different owners' keys. */

@@ -6,6 +6,7 @@ import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
 import { staticRequests } from "../cni/static-request.ts";
 import type { PodOwner } from "../ipam/owner.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
@@ -36,13 +37,14 @@ export interface AskingInput {
   readonly nodeName: string;
   readonly systemNamespace: string;
   readonly cooldownMs: number;
+  /** The ranges that are cut into slices, as the leader tells; undefined: not told yet. */
+  readonly sliced: readonly SlicedRange[] | undefined;
 }
 
 /** Throws CniError: 4 without an owner, 7 for what is configured wrongly, 101 for a network of another tenant. */
 export function askingOf(input: AskingInput): Asking {
   const { invocation, loaded, pod } = input;
   const { config, network } = loaded;
-  assertNoSlices(config);
   const selection = pod === undefined ? undefined : selectionOf(pod, invocation.interfaceName);
   if (pod !== undefined && selection !== undefined) assertSelectable(pod, selection, input.isolation);
   const statics = staticRequests(config, {
@@ -61,6 +63,8 @@ export function askingOf(input: AskingInput): Asking {
     namespace: poolNamespaceOf(config, input.systemNamespace, invocation, selection),
     ...(preferred !== undefined && { preferred }),
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
+    sliced: input.sliced,
+    isSticky: keeper !== undefined,
   });
   return {
     shares,
@@ -105,14 +109,4 @@ function keeperOf(config: IpamConfig, pod: PodFacts | undefined): string | undef
   if (pod?.statefulSet === undefined) return undefined;
   const isSticky = config.sticky === "statefulset" || pod.annotations[stickyAnnotation] === "true";
   return isSticky ? `statefulset/${pod.statefulSet}` : undefined;
-}
-
-function assertNoSlices({ ranges, name }: IpamConfig): void {
-  const { sliceLength } = ranges.find((range) => range.sliceLength !== undefined) ?? {};
-  if (sliceLength === undefined) return;
-  throw new CniError(
-    errorCodes.unsupportedField,
-    `ipam.node_slice_size of the network ${name} is /${sliceLength}: slices per node come with a later release of Holdfast; ` +
-      "remove the key, and all nodes share the range.",
-  );
 }

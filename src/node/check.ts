@@ -9,6 +9,7 @@ import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { askingOf } from "./asking.ts";
 import type { Parts } from "./parts.ts";
+import { podOf } from "./pod-of.ts";
 
 /** Silent where they agree; code 100 with every difference otherwise. Nothing is written. */
 export async function check(
@@ -20,11 +21,11 @@ export async function check(
   const loaded = parts.configs.load(text);
   const previous = requirePreviousResult(loaded.network);
   await parts.attachments.check(invocation, signal, async () => {
-    await parts.assertKnown(signal);
-    const { podNamespace: namespace, podName: name, podUid: uid } = invocation.args;
-    const pod = namespace === "" || name === "" ? undefined : await parts.pods.find({ namespace, name, uid }, signal);
-    const asking = askingOf({ ...parts, invocation, loaded, pod });
-    const held = parts.held.ofAttachment(invocation);
+    if (!parts.sliced.isWhole(loaded.config)) await parts.assertKnown(signal);
+    const pod = await podOf(parts, invocation, loaded, signal);
+    using look = parts.sliced.look();
+    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges });
+    const held = [...parts.held.ofAttachment(invocation), ...parts.sliced.ofAttachment(invocation)];
     const allocated = new Map<number, Address>();
     for (const share of asking.shares) {
       const own = held.find(

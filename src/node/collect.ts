@@ -3,13 +3,14 @@
 // A runtime lists the attachments of the network that it asks for; those of other networks are not in the list. So only holds
 // are freed that were given under the same network name, out of this configuration's ranges, by this node, and that no request
 // is just working on. The name alone is not enough: definitions in two namespaces are often called alike.
-import { formatDomain } from "../api/domain.ts";
+import { formatDomain, isSliceDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
 import { parseValidAttachments } from "../cni/attachments.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
@@ -19,10 +20,12 @@ import { networkOf } from "./why.ts";
 export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
   const loaded = parts.configs.load(text);
   const valid = parseValidAttachments(loaded.network.plugin);
-  await parts.assertReady(signal);
-  const stale = [...parts.held.all()].flatMap((entry) => {
+  if (!parts.sliced.isWhole(loaded.config)) await parts.assertReady(signal);
+  using look = parts.sliced.look();
+  const stale = [...parts.held.all(), ...parts.sliced.all()].flatMap((entry) => {
     const attachment = attachmentOf(entry.hold);
-    const isOurs = networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(loaded.config, entry.hold);
+    const isOurs =
+      networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(parts, loaded.config, entry.hold, look.ranges);
     const isStale =
       attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
     return isStale ? [{ entry, attachment }] : [];
@@ -31,11 +34,15 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
 }
 
 /** Whether an ADD with this configuration could have given it. */
-function isFrom(config: IpamConfig, { domain, note }: Hold): boolean {
+function isFrom(parts: Parts, config: IpamConfig, hold: Hold, ranges: readonly SlicedRange[] | undefined): boolean {
+  const { domain, note } = hold;
+  if (isSliceDomain(domain)) return parts.sliced.isFrom(config, hold);
   // Without a pool it was asked for by number, and is in none of the ranges.
   if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network: config.networkName });
   const { namespace = "", name } = parseKey(note.pool);
-  return poolsOf(config, namespace).some(({ identity, naming }) => poolNamesToRead(identity, naming).includes(name));
+  return poolsOf(config, namespace, ranges).some(({ identity, naming }) =>
+    poolNamesToRead(identity, naming).includes(name),
+  );
 }
 
 async function free(

@@ -24,6 +24,7 @@ export async function del(
     const intent = intentOf(parts, invocation, loaded);
     const { containerId, interfaceName } = invocation;
     const isKnown = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
+    if (await releaseSliced(parts, invocation, loaded, signal)) return;
     const isOver = parts.gone.get(attachmentKey(invocation)) !== undefined && !isKnown;
     if (isOver) return;
     try {
@@ -47,6 +48,31 @@ export async function del(
       parts.wake();
     }
   });
+}
+
+/**
+ * What comes from this node's slices is given back first, by one fsync; where the disk fails, the runtime is told and asks again. True
+ * where that was all: nothing else is held for the sandbox, as far as this node knows, or can be, since every range gave its address.
+ */
+async function releaseSliced(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  loaded: LoadedConfig | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const own = parts.sliced.ofAttachment(invocation);
+  if (own.length === 0) return false;
+  const cooldownMs = loaded?.config.cooldownMs ?? parts.cooldownMs;
+  for (const { namespace, hold } of own) {
+    await parts.releases.free(namespace, hold, { attachment: invocation, cooldownMs, signal });
+  }
+  const isAll = parts.mayRelease() || own.length >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
+  const isMore = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
+  if (!isAll || isMore) return false;
+  parts.gone.set(attachmentKey(invocation), true);
+  const { containerId, interfaceName } = invocation;
+  parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed: own.length });
+  return true;
 }
 
 function configOf(parts: Parts, text: string): LoadedConfig | undefined {

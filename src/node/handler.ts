@@ -74,8 +74,10 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
 }
 
 async function status(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
-  parts.configs.load(text);
-  const error = statusError({ obstacles: await parts.obstacles(signal), limited: false });
+  const { config } = parts.configs.load(text);
+  // What comes from this node's slices alone needs no API server.
+  const obstacles = parts.sliced.isWhole(config) ? parts.sliced.obstacles() : await parts.obstacles(signal);
+  const error = statusError({ obstacles, limited: false });
   if (error !== undefined) throw error;
 }
 

@@ -4,6 +4,7 @@
 // Not promised: that a hold is still there; the leader may have collected it. Whoever acts on an entry writes with its version.
 import type { Attachment } from "../cni/attachments.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
+import { type Owner, sameOwner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
 
@@ -64,6 +65,11 @@ export class Held {
 
   ofDomain(namespace: string, domain: Domain): HeldEntry[] {
     return this.#pick(this.#byDomain.get(domainKey(namespace, domain)));
+  }
+
+  /** A node holds some hundred. */
+  ofOwner(owner: Owner): HeldEntry[] {
+    return [...this.#entries.values()].filter(({ hold }) => sameOwner(hold.owner, owner));
   }
 
   all(): IterableIterator<HeldEntry> {

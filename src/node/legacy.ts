@@ -52,7 +52,7 @@ export class Legacy {
     // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
     const { domain } = await this.#options.pictures.placeOf(use, signal);
     const holds = await Promise.all(
-      own.map(({ owner }) => this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal })),
+      own.map(({ owner }) => this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal })),
     );
     const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));
     if (this.#options.coexistence()) {

@@ -11,6 +11,7 @@ import type { PodSource } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Releases } from "./release.ts";
 import type { IsolationRule } from "./selection.ts";
+import type { Sliced } from "./sliced.ts";
 import type { Taker } from "./take.ts";
 
 /** Asks the network whether somebody uses an address. */
@@ -32,6 +33,7 @@ export interface Parts {
   readonly configs: Configs;
   readonly pods: PodSource;
   readonly held: Held;
+  readonly sliced: Sliced;
   readonly attachments: Attachments;
   readonly intents: Intents;
   /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */

@@ -12,6 +12,7 @@ import { IntervalSet } from "../net/interval-set.ts";
 import type { Interval } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
 import type { Crowd } from "./crowd.ts";
+import { definitionText } from "./definition-text.ts";
 import type { Held } from "./held.ts";
 
 /** What a node with a few hundred pods frees at once after its return; what is beyond is handed out like any other. */
@@ -69,7 +70,7 @@ export class DomainPicture {
   }
 
   poolFor(definition: PoolDefinition): Pool {
-    const key = textOf(definition);
+    const key = definitionText(definition);
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
     const pool = new Pool(definition, this.#options.now);
@@ -177,13 +178,4 @@ export class DomainPicture {
 
 function learnIn(pool: Pool, address: Address, owner: Owner): void {
   if (contains(pool.definition.prefix, address)) pool.learn(address, owner);
-}
-
-/** Every address and prefix prints itself; interval sets and reservations are plain. */
-function textOf(definition: PoolDefinition): string {
-  const { prefix, start, end, outside, excludes = [], reservations = [], gateway, l3, tiny, cooldownMs } = definition;
-  const run = ({ first, last }: Interval) => `${first}-${last}`;
-  const ends = [prefix, start, end, gateway].map((each) => (each === undefined ? "" : each.toString()));
-  const withheld = [...excludes.map(run), ...reservations.map(({ interval, reason }) => `${run(interval)} ${reason}`)];
-  return JSON.stringify([ends, withheld, excludes.length, outside, l3, tiny, cooldownMs]);
 }

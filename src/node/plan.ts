@@ -3,13 +3,17 @@ import { formatDomain } from "../api/domain.ts";
 import type { PoolIdentity, PoolNaming } from "../api/pool-name.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import { poolDefinitionOf, wantOf } from "../cni/pool-definition.ts";
+import type { IpamRange } from "../cni/range.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
 import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import type { Want } from "../ipam/request.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { type Address, parseAddress } from "../net/address.ts";
+import type { Interval } from "../net/interval.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
+import { slicedAs, slicedIn, type SliceUse, type Source, sourceOf } from "./slicing.ts";
 
 /** A pool object that an address comes from, or stands beside. */
 export interface PoolUse {
@@ -26,6 +30,8 @@ export interface Share {
   readonly range?: number;
   /** Undefined where there is no pool object behind it. */
   readonly pool?: PoolUse;
+  /** It comes from this node's slices of this range; then there is no pool of all nodes. */
+  readonly slice?: SliceUse;
   readonly namespace: string;
   /** Where there is no pool object, which would say it. */
   readonly domain?: Domain;
@@ -43,6 +49,10 @@ export interface PlanInput {
   /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written. */
   readonly preferred?: string;
   readonly cooldownMs: number;
+  /** The ranges that are cut into slices, as the leader tells; undefined: not told yet. */
+  readonly sliced?: readonly SlicedRange[] | undefined;
+  /** The address stays with a name, on whichever node. */
+  readonly isSticky?: boolean;
 }
 
 export function planOf(input: PlanInput): Share[] {
@@ -51,13 +61,14 @@ export function planOf(input: PlanInput): Share[] {
   const preferred = preferredOf(input);
   const ranged = config.ranges.map((range, index): Share => {
     const asked = statics.find((request) => request.range === index);
+    const source = sourceFor(input, range, asked?.cidr.address);
     const definition = { ...poolDefinitionOf(config, range), cooldownMs: input.cooldownMs };
     const own = preferred !== undefined && contains(range.prefix, preferred) ? preferred : undefined;
     return {
       range: index,
-      pool: poolOf(input, range.prefix, range.l3),
+      ...placeOf(input, range, source),
       namespace: input.namespace,
-      definition: asked === undefined ? definition : beside(definition),
+      definition: without(asked === undefined ? definition : beside(definition), source),
       owner: withPart(input.owner, parts[index]!),
       want:
         asked !== undefined
@@ -70,18 +81,38 @@ export function planOf(input: PlanInput): Share[] {
   return [...ranged, ...looseShares(input)];
 }
 
+function sourceFor({ config, namespace, sliced, isSticky = false }: PlanInput, range: IpamRange, asked?: Address) {
+  return sourceOf({ range, namespace, network: config.networkName, sliced, isSticky, asked });
+}
+
+function placeOf(input: PlanInput, range: IpamRange, source: Source): Pick<Share, "pool" | "slice"> {
+  if (source.kind === "slice") return { slice: source.use };
+  return { pool: poolOf(input, source.kind === "floating" ? source.block : range.prefix, range.l3) };
+}
+
+/** What the source does not give, though the definition would. */
+function without(definition: PoolDefinition, source: Source): PoolDefinition {
+  if (source.kind === "slice" || source.excludes.length === 0) return definition;
+  return { ...definition, excludes: [...(definition.excludes ?? []), ...source.excludes] };
+}
+
 /** A static address in no range: held in the network's domain by itself, without a pool object. */
-function looseShares({ config, statics, owner, namespace, cooldownMs }: PlanInput): Share[] {
+function looseShares({ config, statics, owner, namespace, cooldownMs, sliced }: PlanInput): Share[] {
+  const network = config.networkName;
   const loose = statics.filter((request) => request.range === undefined);
   const parts = partsOf(loose.map(({ cidr }) => cidr.prefix));
   return loose.map(({ cidr }, index) => ({
     namespace,
-    domain: formatDomain({ scope: "network", network: config.networkName }),
-    definition: { prefix: cidr.prefix, l3: true, cooldownMs },
+    domain: formatDomain({ scope: "network", network }),
+    definition: looseDefinition(cidr.prefix, cooldownMs, slicedIn(cidr.prefix, { namespace, network, sliced })),
     // Ranges may lie inside a loose address's network: a part of its own keeps the two apart.
     owner: withPart(owner, config.ranges.length + parts[index]!),
     want: { kind: "given", address: cidr.address },
   }));
+}
+
+function looseDefinition(prefix: Prefix, cooldownMs: number, excludes: readonly Interval[]): PoolDefinition {
+  return { prefix, l3: true, cooldownMs, ...(excludes.length > 0 && { excludes }) };
 }
 
 /**
@@ -93,8 +124,12 @@ function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition
 }
 
 /** The pool object of each range: where a release looks for what an older system recorded. */
-export function poolsOf(config: IpamConfig, namespace: string): PoolUse[] {
-  return config.ranges.map(({ prefix, l3 }) => poolOf({ config, namespace }, prefix, l3));
+export function poolsOf(config: IpamConfig, namespace: string, sliced?: readonly SlicedRange[]): PoolUse[] {
+  return config.ranges.flatMap((range) => {
+    const { floating } = slicedAs({ range, namespace, network: config.networkName, sliced }) ?? {};
+    const prefixes = [range.prefix, ...(floating === undefined ? [] : [floating])];
+    return prefixes.map((prefix) => poolOf({ config, namespace }, prefix, range.l3));
+  });
 }
 
 function poolOf({ config, namespace }: Pick<PlanInput, "config" | "namespace">, range: Prefix, l3: boolean): PoolUse {

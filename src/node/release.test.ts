@@ -62,7 +62,8 @@ function releasesOn(ledger: Ledger): Releases {
     released: (_namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey) =>
       picture.released(hold.address, hold.owner, cooldownMs, lastOwner),
   } as unknown as Pictures;
-  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy });
+  const sliced = { ofAttachment: () => [], released: () => {} };
+  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy, sliced });
 }
 
 /** Once, before or after a release is carried out. */

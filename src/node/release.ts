@@ -3,6 +3,7 @@
 // Promised: only a hold that carries the sandbox's container id is freed, or one of an older system without any, at the version
 // that was read; a hold with a keeper is parked, not freed. When `release` resolves, everything is known to be done. What
 // cannot be said for sure throws, and the caller keeps the intent.
+import { isSliceDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
@@ -12,12 +13,15 @@ import type { Intent } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import type { Legacy } from "./legacy.ts";
 import type { Pictures } from "./pictures.ts";
+import type { Sliced } from "./sliced.ts";
 
 export interface ReleasesOptions {
   readonly ledgers: Ledgers;
   readonly held: Held;
   readonly pictures: Pictures;
   readonly legacy: Legacy;
+  /** What this node holds in its slices. */
+  readonly sliced: Pick<Sliced, "ofAttachment" | "released">;
 }
 
 /** A hold whose marks others change meanwhile (the leader, a finalizer) is read again; nobody does so five times in a row. */
@@ -40,7 +44,7 @@ export class Releases {
 
   /** How many addresses it freed or parked. */
   async release(intent: Intent, signal: AbortSignal): Promise<number> {
-    const held = this.#options.held.ofAttachment(intent);
+    const held = [...this.#options.held.ofAttachment(intent), ...this.#options.sliced.ofAttachment(intent)];
     const targets = await Promise.all(intent.targets.map((target) => this.#unknown(intent, target, signal)));
     const known = unique([...held, ...targets.flat()]);
     const found = known.length > 0 ? known : await this.#options.legacy.find(intent, signal);
@@ -58,7 +62,7 @@ export class Releases {
     hold: Hold,
     { attachment, cooldownMs, signal, lastOwner }: FreeOptions,
   ): Promise<boolean> {
-    const ledger = this.#options.ledgers.of(namespace);
+    const ledger = this.#options.ledgers.of(namespace, hold.domain);
     // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
     const park = hold.note?.keeper !== undefined && lastOwner === undefined;
     let { version } = hold;
@@ -88,7 +92,7 @@ export class Releases {
 
   async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
     const { namespace, domain, owner } = target;
-    const holds = await this.#options.ledgers.of(namespace).find(domain, ownerKey(owner), { signal });
+    const holds = await this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal });
     // Never written: what the request had marked in the picture is free again.
     if (holds.length === 0) this.#options.pictures.find(namespace, domain)?.unmark(owner);
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
@@ -96,6 +100,7 @@ export class Releases {
 
   #forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
     const { domain, address } = hold;
+    if (isSliceDomain(domain)) return this.#options.sliced.released(hold, cooldownMs, lastOwner);
     this.#options.held.delete({ namespace, domain, address });
     this.#options.pictures.released(namespace, hold, cooldownMs, lastOwner);
   }

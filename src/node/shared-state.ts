@@ -4,6 +4,7 @@ import type { Informer } from "../kube/informer.ts";
 // Until it is known, upstream counts as active: slower, never a duplicate.
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
+import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 
@@ -22,6 +23,8 @@ export class SharedState {
   readonly #options: SharedStateOptions;
   /** What this daemon found itself; undefined: nothing yet. */
   #detected: boolean | undefined;
+  /** What was read of the object last. */
+  #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedRanges } | undefined;
   /** What whoever asks has been told. */
   #told: string;
 
@@ -55,6 +58,26 @@ export class SharedState {
   get paused(): string {
     const object = this.#object();
     return object === undefined ? "" : readState(object).paused;
+  }
+
+  /** The ranges that are cut into slices; undefined: not told yet. */
+  get sliced(): SlicedRanges | undefined {
+    if (!this.hasSynced) return undefined;
+    const object = this.#object();
+    if (this.#read === undefined || this.#read.object !== object) {
+      this.#read = { object, sliced: readSlicedRanges(object) };
+    }
+    return this.#read.sliced;
+  }
+
+  /** Empty, or in a sentence why nothing is handed out of slices. While the API server has not told, nothing speaks against it. */
+  get sliceObstacle(): string {
+    if (!this.hasSynced) return "";
+    if (this.paused !== "")
+      return `handing out addresses is paused: ${this.paused}. It goes on by itself when that is over.`;
+    const isKnown = this.#options.choice !== "auto" || this.#object() !== undefined;
+    if (!isKnown || !this.coexistence) return "";
+    return "whereabouts is active in this cluster, and its own controller may give the same slices to others: remove it (docs/node-slices.md), and it goes on by itself.";
   }
 
   detected(active: boolean, why: readonly string[]): void {

@@ -52,7 +52,9 @@ beforeEach(() => {
     list: (where, options) => memory.list(where, options),
   };
   const ledgers = new Ledgers(() => ledger);
-  taker = new Taker({ ledgers, pictures, held, random: () => 0, now, onConflict: () => {}, paused: () => paused });
+  const sliced = { take: () => Promise.reject(new Error("nothing is sliced here")) };
+  const calm = { onConflict: () => {}, paused: () => paused };
+  taker = new Taker({ ledgers, pictures, held, random: () => 0, now, sliced, ...calm });
 });
 
 const others = () => [...store.holds.values()].filter((hold) => hold.owner.name === "a");

@@ -13,6 +13,7 @@ import type { Ledgers } from "./ledgers.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
 import { type OpenPool, type Pictures, stateChanged } from "./pictures.ts";
 import type { Share } from "./plan.ts";
+import type { SlicedTaker } from "./sliced-taker.ts";
 import { whyOf } from "./why.ts";
 
 export interface TakerOptions {
@@ -24,6 +25,8 @@ export interface TakerOptions {
   readonly onConflict: () => void;
   /** Empty, or who paused handing out. */
   readonly paused: () => string;
+  /** For what comes from this node's slices. */
+  readonly sliced: Pick<SlicedTaker, "take">;
 }
 
 export interface TakeOrder {
@@ -69,6 +72,7 @@ export class Taker {
   /** Throws CniError (101) where there is none to be had, LedgerError where the ledger is away. */
   async take(order: TakeOrder): Promise<Taken> {
     const { share, signal } = order;
+    if (share.slice !== undefined) return (await this.#earlier(order)) ?? this.#options.sliced.take(order, share.slice);
     const open = await this.#open(order);
     if (order.lookFirst) await this.#look(order, open);
     for (let round = 1; ; round++) {
@@ -80,6 +84,19 @@ export class Taker {
       if (isCertain || round === roundsMax || !mayChange(result)) throw refused(share, result);
       await this.#options.pictures.refresh(share.namespace, startedMs, signal);
     }
+  }
+
+  /** What the owner got while the range was shared, or what was moved there: it stays with it. */
+  async #earlier({ share: { owner, definition, namespace }, share, signal }: TakeOrder): Promise<Taken | undefined> {
+    const { held, ledgers } = this.#options;
+    const known = held.ofOwner(owner).find(({ hold }) => contains(definition.prefix, hold.address));
+    if (known === undefined) return undefined;
+    const { domain, address, note } = known.hold;
+    const kept = note === undefined ? {} : { note };
+    const outcome = await ledgers.of(namespace, domain).take({ domain, address, owner, ...kept }, { signal });
+    if (outcome.outcome !== "yours" && outcome.outcome !== "taken") return undefined;
+    held.put({ namespace: known.namespace, hold: outcome.hold });
+    return { share, namespace: known.namespace, hold: outcome.hold, isNew: false, early: false };
   }
 
   async #open({ share, signal }: TakeOrder): Promise<OpenPool> {
@@ -95,7 +112,7 @@ export class Taker {
   /** What the owner holds by what others wrote: under its name alone, or from another node. */
   async #look({ share, signal }: TakeOrder, { picture, pool }: OpenPool): Promise<void> {
     const { owner, namespace } = share;
-    const ledger = this.#options.ledgers.of(namespace);
+    const ledger = this.#options.ledgers.of(namespace, picture.domain);
     const holds = await ledger.find(picture.domain, ownerKey(owner), { formerly: formerKey(owner), signal });
     const hold = holds.find(({ address }) => contains(share.definition.prefix, address));
     if (hold !== undefined) pool.learn(hold.address, owner);
@@ -133,7 +150,7 @@ export class Taker {
       },
     };
     const result = await this.#acquire(order, picture.domain, {
-      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace), observer, {
+      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace, picture.domain), observer, {
         early,
         loose: name === undefined,
       }),

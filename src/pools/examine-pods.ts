@@ -9,7 +9,7 @@ import { mirrorAnnotation } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
-import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "./network-status.ts";
+import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 

@@ -15,7 +15,7 @@ import {
   type StatefulSetFacts,
 } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
-import { readNetworkStatus, statusAnnotation } from "./network-status.ts";
+import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
 

@@ -2,7 +2,7 @@
 import { stableName } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import type { Held } from "./held.ts";
-import type { InterfaceStatus } from "./network-status.ts";
+import type { InterfaceStatus } from "../api/network-status.ts";
 
 /**
  * The pod's name and interface, then the pool's key -> the holds under that name there. By name, because what whereabouts

@@ -15,7 +15,7 @@ import * as kinds from "../ledger/resources.ts";
 import { mirrorAnnotation } from "./facts.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
-import { statusAnnotation } from "./network-status.ts";
+import { statusAnnotation } from "../api/network-status.ts";
 import { Roster } from "./roster.ts";
 
 export interface WorldOptions {

@@ -1,0 +1,36 @@
+// The pod behind a request, as far as it can be known.
+import type { AttachmentInvocation } from "../cni/invocation.ts";
+import { asError } from "../kube/abort.ts";
+import type { LoadedConfig } from "./configs.ts";
+import type { Parts } from "./parts.ts";
+import type { PodFacts } from "./pods.ts";
+
+/** The API server answers in milliseconds or is away; a pod that this node may run is in the informer long before. */
+const awayMs = 2000;
+
+/**
+ * Undefined where there is no such pod. For a network that comes from this node's slices alone, also where the API server does not
+ * answer: what the pod's annotations would ask for beside is not known then. Where tenants are kept apart it must be known.
+ */
+export async function podOf(
+  parts: Parts,
+  { args }: AttachmentInvocation,
+  { config }: LoadedConfig,
+  signal: AbortSignal,
+): Promise<PodFacts | undefined> {
+  const { podNamespace: namespace, podName: name, podUid: uid } = args;
+  if (namespace === "" || name === "") return undefined;
+  if (!parts.sliced.isWhole(config) || parts.isolation.isolated) {
+    return parts.pods.find({ namespace, name, uid }, signal);
+  }
+  try {
+    return await parts.pods.find({ namespace, name, uid }, AbortSignal.any([signal, AbortSignal.timeout(awayMs)]));
+  } catch (error) {
+    signal.throwIfAborted();
+    parts.log.warn("the pod cannot be asked for; it gets its address without what its annotations may say", {
+      pod: `${namespace}/${name}`,
+      error: asError(error),
+    });
+    return undefined;
+  }
+}

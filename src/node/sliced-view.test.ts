@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+
+import { SlicedView } from "./sliced-view.ts";
+
+function world() {
+  let version: number | undefined;
+  let nowMs = 0;
+  const read = () => (version === undefined ? undefined : { version, ranges: [] });
+  const view = new SlicedView({ read, now: () => nowMs });
+  return { view, tell: (next: number) => void (version = next), pass: (ms: number) => void (nowMs += ms) };
+}
+
+test("a daemon that was told nothing has seen nothing", () => expect(world().view.seen()).toBe(0));
+
+test("a change is seen when the last request that began before it is over", () => {
+  const { view, tell } = world();
+  tell(4);
+  const first = view.look();
+  const second = view.look();
+  tell(5);
+  using _third = view.look();
+  expect(view.seen()).toBe(4);
+  first[Symbol.dispose]();
+  expect(view.seen()).toBe(4);
+  second[Symbol.dispose]();
+  expect(view.seen()).toBe(5);
+});
+
+test("a write whose answer was lost keeps the version back until it can arrive no more", () => {
+  const { view, tell, pass } = world();
+  tell(4);
+  {
+    using look = view.look();
+    look.lost();
+  }
+  tell(5);
+  pass(89_999);
+  expect(view.seen()).toBe(4);
+  pass(1);
+  expect(view.seen()).toBe(5);
+});

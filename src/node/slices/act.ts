@@ -1,0 +1,83 @@
+// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it.
+//
+// Each step is durable in the journal before the next; a crash between two of them repeats at most the last.
+import type { Hold, Ledger } from "../../ipam/ledger.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import type { Log } from "../../log/log.ts";
+import { contains } from "../../net/prefix.ts";
+import { moveHold } from "./drain.ts";
+import { pieceOf } from "./free.ts";
+import type { SliceState } from "./slice-state.ts";
+import { viewOf } from "./view.ts";
+
+export interface ActParts {
+  readonly key: string;
+  readonly state: SliceState;
+  readonly signal: AbortSignal;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ledgerOf: (namespace: string) => Ledger;
+  readonly onMoved: (namespace: string, hold: Hold) => void;
+}
+
+/** An address that another has recorded is asked for again when its pod may have gone. */
+const stuckMs = 10_000;
+
+/** When to act again; undefined: not before something changes. */
+export async function act(parts: ActParts): Promise<number | undefined> {
+  const { journal, state, key } = parts;
+  const grant = journal.grant(key);
+  const asked = state.granted?.grant;
+  // A grant that is held back, or is of another generation than the object, is asked for nothing.
+  if (grant === undefined || grant.sealed || asked?.generation !== grant.generation) return undefined;
+  if (asked.serial !== grant.serial || asked.phase !== grant.phase) return undefined;
+  switch (grant.phase) {
+    case "active":
+      await lend(parts, grant);
+      return undefined;
+    case "returning":
+      return seal(parts, grant);
+    case "draining":
+      return drain(parts, grant);
+  }
+}
+
+async function lend({ journal, state, clock }: ActParts, grant: JournalGrant): Promise<void> {
+  const asked = state.granted?.grant.lend;
+  if (asked === undefined || grant.gives !== undefined) return;
+  const block = pieceOf(viewOf(journal, grant, clock.wallMs()).free, asked.addresses);
+  if (block === undefined) return;
+  await journal.put({ ...grant, gives: { ask: asked.ask, block } });
+  // A take that was under way has its address inside: then the piece is not free, and was not promised to anybody yet.
+  const isMet = Array.from(journal.holdsOf(grant.domain)).some(({ address }) => contains(block, address));
+  if (isMet) await journal.put(grant);
+}
+
+/** Only what is empty; what cools down would be given at once by the next node. */
+async function seal({ journal, clock, key }: ActParts, grant: JournalGrant): Promise<number | undefined> {
+  const { holds, coolsUntilMs } = viewOf(journal, grant, clock.wallMs());
+  if (holds.length > 0) return undefined;
+  if (coolsUntilMs !== undefined) return Math.max(coolsUntilMs - clock.wallMs(), 0) + 1;
+  await journal.put({ ...journal.grant(key)!, sealed: true });
+  return undefined;
+}
+
+async function drain(parts: ActParts, grant: JournalGrant): Promise<number | undefined> {
+  const { journal, state, ledgerOf, onMoved, signal, log, key, clock } = parts;
+  const { namespace } = grant;
+  const { shared } = state;
+  if (shared === undefined) return undefined;
+  const ledger = ledgerOf(namespace);
+  let isStuck = false;
+  for (const hold of viewOf(journal, grant, clock.wallMs()).holds) {
+    const why = await moveHold({ journal, ledger, shared, namespace, onMoved }, hold, signal);
+    if (why !== "") log.error(`an address cannot be moved out of slice ${key}: ${why}`, { slice: key });
+    isStuck ||= why !== "";
+  }
+  if (isStuck) return stuckMs;
+  const waitMs = await seal(parts, grant);
+  return journal.grant(key)?.sealed === true ? undefined : (waitMs ?? stuckMs);
+}

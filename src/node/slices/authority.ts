@@ -1,0 +1,104 @@
+// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013).
+//
+// Its Lease was renewed at some instant; the slices are its own for its authority from then on, and are given to others only after
+// twice that. Within one boot the time is that of the kernel since the boot, which no one sets and which counts suspension; across a
+// reboot it is the wall clock, and one that stands before the last renewal proves nothing.
+//
+// What was renewed is written down at most every few minutes: a restart then believes a little less than it might, never more.
+import type { Log } from "../../log/log.ts";
+
+/** One instant, by both clocks. */
+export interface Moment {
+  /** Of the kernel: another one is another boot. */
+  readonly bootId: string;
+  /** Since the boot, time asleep included. */
+  readonly uptimeMs: number;
+  readonly wallMs: number;
+}
+
+/** A text that survives the process. */
+export interface Memory {
+  read(): Promise<string | undefined>;
+  write(text: string): Promise<void>;
+}
+
+export interface AuthorityOptions {
+  readonly authorityMs: number;
+  readonly moment: () => Moment;
+  readonly memory: Memory;
+  /** What the journal has of the same, for a node whose own note is lost: by the wall clock. */
+  readonly journal: { readonly renewedMs: number | undefined; renewed(wallMs: number): Promise<void> };
+  readonly log: Log;
+}
+
+/** Clocks of a machine are set back by so much in normal life. */
+const backMs = 300_000;
+const writeEveryMs = 180_000;
+
+/** How long it still lasts; 0 or below: it is over. */
+export function leftMs(authorityMs: number, renewal: Moment | undefined, now: Moment): number {
+  if (renewal === undefined) return 0;
+  if (renewal.bootId !== "" && renewal.bootId === now.bootId) {
+    return authorityMs - Math.max(now.uptimeMs - renewal.uptimeMs, 0);
+  }
+  const goneMs = now.wallMs - renewal.wallMs;
+  return goneMs < -backMs ? 0 : authorityMs - Math.max(goneMs, 0);
+}
+
+export class Authority {
+  readonly #options: AuthorityOptions;
+  #renewal: Moment | undefined;
+  #writtenMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AuthorityOptions) {
+    this.#options = options;
+  }
+
+  /** What an earlier process noted. */
+  async load(): Promise<void> {
+    const { memory, journal } = this.#options;
+    const { renewedMs } = journal;
+    const noted = readMoment(await memory.read());
+    this.#renewal = noted ?? (renewedMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs: renewedMs });
+  }
+
+  get leftMs(): number {
+    const { authorityMs, moment } = this.#options;
+    return leftMs(authorityMs, this.#renewal, moment());
+  }
+
+  /** Empty, or why it is over. */
+  why(): string {
+    if (this.leftMs > 0) return "";
+    if (this.#renewal === undefined) return "this node has not renewed its Lease yet; look at the API server";
+    const hours = this.#options.authorityMs / 3_600_000;
+    return (
+      `this node has not renewed its Lease for ${hours} h, or its clock was set back: its slices may be another's soon; ` +
+      "it goes on when the API server answers"
+    );
+  }
+
+  /** `at`: before the renewal was sent. */
+  async renewed(at: Moment): Promise<void> {
+    this.#renewal = at;
+    if (at.uptimeMs - this.#writtenMs < writeEveryMs) return;
+    this.#writtenMs = at.uptimeMs;
+    const { memory, journal, log } = this.#options;
+    try {
+      await memory.write(JSON.stringify(at));
+      await journal.renewed(at.wallMs);
+    } catch (error) {
+      log.warn("the renewal of the node's Lease could not be noted on the disk", { error });
+    }
+  }
+}
+
+function readMoment(text: string | undefined): Moment | undefined {
+  try {
+    const { bootId, uptimeMs, wallMs } = JSON.parse(text ?? "null") as Record<string, unknown>;
+    if (typeof bootId !== "string" || typeof uptimeMs !== "number" || typeof wallMs !== "number") return undefined;
+    return { bootId, uptimeMs, wallMs };
+  } catch {
+    return undefined;
+  }
+}

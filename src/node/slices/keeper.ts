@@ -1,0 +1,201 @@
+// The node's side of slices (docs/decisions/0013): its Lease, its grants, the mirror of its journal, and whether it may hand out at all.
+//
+// Promised: no address is handed out of a slice that the journal has no active grant for, nor after the node's authority is over, nor,
+// with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
+import { formatDomain } from "../../api/domain.ts";
+import { type NodeSlices, readNodeSlices, sliceUseKey } from "../../api/node-lease.ts";
+import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Cache } from "../../kube/store.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import type { Pod } from "../../ledger/resources.ts";
+import type { Log } from "../../log/log.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import { comparePrefixes } from "../../net/prefix.ts";
+import { Authority, type Memory, type Moment } from "./authority.ts";
+import { NodeLease } from "./lease.ts";
+import type { TellSlice } from "./look.ts";
+import { Orphans } from "./orphans.ts";
+import { Shortage } from "./shortage.ts";
+import { carrierOf } from "./show.ts";
+import { Tending } from "./tending.ts";
+
+export interface SliceUse {
+  /** Of the pool objects. */
+  readonly namespace: string;
+  /** network_name; empty: none. */
+  readonly network: string;
+  /** The whole range. */
+  readonly range: Prefix;
+}
+
+export interface SliceKeeperOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly systemNamespace: string;
+  readonly journal: Journal;
+  /** Of this node's pods. */
+  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
+  /** The version of the sliced ranges that no take works against any more. */
+  readonly seenVersion: () => number;
+  /** Where shared addresses of a namespace are recorded. */
+  readonly ledgerOf: (namespace: string) => Ledger;
+  /** A hold of the journal is in the reservation ledger now. */
+  readonly onMoved: (namespace: string, hold: Hold) => void;
+  readonly cooldownMs: number;
+  /** How long the node hands out without hearing from the API server. Others get its slices after twice that. */
+  readonly authorityMs?: number;
+  readonly moment: () => Moment;
+  readonly memory: Memory;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tell: TellSlice;
+  readonly log: Log;
+  /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
+  readonly poolOf?: (use: SliceUse) => string | undefined;
+  readonly onOrphan?: () => void;
+}
+
+/** Half a day: a control plane that is away for a night leaves its nodes at work. */
+export const defaultAuthorityMs = 12 * 3_600_000;
+
+export class SliceKeeper {
+  readonly journal: Journal;
+  readonly #options: SliceKeeperOptions;
+  readonly #authority: Authority;
+  readonly #lease: NodeLease;
+  readonly #tending: Tending;
+  readonly #orphans: Orphans;
+  readonly #shortage: Shortage;
+  #slices: NodeSlices = readNodeSlices(undefined);
+  /** The last call to the API server failed. At the start it has not been tried, and counts as there. */
+  #isAway = false;
+  /** The authority was over, and the slices have not been compared since. */
+  #isLapsed = false;
+
+  constructor(options: SliceKeeperOptions) {
+    const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
+    this.journal = journal;
+    this.#options = options;
+    this.#shortage = new Shortage(clock);
+    this.#authority = new Authority({ authorityMs, moment, memory, journal, log });
+    this.#tending = new Tending({ ...options, shortage: this.#shortage, onAnswer: (heard) => this.#answered(heard) });
+    this.#orphans = new Orphans({ ...options, isHeard: () => !this.#isAway, onFreed: () => options.onOrphan?.() });
+    this.#lease = new NodeLease({
+      ...options,
+      namespace: options.systemNamespace,
+      identity: journal.id,
+      authorityMs,
+      onRenewed: (at) => this.#renewed(at),
+      onFailed: () => this.#answered(false),
+      onSlices: (slices) => {
+        this.#slices = slices;
+        this.#tending.name(slices.grants);
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#authority.load();
+    await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]);
+  }
+
+  /** Undefined: the range is not known to be cut into slices. */
+  domainOf(use: SliceUse): Domain | undefined {
+    const [grant] = this.#grantsOf(use);
+    if (grant !== undefined) return grant.domain;
+    const name = this.#options.poolOf?.(use);
+    return name === undefined ? undefined : formatDomain({ scope: "slice", namespace: use.namespace, name });
+  }
+
+  /** What this node has is known: from the API server, or, while that is away, from the journal alone. */
+  isKnown(): boolean {
+    return (this.#lease.isHeard && this.#tending.isCompared) || this.#mayGoOn();
+  }
+
+  /** Empty, or in a sentence why no address can be given out of any slice. */
+  mayHandOut(): string {
+    const { broken } = this.journal.stats;
+    if (broken !== "") return `the journal of this node cannot be written: ${broken}`;
+    const over = this.#authority.why();
+    if (over !== "") return over;
+    if (this.#tending.isCompared || this.#mayGoOn()) return "";
+    return "the slices of this node are being compared with the API server; try again";
+  }
+
+  /** In a sentence why there is nothing (more) to be had. */
+  why(use: SliceUse): string {
+    const waiting = this.#slices.waiting[sliceUseKey(use)];
+    if (waiting !== undefined) return waiting;
+    const grants = this.#grantsOf(use);
+    const exhausted = grants.map(({ key }) => this.#tending.exhausted(key)).find((each) => each !== "");
+    if (exhausted !== undefined) return exhausted;
+    const { node } = this.#options;
+    if (grants.length === 0) return `node ${node} has no slice of ${use.range} yet; the controller grants it`;
+    const blocks = grants.map(({ slice }) => String(slice)).join(", ");
+    return `all addresses of ${blocks}, which node ${node} has of ${use.range}, are in use; more is asked for`;
+  }
+
+  /** A request found nothing free: the controller is told at once. */
+  short(use: SliceUse): void {
+    const isNew = this.#shortage.add(sliceUseKey(use));
+    const [grant] = this.#grantsOf(use);
+    const carrier = grant === undefined ? undefined : carrierOf(this.journal, grant.domain);
+    if (isNew && carrier !== undefined) this.#tending.hurry(carrier);
+  }
+
+  /** Resolves when what may be handed out of the range has grown; rejects with the signal's reason. */
+  changed(use: SliceUse, signal: AbortSignal): Promise<void> {
+    return this.#shortage.grown(sliceUseKey(use), signal);
+  }
+
+  /** For metrics. */
+  get figures() {
+    const grants = this.journal.grants();
+    const domains = new Set(grants.map(({ domain }) => domain));
+    return {
+      slices: grants.length,
+      holds: Array.from(this.journal.holds()).length,
+      usable: [...domains].reduce((sum, domain) => sum + Number(this.journal.blocksOf(domain).size), 0),
+      authorityLeftMs: Math.max(this.#authority.leftMs, 0),
+      isAway: this.#isAway,
+      ...this.#tending.behind,
+      ...this.journal.stats,
+    };
+  }
+
+  #grantsOf({ namespace, network, range }: SliceUse): JournalGrant[] {
+    return this.journal
+      .grants()
+      .filter(
+        (each) =>
+          each.namespace === namespace &&
+          each.network === network &&
+          each.range.family === range.family &&
+          comparePrefixes(each.range, range) === 0,
+      );
+  }
+
+  /** The API server is away, and the journal alone may be believed. */
+  #mayGoOn(): boolean {
+    return this.#isAway && !this.#isLapsed && this.#authority.leftMs > 0;
+  }
+
+  #answered(isHeard: boolean): void {
+    this.#isAway = !isHeard;
+    if (isHeard && this.#tending.isCompared) this.#isLapsed = false;
+  }
+
+  async #renewed(at: Moment): Promise<void> {
+    // While its authority was over the slices may have become others'.
+    if (this.#authority.leftMs <= 0) {
+      this.#isLapsed = true;
+      this.#tending.compareAnew();
+    }
+    this.#answered(true);
+    this.#tending.resume();
+    await this.#authority.renewed(at);
+  }
+}

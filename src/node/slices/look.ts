@@ -1,0 +1,130 @@
+// Reads one slice's IPPool and brings the journal to what it says (verdict.ts).
+import { ApiError as BadObject } from "../../api/error.ts";
+import type { IPPool } from "../../api/ip-pool.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { parseKey } from "../../kube/meta.ts";
+import type { Cache } from "../../kube/store.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import { readPool } from "../../ledger/pool-object.ts";
+import type { Pod } from "../../ledger/resources.ts";
+import type { Log } from "../../log/log.ts";
+import { contains } from "../../net/prefix.ts";
+import { makeAgain, readSlicePool } from "./lost-object.ts";
+import { holdsOfPods } from "./pod-holds.ts";
+import { readSliceObject, type SliceObject } from "./slice-object.ts";
+import type { SliceState } from "./slice-state.ts";
+import { judgeAbsence, judgeObject, type Verdict } from "./verdict.ts";
+
+/** An event on the slice's IPPool. */
+export type TellSlice = (
+  slice: { readonly namespace: string; readonly name: string },
+  type: "Normal" | "Warning",
+  reason: string,
+  message: string,
+) => void;
+
+export interface LookParts {
+  readonly key: string;
+  readonly state: SliceState;
+  readonly signal: AbortSignal;
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly journal: Journal;
+  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
+  readonly log: Log;
+  readonly tell: TellSlice;
+}
+
+const callMs = 10_000;
+
+export async function look(parts: LookParts, isMade = false): Promise<void> {
+  const { key, state, client, signal, journal, node } = parts;
+  const object = await read(client, key, signal);
+  const known = journal.grant(key);
+  if (object === undefined && isMade) throw new Error(`the IPPool of slice ${key} is gone as soon as it is made`);
+  if (object === undefined) return lost(parts, known);
+  const slice = object === "unreadable" ? undefined : readSliceObject(object);
+  const verdict = slice === undefined ? unreadable(known) : judgeObject(node, slice, known);
+  await carryOut(parts, verdict, slice);
+  state.present = object === "unreadable" ? undefined : object;
+  const isOurs = slice?.node === node && slice.fenced === undefined;
+  state.granted = isOurs ? slice.granted : undefined;
+  state.shared = slice?.shared;
+}
+
+async function read(client: KubeClient, key: string, signal: AbortSignal): Promise<IPPool | "unreadable" | undefined> {
+  const { namespace = "", name } = parseKey(key);
+  try {
+    return await readPool(client, { namespace, name, signal });
+  } catch (error) {
+    if (error instanceof BadObject) return "unreadable";
+    throw error;
+  }
+}
+
+function unreadable(known: JournalGrant | undefined): Verdict {
+  if (known === undefined || known.sealed || known.phase !== "active") return { verdict: "nothing" };
+  const why = "its IPPool cannot be read, or is not marked as a slice";
+  return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
+}
+
+async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
+  const { journal, key } = parts;
+  switch (verdict.verdict) {
+    case "nothing":
+      return;
+    case "accept":
+      return accept(parts, verdict, slice!);
+    case "change":
+      return journal.put(verdict.grant);
+    case "hold-back":
+      warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
+      return journal.put(verdict.grant);
+    case "drop":
+      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`);
+      return journal.drop(key);
+  }
+}
+
+/** The mirror is read first; then what running pods say that they use; then it is handed out of. */
+async function accept(
+  { journal, pods, key, log }: LookParts,
+  { grant, holds }: Extract<Verdict, { verdict: "accept" }>,
+  slice: SliceObject,
+): Promise<void> {
+  if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
+  const used = journal.grant(key) === undefined ? holdsOfPods(pods.cache.list(), slice) : [];
+  const taken = new Map<string, (typeof holds)[number]>();
+  for (const hold of [...holds, ...used]) {
+    const isNew = journal.get(hold.domain, hold.address) === undefined && contains(slice.slice, hold.address);
+    if (isNew && !taken.has(String(hold.address))) taken.set(String(hold.address), hold);
+  }
+  await journal.put(grant, grant.sealed ? [] : [...taken.values()]);
+  for (const { message } of slice.contents.unreadable) log.warn(message, { slice: key });
+  log.info("a slice was granted", { slice: key, block: String(grant.slice), generation: grant.generation, takenOver: taken.size });
+}
+
+async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<void> {
+  const { key, state, client, node, journal, signal } = parts;
+  state.present = undefined;
+  state.granted = undefined;
+  if (known === undefined) return;
+  if (known.sealed) return journal.drop(key);
+  // Until it is known whose it is, nothing is handed out of it.
+  if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
+  const call = { signal, timeoutMs: callMs };
+  const mayBe = judgeAbsence(node, known, await readSlicePool(client, known, call)) === "make-again";
+  if (mayBe && (await makeAgain(client, node, known, call))) {
+    warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
+    return look(parts, true);
+  }
+  warn(parts, "SliceTakenAway", `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`);
+  await journal.drop(key);
+}
+
+function warn({ log, tell, key }: LookParts, reason: string, message: string): void {
+  const { namespace = "", name } = parseKey(key);
+  log.warn(message, { slice: key });
+  tell({ namespace, name }, "Warning", reason, message);
+}

@@ -1,0 +1,116 @@
+// Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss the pod among
+// this node's pods, and the API server, asked for the pod itself in between, says that it is gone or has ended.
+//
+// Never freed: what the API server cannot know of (a container of podman, a record without a namespace), what something keeps, and
+// holds that no pod owns. Nothing is freed while the API server does not answer.
+import type { Hold } from "../../ipam/ledger.ts";
+import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
+import { asError } from "../../kube/abort.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { DeepReadonly } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Cache } from "../../kube/store.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import { type Pod, pods } from "../../ledger/resources.ts";
+import type { Log } from "../../log/log.ts";
+
+export interface OrphansOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly journal: Pick<Journal, "holds" | "get" | "release">;
+  /** Of this node's pods. */
+  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
+  /** The API server answers now. */
+  readonly isHeard: () => boolean;
+  readonly cooldownMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onFreed: () => void;
+}
+
+const lookEveryMs = 30_000;
+/** Pods asked for in one look: a node has 250 pods, and one that lost all of them has half an hour's work at most. */
+const askedMax = 50;
+const callMs = 10_000;
+const mirrorAnnotation = "kubernetes.io/config.mirror";
+
+type Looked = DeepReadonly<Pod> | undefined;
+
+export class Orphans {
+  readonly #options: OrphansOptions;
+  /** Address of a suspect -> the version of its hold, by the look before. */
+  #suspects = new Map<string, string>();
+
+  constructor(options: OrphansOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    while (await sleep(clock, lookEveryMs, signal)) {
+      try {
+        await this.look(signal);
+      } catch (error) {
+        if (!signal.aborted) log.debug("looking for addresses of pods that are gone", { error: asError(error) });
+      }
+    }
+  }
+
+  /** One look. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { journal, pods: own, node, isHeard } = this.#options;
+    if (!own.hasSynced || !isHeard()) return void (this.#suspects = new Map());
+    const missing = Array.from(journal.holds()).filter(
+      (hold) => isJudged(hold, node) && isOver(hold.owner as PodOwner, find(own.cache, hold.owner), node),
+    );
+    const again = missing.filter((hold) => this.#suspects.get(placeOf(hold)) === hold.version).slice(0, askedMax);
+    this.#suspects = new Map(missing.map((hold) => [placeOf(hold), hold.version]));
+    for (const hold of again) await this.#judge(hold, signal);
+  }
+
+  async #judge(hold: Hold, signal: AbortSignal): Promise<void> {
+    const { node, journal, cooldownMs, log, onFreed } = this.#options;
+    const owner = hold.owner as PodOwner;
+    if (!isOver(owner, await this.#read(owner, signal), node)) return;
+    const { domain, address, version } = hold;
+    const freed = await journal.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
+    if (freed.outcome !== "released") return;
+    onFreed();
+    log.info("an address of a pod that is gone was freed", { address: String(address), domain, pod: describeOwner(owner) });
+  }
+
+  async #read({ namespace, name }: PodOwner, signal: AbortSignal): Promise<Looked> {
+    try {
+      return await this.#options.client.get(pods, { namespace, name }, { signal, timeoutMs: callMs });
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Whether the API server can tell anything about the owner. */
+export function isJudged({ owner, note }: Pick<Hold, "owner" | "note">, node: string): boolean {
+  return owner.kind === "pod" && note?.keeper === undefined && owner.namespace !== "" && owner.namespace !== node;
+}
+
+/** The pod of that name, if any, is not the owner, or needs no address any more. */
+export function isOver(owner: PodOwner, pod: Looked, node: string): boolean {
+  if (pod === undefined) return true;
+  const { uid, annotations } = pod.metadata;
+  if (owner.uid !== "" && uid !== owner.uid && annotations?.[mirrorAnnotation] !== owner.uid) return true;
+  const phase = pod.status?.phase;
+  if (phase === "Succeeded" || phase === "Failed") return true;
+  // Without a UID the name must do: a namesake on another node is another pod; one that has no node yet may be this one.
+  const place = pod.spec?.nodeName ?? "";
+  return owner.uid === "" && place !== "" && place !== node;
+}
+
+function find(cache: Cache<Pod>, { namespace, name }: { readonly namespace: string; readonly name: string }): Looked {
+  return cache.get(`${namespace}/${name}`);
+}
+
+function placeOf({ domain, address }: Hold): string {
+  return `${domain} ${address}`;
+}

@@ -1,0 +1,75 @@
+// Which ranges this node found nothing free of, and who waits for more. In memory only: a daemon that restarts asks again.
+import { asError } from "../../kube/abort.ts";
+import type { Clock } from "../../kube/clock.ts";
+
+/** Of a SliceUse: sliceUseKey. */
+type UseKey = string;
+
+interface Short {
+  readonly count: number;
+  readonly lastMs: number;
+}
+
+/** A runtime that found nothing asks again within seconds: who has not for a minute has given up. */
+const forgetMs = 60_000;
+
+export class Shortage {
+  readonly #clock: Clock;
+  /** Range -> requests that found nothing free since there was more. */
+  readonly #short = new Map<UseKey, Short>();
+  /** Range -> how many addresses may be handed out, held or not. */
+  readonly #sizes = new Map<UseKey, bigint>();
+  readonly #waiting = new Map<UseKey, Set<() => void>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  count(use: UseKey): number {
+    const short = this.#short.get(use);
+    if (short === undefined) return 0;
+    if (this.#clock.monotonicMs() - short.lastMs < forgetMs) return short.count;
+    this.#short.delete(use);
+    return 0;
+  }
+
+  /** True: it was not known to be short. */
+  add(use: UseKey): boolean {
+    const before = this.count(use);
+    this.#short.set(use, { count: before + 1, lastMs: this.#clock.monotonicMs() });
+    return before === 0;
+  }
+
+  /** When the count falls back to 0 by itself; undefined: it is 0. */
+  forgetsInMs(use: UseKey): number | undefined {
+    if (this.count(use) === 0) return undefined;
+    return this.#short.get(use)!.lastMs + forgetMs - this.#clock.monotonicMs();
+  }
+
+  /** What may be handed out of the range now. More than before: nobody is short, and who waits tries again. */
+  sized(use: UseKey, size: bigint): void {
+    const before = this.#sizes.get(use) ?? 0n;
+    this.#sizes.set(use, size);
+    if (size <= before) return;
+    this.#short.delete(use);
+    for (const wake of this.#waiting.get(use) ?? []) wake();
+  }
+
+  /** Resolves when there is more; rejects with the signal's reason. */
+  grown(use: UseKey, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#waiting.get(use) ?? new Set();
+      this.#waiting.set(use, waiting);
+      const end = () => {
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiting.delete(use);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const wake = () => (end(), resolve());
+      const onAbort = () => (end(), reject(asError(signal.reason)));
+      waiting.add(wake);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}

@@ -1,0 +1,95 @@
+// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
+import { sliceUseKey } from "../../api/node-lease.ts";
+import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
+import { parseObject } from "../../api/kind.ts";
+import { fencedAnnotation, grantAnnotation } from "../../api/slice-grant.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { parseKey } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import { ipPools } from "../../ledger/resources.ts";
+import type { Shortage } from "./shortage.ts";
+import type { SliceState } from "./slice-state.ts";
+import { viewOf, wordFrom } from "./view.ts";
+import { showing } from "./word.ts";
+
+export interface ShowParts {
+  readonly key: string;
+  readonly state: SliceState;
+  readonly signal: AbortSignal;
+  readonly client: KubeClient;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly shortage: Shortage;
+}
+
+/** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
+const writeEveryMs = 1000;
+const callMs = 10_000;
+
+/** When to show again; undefined: the object says it all. */
+export async function show(parts: ShowParts): Promise<number | undefined> {
+  const { key, state, signal, client, journal, clock } = parts;
+  const grant = journal.grant(key);
+  const present = state.present;
+  if (grant === undefined || present === undefined) return undefined;
+  const view = viewOf(journal, grant, clock.wallMs());
+  const body = showing(present, view.holds, wordFrom(journal, view, shortOf(parts, grant)));
+  if (body === undefined) {
+    state.dirtySinceMs = undefined;
+    state.isUrgent = false;
+    return parts.shortage.forgetsInMs(sliceUseKey(grant));
+  }
+  const nowMs = clock.monotonicMs();
+  const sinceMs = (state.dirtySinceMs ??= nowMs);
+  const waitMs = state.lastWriteMs + writeEveryMs - nowMs;
+  if (waitMs > 0 && !state.isUrgent) return waitMs;
+  state.lastWriteMs = nowMs;
+  state.isUrgent = false;
+  state.dirtySinceMs = undefined;
+  try {
+    return await write(parts, present, body);
+  } catch (error) {
+    state.dirtySinceMs = sinceMs;
+    throw error;
+  }
+}
+
+async function write({ key, state, signal, client }: ShowParts, present: IPPool, body: object): Promise<number> {
+  const { namespace = "", name } = parseKey(key);
+  // Until the answer is there it is not known what the object says.
+  state.present = undefined;
+  try {
+    const call = { signal, timeoutMs: callMs };
+    const written = await client.patch(ipPools, { namespace, name }, { type: "merge", body }, call);
+    state.present = parseObject(ipPoolKind, written);
+  } catch (error) {
+    if (!isApiError(error, "not-found")) throw error;
+    return 0;
+  }
+  if (!isOtherGrant(present.metadata, state.present.metadata)) return writeEveryMs;
+  state.token = undefined;
+  return 0;
+}
+
+/** The shortage of a range stands on one of its slices: the first that something is handed out of, else the first. */
+function shortOf({ journal, key, shortage }: ShowParts, grant: JournalGrant): number {
+  const count = carrierOf(journal, grant.domain) === key ? shortage.count(sliceUseKey(grant)) : 0;
+  // In powers of two: a thousand requests that find nothing are ten writes.
+  return count === 0 ? 0 : 2 ** Math.floor(Math.log2(count));
+}
+
+export function carrierOf(journal: Pick<Journal, "grants">, domain: string): string | undefined {
+  const own = journal.grants().filter((each) => each.domain === domain && !each.sealed);
+  const active = own.filter(({ phase }) => phase === "active");
+  return (active.length > 0 ? active : own).map(({ key }) => key).sort()[0];
+}
+
+type Annotated = { readonly annotations?: Readonly<Record<string, string>> | undefined };
+
+/** The answer to a write shows what the controller wrote meanwhile. */
+function isOtherGrant(before: Annotated, after: Annotated): boolean {
+  return [grantAnnotation, fencedAnnotation].some((name) => before.annotations?.[name] !== after.annotations?.[name]);
+}

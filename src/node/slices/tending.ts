@@ -1,0 +1,198 @@
+// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does what the
+// grant asks for (lend, return, drain), then shows the journal's state on the object. Level-based: it compares, and so loses nothing
+// while the API server is away, and what waits is never more than the slices there are.
+//
+// Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
+import { sliceUseKey } from "../../api/node-lease.ts";
+import type { Hold, Ledger } from "../../ipam/ledger.ts";
+import { asError } from "../../kube/abort.ts";
+import { Backoff } from "../../kube/backoff.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { Controller } from "../../kube/controller.ts";
+import { type ApiError, isApiError } from "../../kube/errors.ts";
+import { perItemExponential } from "../../kube/ratelimit.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Cache } from "../../kube/store.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import type { Pod } from "../../ledger/resources.ts";
+import type { Log } from "../../log/log.ts";
+import { act } from "./act.ts";
+import { look, type TellSlice } from "./look.ts";
+import { show } from "./show.ts";
+import type { Shortage } from "./shortage.ts";
+import { newSliceState, type SliceState } from "./slice-state.ts";
+
+export interface TendingOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
+  readonly ledgerOf: (namespace: string) => Ledger;
+  readonly onMoved: (namespace: string, hold: Hold) => void;
+  readonly tell: TellSlice;
+  readonly shortage: Shortage;
+  /** The API server answered, or did not. */
+  readonly onAnswer: (isHeard: boolean) => void;
+}
+
+/** A node has some ten slices: four at once tend all of them in three rounds of 20 ms. */
+const workers = 4;
+/** Several changes of one moment are one write. */
+const gatherMs = 50;
+/** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often. */
+const lookOverMs = 30_000;
+const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
+
+export class Tending {
+  readonly #options: TendingOptions;
+  readonly #controller: Controller;
+  readonly #states = new Map<string, SliceState>();
+  /** Domain -> the key of its range. */
+  readonly #uses = new Map<string, string>();
+  #named: Readonly<Record<string, string>> = {};
+  /** Raised when all slices must be read anew before they are handed out of. */
+  #epoch = 1;
+  #backoff: Backoff;
+  #awayUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TendingOptions) {
+    this.#options = options;
+    const { clock, random, log } = options;
+    this.#backoff = new Backoff(away, clock, random);
+    this.#controller = new Controller({
+      name: "slices",
+      reconcile: (key, { signal }) => this.#reconcile(key, signal),
+      concurrency: workers,
+      clock,
+      rateLimiter: perItemExponential(500, 30_000),
+      shutdownGraceMs: 3000,
+      onError: (error, key) => log.debug("tending a slice", { slice: key, error }),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal } = this.#options;
+    const unfollow = journal.follow((domain) => this.#changed(domain));
+    try {
+      for (const { domain } of journal.grants()) this.#measure(domain);
+      for (const { key } of journal.grants()) this.#controller.enqueue(key);
+      await this.#controller.run(signal);
+    } finally {
+      unfollow();
+    }
+  }
+
+  /** What the Lease names: key -> `GENERATION.SERIAL`. */
+  name(grants: Readonly<Record<string, string>>): void {
+    this.#named = grants;
+    const keys = new Set([...Object.keys(grants), ...this.#options.journal.grants().map(({ key }) => key)]);
+    for (const key of keys) if (this.#states.get(key)?.token !== this.#tokenOf(key)) this.#controller.enqueue(key);
+  }
+
+  /** At once, for what others wait for. */
+  hurry(key: string): void {
+    this.#stateOf(key).isUrgent = true;
+    this.#controller.enqueue(key);
+  }
+
+  /** Every slice of the journal has been compared with the API server since the start, or since `compareAnew`. */
+  get isCompared(): boolean {
+    return this.#options.journal.grants().every(({ key }) => this.#states.get(key)?.epoch === this.#epoch);
+  }
+
+  compareAnew(): void {
+    this.#epoch += 1;
+    for (const { key } of this.#options.journal.grants()) this.#controller.enqueue(key);
+  }
+
+  /** The API server is there again: what waited for it need not. */
+  resume(): void {
+    if (this.#awayUntilMs <= this.#options.clock.monotonicMs()) return;
+    this.#awayUntilMs = Number.NEGATIVE_INFINITY;
+    for (const { key } of this.#options.journal.grants()) this.#controller.enqueue(key);
+  }
+
+  /** In a sentence why there is no more of the slice to be had; empty: nobody said so. */
+  exhausted(key: string): string {
+    return this.#states.get(key)?.granted?.grant.exhausted ?? "";
+  }
+
+  /** Slices whose object is behind, and for how long the oldest of them has been. */
+  get behind(): { readonly behind: number; readonly oldestMs: number } {
+    const since = [...this.#states.values()].flatMap(({ dirtySinceMs }) => dirtySinceMs ?? []);
+    const nowMs = this.#options.clock.monotonicMs();
+    return { behind: since.length, oldestMs: since.length === 0 ? 0 : nowMs - Math.min(...since) };
+  }
+
+  #changed(domain: string): void {
+    const { journal, clock } = this.#options;
+    this.#measure(domain);
+    for (const grant of journal.grants()) {
+      if (grant.domain !== domain) continue;
+      this.#stateOf(grant.key).dirtySinceMs ??= clock.monotonicMs();
+      this.#controller.enqueueAfter(grant.key, gatherMs);
+    }
+  }
+
+  /** A range whose last grant is gone has nothing. */
+  #measure(domain: string): void {
+    const { journal, shortage } = this.#options;
+    const grant = journal.grants().find((each) => each.domain === domain);
+    if (grant !== undefined) this.#uses.set(domain, sliceUseKey(grant));
+    const use = this.#uses.get(domain);
+    if (use !== undefined) shortage.sized(use, journal.blocksOf(domain).size);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
+    const { clock, onAnswer, random } = this.#options;
+    const waitMs = this.#awayUntilMs - clock.monotonicMs();
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    try {
+      const againMs = await this.#tend(key, signal);
+      this.#backoff = new Backoff(away, clock, random);
+      onAnswer(true);
+      return againMs === undefined ? undefined : { requeueAfterMs: againMs };
+    } catch (error) {
+      if (signal.aborted || !isPassing(error)) throw error;
+      this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), error.retryAfterMs ?? 0);
+      onAnswer(false);
+      throw asError(error);
+    }
+  }
+
+  async #tend(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const { journal } = this.#options;
+    const state = this.#stateOf(key);
+    const token = this.#tokenOf(key);
+    const parts = { ...this.#options, key, state, signal };
+    if (state.token !== token || state.epoch !== this.#epoch || state.present === undefined) {
+      const epoch = this.#epoch;
+      await look(parts);
+      state.token = token;
+      state.epoch = epoch;
+    }
+    if (journal.grant(key) === undefined) {
+      if (!(key in this.#named)) this.#states.delete(key);
+      return undefined;
+    }
+    const waits = [lookOverMs, await act(parts), await show(parts)].filter((each) => each !== undefined);
+    return Math.min(...waits);
+  }
+
+  #tokenOf(key: string): string {
+    return this.#named[key] ?? "";
+  }
+
+  #stateOf(key: string): SliceState {
+    const known = this.#states.get(key) ?? newSliceState();
+    this.#states.set(key, known);
+    return known;
+  }
+}
+
+function isPassing(error: unknown): error is ApiError {
+  return isApiError(error, "unreachable", "outcome-unknown", "unavailable", "too-many-requests", "internal", "aborted");
+}

@@ -1,0 +1,97 @@
+// What a node says of a slice on its IPPool: the entries and the word, and the patch that brings the object there. Pure.
+//
+// Promised: the patch has only the daemon's own keys, and nothing where the object says it already. A key that cannot be read is
+// left as it is: whoever it is for is not known, so it is nobody's to remove.
+import { readAllocationKey } from "../../api/allocation-key.ts";
+import { writeAllocations } from "../../api/allocations.ts";
+import type { PoolAllocation } from "../../api/ip-pool.ts";
+import { parseRange } from "../../api/range.ts";
+import { type NodeWord, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { isEqual } from "../../kube/conditions.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import { contains } from "../../net/prefix.ts";
+import type { IntervalSet } from "../../net/interval-set.ts";
+
+/** JSON has no larger whole numbers; a slice of IPv6 has more addresses. */
+const most = BigInt(Number.MAX_SAFE_INTEGER);
+
+export interface WordFacts {
+  /** The journal's id. */
+  readonly journal: string;
+  readonly grant: JournalGrant;
+  readonly used: number;
+  readonly free: IntervalSet;
+  readonly short: number;
+}
+
+export function wordOf({ journal, grant, used, free, short }: WordFacts): NodeWord {
+  const { generation, serial, sealed, moved, gives } = grant;
+  const size = free.size;
+  return {
+    journal,
+    generation,
+    serial,
+    sealed,
+    moved: moved.map(String),
+    ...(gives && { gives: { ask: gives.ask, block: String(gives.block) } }),
+    used,
+    free: Number(size < most ? size : most),
+    short,
+  };
+}
+
+/** The grant of a domain that an address is handed out by: the narrowest, since a piece may have come back to its lender. */
+export function grantAround(
+  grants: Iterable<JournalGrant>,
+  { domain, address }: Pick<Hold, "domain" | "address">,
+): JournalGrant | undefined {
+  let found: JournalGrant | undefined;
+  for (const grant of grants) {
+    if (grant.domain !== domain || grant.slice.family !== address.family || !contains(grant.slice, address)) continue;
+    if (found === undefined || grant.slice.length > found.slice.length) found = grant;
+  }
+  return found;
+}
+
+/** What of the object is compared. */
+export interface Shown {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
+  readonly spec: { readonly range: string; readonly allocations: Readonly<Record<string, PoolAllocation>> };
+}
+
+/** A merge patch; undefined: the object says it already. */
+export function showing(present: Shown, holds: Iterable<Hold>, word: NodeWord): object | undefined {
+  const { range } = present.spec;
+  const wanted = writeAllocations(range, holds);
+  const allocations = entryChanges(range, present.spec.allocations, wanted);
+  const text = writeNodeWord(word);
+  const isSaid = present.metadata.annotations?.[nodeWordAnnotation] === text;
+  if (isSaid && Object.keys(allocations).length === 0) return undefined;
+  return {
+    ...(!isSaid && { metadata: { annotations: { [nodeWordAnnotation]: text } } }),
+    ...(Object.keys(allocations).length > 0 && { spec: { allocations } }),
+  };
+}
+
+type Change = Record<string, unknown> | null;
+
+/** RFC 7386 merges what it meets: a field or an entry that is to go must be named as null. */
+function entryChanges(
+  range: string,
+  present: Readonly<Record<string, PoolAllocation>>,
+  wanted: Readonly<Record<string, PoolAllocation>>,
+): Record<string, Change> {
+  const cidr = parseRange(range);
+  const changes: Record<string, Change> = {};
+  for (const [key, entry] of Object.entries(wanted)) {
+    const old = present[key];
+    if (isEqual(old, entry)) continue;
+    const gone = Object.keys(old ?? {}).filter((field) => !(field in entry));
+    changes[key] = { ...entry, ...Object.fromEntries(gone.map((field) => [field, null])) };
+  }
+  for (const key of Object.keys(present)) {
+    if (!(key in wanted) && typeof readAllocationKey(cidr, key) !== "string") changes[key] = null;
+  }
+  return changes;
+}
