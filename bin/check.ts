@@ -1,10 +1,7 @@
 // `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
-import { type ConnectionOptions, connectTo } from "../src/cli/connection.ts";
 import type { LookOptions } from "../src/cli/pools.ts";
-import { UsageError } from "../src/cli/usage-error.ts";
 import { realClock } from "../src/kube/clock.ts";
-import { ApiError } from "../src/kube/errors.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
 import { fetchState, readState } from "../src/ledger/state.ts";
@@ -14,6 +11,7 @@ import { repair } from "../src/pools/repair.ts";
 import { readSnapshot, type Snapshot } from "../src/pools/snapshot.ts";
 import { type PoolRow, poolRows } from "../src/pools/table.ts";
 import { type Answer, type Asked, whoHolds } from "../src/pools/who.ts";
+import { connected } from "./connected.ts";
 
 export async function check(options: CheckOptions): Promise<readonly CheckedFinding[]> {
   return connected(options, async (client, signal) => {
@@ -54,21 +52,4 @@ export async function who(options: LookOptions, asked: Asked): Promise<readonly 
 
 function snapshotOf(client: KubeClient, { systemNamespace }: LookOptions, signal: AbortSignal): Promise<Snapshot> {
   return readSnapshot({ client, systemNamespace, now: Date.now, signal });
-}
-
-async function connected<T>(options: ConnectionOptions, look: (client: KubeClient, signal: AbortSignal) => Promise<T>) {
-  await using connection = await connectTo(options, "holdfast");
-  const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort(new Error("called off")));
-  try {
-    return await look(connection.client, stop.signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === "not-found") {
-      const remedy =
-        "the cluster does not have all of our kinds: kubectl apply -f deploy/holdfast.yaml, then ask again.";
-      throw new UsageError(`${error.message} ${remedy}`, 1, { cause: error });
-    }
-    if (error instanceof ApiError) throw new UsageError(error.message, 1, { cause: error });
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-// `holdfast controller`, put together: connection, metrics, events, the lease, and the leader's work on pools.
+// `holdfast controller`, put together: connection, metrics, events, the lease, and the leader's work on pools and slices.
 import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
@@ -11,12 +11,15 @@ import { EventRecorder } from "../src/kube/events.ts";
 import { Elector } from "../src/kube/leader.ts";
 import { Manager } from "../src/kube/manager.ts";
 import { KubeMetrics } from "../src/kube/metrics.ts";
+import { FollowedDefinitions } from "../src/ledger/followed-definitions.ts";
 import { makeLog } from "../src/log/log.ts";
 import { defaultLimits } from "../src/pools/judge.ts";
 import { PoolsLeader } from "../src/pools/leader.ts";
 import { PoolMetrics } from "../src/pools/metrics.ts";
+import { SlicesLeader } from "../src/slices/leader.ts";
+import { SliceMetrics } from "../src/slices/metrics.ts";
 
-const leaseName = "holdfast-controller";
+export const leaseName = "holdfast-controller";
 
 export async function controller(options: ControllerOptions): Promise<void> {
   const { systemNamespace, cooldownMs, observeMs, allowMassRelease, lookBackMs, logLevel, logFormat } = options;
@@ -35,7 +38,9 @@ export async function controller(options: ControllerOptions): Promise<void> {
   const events = new EventRecorder({ client, component: "holdfast-controller", instance, onError });
   const metrics = new PoolMetrics(registry);
   const limits = { ...defaultLimits, observeMs, supersededMs: options.supersededMs };
+  const definitions = new FollowedDefinitions({ client, clock, onError });
   const pools = new PoolsLeader({
+    definitions,
     client,
     clock,
     log,
@@ -46,6 +51,23 @@ export async function controller(options: ControllerOptions): Promise<void> {
     lookBackMs,
     events,
     metrics,
+    kubeMetrics,
+  });
+  // Nodes, reservations and holds are followed once for both.
+  const { nodes, reservations, holds } = pools.world;
+  const slices = new SlicesLeader({
+    client,
+    clock,
+    log,
+    systemNamespace,
+    definitions,
+    nodes,
+    reservations,
+    holds,
+    quarantineMs: options.sliceQuarantineMs,
+    deletionFences: options.nodeDeletionFences,
+    events,
+    metrics: new SliceMetrics(registry),
     kubeMetrics,
   });
   const onChange = (leads: boolean) => {
@@ -61,12 +83,13 @@ export async function controller(options: ControllerOptions): Promise<void> {
     onError,
   });
   const everywhere = [pools.followDefinitions, { name: "events", run: (signal: AbortSignal) => events.run(signal) }];
+  const leading = [pools.lead, slices.lead];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },
     metrics: kubeMetrics,
     informers: pools.world.informers,
-    runnables: options.leaderElect ? everywhere : [...everywhere, pools.lead],
-    ...(options.leaderElect && { leader: { elector, runnables: [pools.lead] } }),
+    runnables: options.leaderElect ? everywhere : [...everywhere, ...leading],
+    ...(options.leaderElect && { leader: { elector, runnables: leading } }),
     onListen: (what, port) => log.info("listening", { what, port }),
   });
   await manager.run(stopSignal());

@@ -25,6 +25,10 @@ process.exitCode = await run(
     node: async (options) => (await import("./node.ts")).node(options),
     pools: async (options) => (await import("./check.ts")).pools(options),
     shims: async (options) => (await import("./shims.ts")).shims(options),
+    slices: {
+      list: async (...given) => (await import("./slices.ts")).list(...given),
+      release: async (...given) => (await import("./slices.ts")).release(...given),
+    },
     up: async (options, output) => (await import("./up.ts")).up(options, output),
     who: async (options, asked) => (await import("./check.ts")).who(options, asked),
   },

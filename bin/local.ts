@@ -7,6 +7,7 @@ import { realClock } from "../src/kube/clock.ts";
 import { EventRecorder } from "../src/kube/events.ts";
 import { Manager } from "../src/kube/manager.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
+import { FollowedDefinitions } from "../src/ledger/followed-definitions.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";
@@ -14,6 +15,7 @@ import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { PoolsLeader } from "../src/pools/leader.ts";
+import { SlicesLeader } from "../src/slices/leader.ts";
 
 export interface LocalOptions {
   readonly client: KubeClient;
@@ -33,10 +35,23 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const log = makeLog({ write, level: "warn", format: "text", now: Date.now });
   const onError = (error: Error) => log.warn("in the background", { error });
   const events = new EventRecorder({ client, component: "holdfast-controller", instance: hostname(), onError });
-  const pools = new PoolsLeader({ client, clock, log, systemNamespace, cooldownMs, events });
+  const definitions = new FollowedDefinitions({ client, clock, onError });
+  const pools = new PoolsLeader({ definitions, client, clock, log, systemNamespace, cooldownMs, events });
+  const { nodes, reservations, holds } = pools.world;
+  const slices = new SlicesLeader({
+    client,
+    clock,
+    log,
+    systemNamespace,
+    definitions,
+    nodes,
+    reservations,
+    holds,
+    events,
+  });
   const manager = new Manager({
     informers: pools.world.informers,
-    runnables: [pools.followDefinitions, { name: "events", run: (stop) => events.run(stop) }, pools.lead],
+    runnables: [pools.followDefinitions, { name: "events", run: (stop) => events.run(stop) }, pools.lead, slices.lead],
   });
   const ended = new AbortController();
   const until = AbortSignal.any([signal, ended.signal]);

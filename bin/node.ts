@@ -8,6 +8,7 @@ import type { CallReport } from "../src/kube/call.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connect } from "../src/kube/connect.ts";
 import { KubeMetrics } from "../src/kube/metrics.ts";
+import { JournalError } from "../src/ledger/journal/error.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";
@@ -15,6 +16,7 @@ import { IntentsError } from "../src/node/intents.ts";
 import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
+import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
 export async function node(options: NodeOptions): Promise<void> {
   const { logLevel, logFormat, nodeName } = options;
@@ -39,6 +41,8 @@ export async function node(options: NodeOptions): Promise<void> {
         coexistence: options.coexistence,
         isolation: { isolated: options.namespaceIsolation, globalNamespaces: options.globalNamespaces },
         cooldownMs: options.cooldownMs,
+        sliceAuthorityMs: options.sliceAuthorityMs,
+        sliceMetrics: new SliceMetrics(registry),
         health: { host: options.metricsHost, port: options.metricsPort },
         metrics,
         kubeMetrics,
@@ -54,7 +58,8 @@ export async function node(options: NodeOptions): Promise<void> {
       stopSignal(),
     );
   } catch (error) {
-    if (error instanceof IntentsError) throw new UsageError(error.message, 1, { cause: error });
+    if (error instanceof IntentsError || error instanceof JournalError)
+      throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }
 }

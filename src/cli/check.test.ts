@@ -38,6 +38,11 @@ describe("holdfast check", () => {
     expect((await holdfast({ check: async () => [repaired(false)] }, "check", "--repair")).code).toBe(1);
   });
 
+  it("what passes by itself is printed, and leaves the exit code alone", async () => {
+    const { code, out } = await holdfast({ check: async () => [{ ...leak, severity: "info" }] }, "check");
+    expect({ code, first: out[0] }).toEqual({ code: 0, first: "info leaked: 10.0.0.5 is held." });
+  });
+
   it("prints JSON, and hands its options over in milliseconds", async () => {
     const asked: CheckOptions[] = [];
     const check = async (options: CheckOptions) => {
@@ -67,6 +72,12 @@ describe("holdfast who and pools", () => {
       code: 1,
       err: ["holdfast: nobody holds 10.0.0.9, or it is no pod that holds anything."],
     });
+  });
+
+  it("a sliced range says so", async () => {
+    const common = { namespace: "kube-system", network: "blue", total: "65534", used: "1", free: "65533" };
+    const rows = [{ ...common, name: "blue", range: "10.0.0.0/16", definitions: [], sliceSize: "/24" }];
+    expect((await holdfast({ pools: async () => rows }, "pools")).out[1]).toContain("10.0.0.0/16 in /24");
   });
 
   it("columns are as wide as what is in them", async () => {

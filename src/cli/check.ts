@@ -17,7 +17,8 @@ export interface CheckOptions extends ConnectionOptions {
 /** One finding, as it is printed. */
 export interface CheckedFinding {
   readonly code: string;
-  readonly severity: "error" | "warning";
+  /** `info`: it passes by itself, and leaves the exit code alone. */
+  readonly severity: "error" | "warning" | "info";
   readonly objects: readonly string[];
   readonly message: string;
   readonly remedy: string;
@@ -58,7 +59,7 @@ export function checkCommand(output: Output, check: Check): Command {
       const findings = await check({ ...rest, observeMs, cooldownMs });
       if (format === "json") output.line(JSON.stringify({ findings }));
       else for (const line of linesOf(findings)) output.line(line);
-      const left = findings.filter(({ repaired }) => repaired?.isDone !== true).length;
+      const left = findings.filter(({ severity, repaired }) => severity !== "info" && repaired?.isDone !== true).length;
       if (left > 0)
         throw new UsageError(left === 1 ? "1 finding needs attention." : `${left} findings need attention.`, 1);
     });

@@ -20,6 +20,10 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly allowMassRelease: boolean;
   /** How far back a sign of whereabouts counts. */
   readonly lookBackMs: number;
+  /** After so long without its Node and without a renewed Lease, a node's slices go to others. */
+  readonly sliceQuarantineMs: number;
+  /** A Node is deleted only when its machine is gone: its slices go to others at once. */
+  readonly nodeDeletionFences: boolean;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 }
@@ -37,6 +41,8 @@ type Flags = ConnectionOptions & {
   readonly supersededSeconds: string;
   readonly whereaboutsSilentMinutes: string;
   readonly allowMassRelease: boolean;
+  readonly sliceQuarantineHours: string;
+  readonly nodeDeletionFences: boolean;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 };
@@ -64,15 +70,34 @@ export function controllerCommand(output: Output, controller: RunController): Co
       "60",
     )
     .option("--allow-mass-release", "free leaks even where more than 30 % of all addresses look leaked at once", false)
+    .option(
+      "--slice-quarantine-hours <number>",
+      "a node that is deleted keeps its slices so long after its daemon was last heard; never less than twice what a daemon may do on its own",
+      "24",
+    )
+    .option(
+      "--node-deletion-fences",
+      "give the slices of a deleted node to others as soon as its daemon is silent; only where a Node is deleted when its machine is gone",
+      false,
+    )
     .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
     .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
     .action((flags: Flags) => controller(optionsOf(flags), output));
 }
 
 function optionsOf(flags: Flags): ControllerOptions {
-  const { metricsPort, cooldownSeconds, observeSeconds, supersededSeconds, whereaboutsSilentMinutes, ...rest } = flags;
+  const {
+    metricsPort,
+    cooldownSeconds,
+    observeSeconds,
+    supersededSeconds,
+    whereaboutsSilentMinutes,
+    sliceQuarantineHours,
+    ...rest
+  } = flags;
   return {
     ...rest,
+    sliceQuarantineMs: 3_600_000 * numberOf("--slice-quarantine-hours", sliceQuarantineHours, 8760),
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 86_400),

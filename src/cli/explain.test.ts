@@ -38,6 +38,16 @@ describe("holdfast explain", () => {
     expect((await holdfast("explain", "--range", "010.000.000.077/29")).out[0]).toBe("10.0.0.73  (lowest)");
   });
 
+  it("hands out of a node's slice, whose ends are addresses like any other, but not the network's own", async () => {
+    const lowest = async (...argv: string[]) => (await holdfast("explain", "--range", "10.0.0.0/16", ...argv)).out[0];
+    expect(await lowest("--slice", "10.0.1.0/24")).toBe("10.0.1.0  (lowest)");
+    expect(await lowest("--slice", "10.0.0.0/24")).toBe("10.0.0.1  (lowest)");
+    expect(await lowest("--slice", "10.0.0.0/24", "--l3")).toBe("10.0.0.0  (lowest)");
+    expect(await lowest("--slice", "10.0.1.0/24", "--start", "10.0.1.9")).toBe("10.0.1.9  (lowest)");
+    const { code, err } = await holdfast("explain", "--range", "10.0.0.0/16", "--slice", "10.1.0.0/24");
+    expect({ code, err }).toEqual({ code: 2, err: [expect.stringContaining("--slice 10.1.0.0/24 has no address")] });
+  });
+
   it("gives a pod what it has", async () => {
     const { out } = await holdfast("explain", "--range", "10.0.0.0/24", "--held", "10.0.0.9=a/b", "--for", "a/b");
     expect(out[0]).toBe("10.0.0.9  (yours)");

@@ -2,19 +2,21 @@
 import { Command, Option } from "commander";
 
 import { decide } from "../ipam/decide.ts";
-import { DefinitionError, type PoolDefinition } from "../ipam/definition.ts";
+import { DefinitionError, type PoolDefinition, usableOf } from "../ipam/definition.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import { Pool, PoolError } from "../ipam/pool.ts";
 import type { Decision, Strategy, Want } from "../ipam/request.ts";
 import { formatTrace } from "../ipam/trace.ts";
-import { parseAddress } from "../net/address.ts";
+import { type Address, parseAddress } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
-import { parseBlock, parseRange } from "../net/interval.ts";
+import { intersection, intervalOf, parseBlock, parseRange } from "../net/interval.ts";
+import { parsePrefix, type Prefix } from "../net/prefix.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface ExplainOptions {
   readonly range: string;
+  readonly slice?: string;
   readonly start?: string;
   readonly end?: string;
   readonly exclude: readonly string[];
@@ -35,6 +37,7 @@ export function explainCommand(output: Output): Command {
   return new Command("explain")
     .description("Say which address of a range a pod would get, and why lower ones were passed over. Needs no cluster.")
     .requiredOption("--range <cidr>", "the range: 10.0.0.0/24, or 10.0.0.10-10.0.0.50/24")
+    .option("--slice <cidr>", "the part of the range that the pod's node hands out: its slice, or a piece of one")
     .option("--start <address>", "lowest address to hand out")
     .option("--end <address>", "highest address to hand out")
     .option("--exclude <block>", "address, CIDR or A-B that is never handed out (repeat it for more)", collect, [])
@@ -89,12 +92,16 @@ function buildPool(options: ExplainOptions): Pool {
   const range = parseRange(options.range, { sloppy: true });
   const start = options.start === undefined ? range.start : parseAddress(options.start);
   const end = options.end === undefined ? range.end : parseAddress(options.end);
-  const definition: PoolDefinition = {
+  const whole: PoolDefinition = {
     prefix: range.prefix,
-    excludes: options.exclude.map((block) => parseBlock(block)),
     l3: options.l3,
     ...(start === undefined ? {} : { start }),
     ...(end === undefined ? {} : { end }),
+  };
+  const definition: PoolDefinition = {
+    ...whole,
+    ...(options.slice === undefined ? {} : endsOf(whole, parsePrefix(options.slice))),
+    excludes: options.exclude.map((block) => parseBlock(block)),
     ...(options.gateway === undefined ? {} : { gateway: parseAddress(options.gateway) }),
   };
   const pool = new Pool(definition, Date.now);
@@ -105,6 +112,14 @@ function buildPool(options: ExplainOptions): Pool {
     pool.take(parseAddress(address!), podOwner(pod, "--held"));
   }
   return pool;
+}
+
+/** Where the slice and what the range hands out meet: the first and the last address of a slice are addresses like any other. */
+function endsOf(whole: PoolDefinition, slice: Prefix): { readonly start: Address; readonly end: Address } {
+  const usable = usableOf(whole);
+  const both = usable && intersection(usable, intervalOf(slice));
+  if (both !== undefined) return { start: both.first, end: both.last };
+  throw new UsageError(`--slice ${slice} has no address that ${whole.prefix} hands out: give a block inside it.`);
 }
 
 function wantOf({ want, prefer }: ExplainOptions): Want {

@@ -20,16 +20,19 @@ export interface NodeOptions extends ConnectionOptions {
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
   readonly cooldownMs: number;
+  /** How long it hands out of its slices without hearing from the API server. */
+  readonly sliceAuthorityMs: number;
 }
 
 /** Runs until it is told to stop. */
 export type RunNode = (options: NodeOptions, output: Output) => Promise<void>;
 
-type Flags = Omit<NodeOptions, "globalNamespaces" | "metricsPort" | "cooldownMs" | "nodeName"> & {
+type Flags = Omit<NodeOptions, "globalNamespaces" | "metricsPort" | "cooldownMs" | "nodeName" | "sliceAuthorityMs"> & {
   readonly nodeName?: string;
   readonly globalNamespaces: string;
   readonly metricsPort: string;
   readonly cooldownSeconds: string;
+  readonly sliceAuthorityHours: string;
 };
 
 export function nodeCommand(output: Output, node: RunNode): Command {
@@ -40,7 +43,11 @@ export function nodeCommand(output: Output, node: RunNode): Command {
   )
     .option("--node-name <name>", "the node's name in the cluster (default: the variable NODE_NAME)")
     .option("--socket <file>", "where the CNI plugin finds it", "/run/holdfast/cni.sock")
-    .option("--state <folder>", "what must survive a restart: releases still to be done", "/var/lib/holdfast")
+    .option(
+      "--state <folder>",
+      "what must survive a restart: releases still to be done, and the journal of its slices",
+      "/var/lib/holdfast",
+    )
     .option("--system-namespace <name>", "where pools and the shared state are", "kube-system")
     .addOption(
       new Option("--coexistence <mode>", "whether whereabouts is still active in the cluster; auto finds out")
@@ -58,10 +65,16 @@ export function nodeCommand(output: Output, node: RunNode): Command {
     .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
     .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
     .option("--cooldown-seconds <number>", "how long an address that was freed rests before another gets it", "30")
+    .option(
+      "--slice-authority-hours <number>",
+      "how long it hands out of its slices while the API server is away; others get them after twice that at the earliest",
+      "12",
+    )
     .action((flags: Flags) => node(optionsOf(flags), output));
 }
 
-function optionsOf({ nodeName, globalNamespaces, metricsPort, cooldownSeconds, ...rest }: Flags): NodeOptions {
+function optionsOf(flags: Flags): NodeOptions {
+  const { nodeName, globalNamespaces, metricsPort, cooldownSeconds, sliceAuthorityHours, ...rest } = flags;
   const name = nodeName ?? process.env["NODE_NAME"] ?? "";
   if (name === "")
     throw new UsageError("--node-name is missing: give the node's name as `kubectl get nodes` prints it.");
@@ -74,6 +87,7 @@ function optionsOf({ nodeName, globalNamespaces, metricsPort, cooldownSeconds, .
       .filter((each) => each !== ""),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 31_536_000),
+    sliceAuthorityMs: 3_600_000 * numberOf("--slice-authority-hours", sliceAuthorityHours, 8760),
   };
 }
 

@@ -10,6 +10,7 @@ import { type Import, importCommand } from "./import.ts";
 import { type Migrate, migrateCommand } from "./migrate.ts";
 import { nodeCommand, type RunNode } from "./node.ts";
 import { type ListPools, poolsCommand } from "./pools.ts";
+import { type Slices, slicesCommand } from "./slices.ts";
 import { tourCommand } from "./tour.ts";
 import { upCommand, type Up } from "./up.ts";
 import { UsageError } from "./usage-error.ts";
@@ -32,6 +33,7 @@ export interface Wiring {
   readonly pools: ListPools;
   /** Builds the CNI plugin, or finds it built. */
   readonly shims: ShimSource;
+  readonly slices: Slices;
   readonly up: Up;
   readonly who: Who;
 }
@@ -51,6 +53,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .addCommand(migrateCommand(output, wiring.migrate))
     .addCommand(nodeCommand(output, wiring.node))
     .addCommand(poolsCommand(output, wiring.pools))
+    .addCommand(slicesCommand(output, wiring.slices))
     .addCommand(tourCommand(output))
     .addCommand(upCommand(output, wiring.up))
     .addCommand(whoCommand(output, wiring.who));

@@ -4,6 +4,7 @@ import type { HoldObject } from "../api/hold.ts";
 import { holdKind } from "../api/hold.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import type { Kind, KindObject } from "../api/kind.ts";
+import { type NodeSlicePool, nodeSlicePoolKind } from "../api/node-slice-pool.ts";
 import { type Reservation, reservationKind } from "../api/reservation.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { KubeObject } from "../kube/meta.ts";
@@ -20,6 +21,11 @@ export interface StoredReservation extends KubeObject {
 
 export interface StoredHold extends KubeObject {
   spec: HoldObject["spec"];
+}
+
+export interface StoredSlicePool extends KubeObject {
+  spec: NodeSlicePool["spec"];
+  status?: NonNullable<NodeSlicePool["status"]>;
 }
 
 export interface ConfigMap extends KubeObject {
@@ -77,6 +83,7 @@ export interface StatefulSet extends KubeObject {
 export const ipPools = resourceOf<StoredPool>(ipPoolKind);
 export const reservations = resourceOf<StoredReservation>(reservationKind);
 export const holds = resourceOf<StoredHold>(holdKind);
+export const nodeSlicePools = resourceOf<StoredSlicePool>(nodeSlicePoolKind);
 
 export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
 export const pods = core<Pod>("pods", "Pod");

@@ -13,6 +13,7 @@ import type { KubeMetrics } from "../kube/metrics.ts";
 import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
+import type { Journal } from "../ledger/journal/journal.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { configMaps, pods } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
@@ -37,6 +38,8 @@ import { Replay } from "./replay.ts";
 import type { IsolationRule } from "./selection.ts";
 import { SocketServer } from "./server.ts";
 import { type CoexistenceChoice, SharedState } from "./shared-state.ts";
+import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";
+import type { SliceMetrics } from "./slices/metrics.ts";
 import { Taker } from "./take.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -51,6 +54,9 @@ export interface DaemonOptions {
   readonly coexistence: CoexistenceChoice;
   readonly isolation: IsolationRule;
   readonly cooldownMs: number;
+  /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
+  readonly sliceAuthorityMs?: number;
+  readonly sliceMetrics?: SliceMetrics;
   readonly health?: { readonly host?: string; readonly port?: number };
   readonly metrics: NodeMetrics;
   readonly kubeMetrics?: KubeMetrics;
@@ -73,7 +79,12 @@ const drainMs = 20_000;
 export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
   const intents = await Intents.open(options.state);
   try {
-    await new Assembly(options, intents).run(signal);
+    const journal = await openJournal(options.state, options.clock, options.log);
+    try {
+      await new Assembly(options, intents, journal).run(signal);
+    } finally {
+      await journal.close();
+    }
   } finally {
     await intents.close();
   }
@@ -82,11 +93,13 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
 class Assembly {
   readonly #options: DaemonOptions;
   readonly #intents: Intents;
+  readonly #journal: Journal;
   readonly #held = new Held();
 
-  constructor(options: DaemonOptions, intents: Intents) {
+  constructor(options: DaemonOptions, intents: Intents, journal: Journal) {
     this.#options = options;
     this.#intents = intents;
+    this.#journal = journal;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -135,13 +148,27 @@ class Assembly {
     });
     const readiness = new Readiness({ client, own, state, clock });
     const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
-    const parts = this.#parts({ pictures, readiness, events, podInformer, state, wake: () => replay.wake() });
+    const ledgers = this.#ledgers(state);
+    const slices = assembleSlices({
+      ...this.#options,
+      ...(this.#options.sliceAuthorityMs !== undefined && { authorityMs: this.#options.sliceAuthorityMs }),
+      journal: this.#journal,
+      held: this.#held,
+      shared: state,
+      pods: podInformer,
+      events,
+      ledgerOf: (namespace, domain) => ledgers.of(namespace, domain),
+      onOrphan: () => this.#options.sliceMetrics?.orphan(),
+    });
+    this.#options.sliceMetrics?.watch(slices.keeper);
+    const wake = () => replay.wake();
+    const parts = this.#parts({ pictures, readiness, events, podInformer, state, ledgers, slices, wake });
     const replay = new Replay(parts, clock);
     const server = this.#server(parts);
     metrics.watch({
       pictures,
       pendingReleases: () => this.#intents.size,
-      held: () => this.#held.size,
+      held: () => this.#held.size + slices.keeper.figures.holds,
       inWork: () => server.inWork,
     });
     await new Manager({
@@ -156,6 +183,7 @@ class Assembly {
         { name: "events", run: (stop) => events.run(stop) },
         { name: "releases", run: (stop) => replay.run(stop) },
         { name: "upkeep", run: (stop) => upkeep.run(stop) },
+        { name: "slices", run: (stop) => slices.keeper.run(stop) },
       ],
     }).run(signal);
   }
@@ -166,16 +194,15 @@ class Assembly {
     readonly events: EventRecorder;
     readonly podInformer: Informer<(typeof pods)["example"] & {}>;
     readonly state: SharedState;
+    readonly ledgers: Ledgers;
+    readonly slices: SliceAssembly;
     readonly wake: () => void;
   }): Parts {
     const { client, node, clock, random, log, metrics, systemNamespace, cooldownMs, isolation } = this.#options;
-    const { pictures, readiness, events, podInformer, state } = given;
+    const { pictures, readiness, events, podInformer, state, ledgers, slices } = given;
     const now = () => clock.wallMs();
     const held = this.#held;
-    const ledgers = new Ledgers(
-      (namespace) =>
-        new ReservationLedger({ client, namespace, node, now, clock, random, coexistence: () => state.coexistence }),
-    );
+    const { sliced } = slices;
     const legacy = new Legacy({ client, ledgers, pictures, coexistence: () => state.coexistence });
     return {
       nodeName: node,
@@ -185,6 +212,7 @@ class Assembly {
       configs: new Configs(new FlatFiles(this.#options.disk)),
       pods: new Pods(client, pods, podInformer.cache),
       held,
+      sliced,
       attachments: new Attachments(),
       intents: this.#intents,
       gone: new Recent(maxGone),
@@ -196,8 +224,9 @@ class Assembly {
         now,
         onConflict: metrics.conflict,
         paused: () => state.paused,
+        sliced: slices.taker,
       }),
-      releases: new Releases({ ledgers, held, pictures, legacy }),
+      releases: new Releases({ ledgers, held, pictures, legacy, sliced }),
       quota: new Quota({ client, log, now }),
       probe: this.#probe,
       tell: (pod, type, reason, message) => events.record(pod, type, reason, message),
@@ -209,6 +238,16 @@ class Assembly {
       mayRelease: () => readiness.mayRelease,
       wake: given.wake,
     };
+  }
+
+  #ledgers(state: SharedState): Ledgers {
+    const { client, node, clock, random } = this.#options;
+    const now = () => clock.wallMs();
+    const coexistence = () => state.coexistence;
+    return new Ledgers(
+      (namespace) => new ReservationLedger({ client, namespace, node, now, clock, random, coexistence }),
+      this.#journal,
+    );
   }
 
   /** The probe it was given, counted. */

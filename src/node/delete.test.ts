@@ -27,6 +27,7 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
       },
     },
     attachments: new Attachments(),
+    sliced: { ofAttachment: () => [] },
     held: new Held(),
     intents: { get: () => promised, remove: () => Promise.resolve() },
     gone: new Recent(10),

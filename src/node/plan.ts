@@ -13,7 +13,8 @@ import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { type Address, parseAddress } from "../net/address.ts";
 import type { Interval } from "../net/interval.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
-import { slicedAs, slicedIn, type SliceUse, type Source, sourceOf } from "./slicing.ts";
+import type { SliceUse } from "./slices/keeper.ts";
+import { slicedAs, slicedIn, type Source, sourceOf } from "./slicing.ts";
 
 /** A pool object that an address comes from, or stands beside. */
 export interface PoolUse {

@@ -14,8 +14,8 @@ import { later } from "./failure.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
 import type { Share } from "./plan.ts";
 import type { SlicedPools } from "./sliced-pools.ts";
-import type { SliceKeeper } from "./slices/keeper.ts";
-import { describeUse, type SliceUse } from "./slicing.ts";
+import type { SliceKeeper, SliceUse } from "./slices/keeper.ts";
+import { describeUse } from "./slicing.ts";
 import { type TakeOrder, type Taken, UncertainTake } from "./take.ts";
 import { whyOf } from "./why.ts";
 

@@ -36,8 +36,9 @@ export class Sliced {
   }
 
   obstacles(): string[] {
-    const reason = this.#options.obstacle();
-    return reason === "" ? [] : [reason];
+    const { broken } = this.#options.keeper.journal.stats;
+    const reasons = [this.#options.obstacle(), broken === "" ? "" : `the journal cannot be written: ${broken}`];
+    return reasons.filter((reason) => reason !== "");
   }
 
   ofAttachment(attachment: Attachment): HeldEntry[] {

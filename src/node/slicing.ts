@@ -8,15 +8,7 @@ import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, overlaps, type Prefix } from "../net/prefix.ts";
 import { later } from "./failure.ts";
-
-/** A sliced range, as a request names it. */
-export interface SliceUse {
-  /** Of the pool objects. */
-  readonly namespace: string;
-  /** network_name; empty: none. */
-  readonly network: string;
-  readonly range: Prefix;
-}
+import type { SliceUse } from "./slices/keeper.ts";
 
 export type Source =
   /** `excludes` are sliced, and not this pool's to give. */
@@ -74,7 +66,9 @@ export function slicedAs({
   namespace,
   network,
   sliced,
-}: Pick<SourceInput, "range" | "namespace" | "network" | "sliced">): SlicedRange | undefined {
+}: Pick<SourceInput, "namespace" | "network" | "sliced"> & { readonly range: Pick<IpamRange, "prefix"> }):
+  | SlicedRange
+  | undefined {
   const text = String(range.prefix);
   return sliced?.find(
     (each) => each.namespace === namespace && each.network === network && String(each.range) === text,

@@ -1,3 +1,4 @@
+import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
 import { markedDomain } from "../api/pool-domain.ts";
 import type { PodOwner } from "../ipam/owner.ts";
@@ -9,18 +10,39 @@ import { mirrorAnnotation } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
-import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
+import { isSliced } from "./sliced.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export function examinePods(snapshot: Snapshot): Finding[] {
   const held = byPlace(snapshot.held);
   const uses = Map.groupBy(snapshot.networks.uses, ({ definition }) => definition);
-  return [...snapshot.pods.values()].filter(isAlive).flatMap((pod) =>
-    (readNetworkStatus(statusAnnotation(pod.metadata.annotations)) ?? []).flatMap((status) => {
-      const ofNetwork = uses.get(definitionOf(status, pod)) ?? [];
-      return status.addresses.flatMap((address) => judgeAddress(snapshot, held, pod, status, address, ofNetwork) ?? []);
-    }),
+  return usedAddresses(snapshot.pods.values()).flatMap(
+    (used) => judgeAddress(snapshot, held, used, uses.get(used.definition) ?? []) ?? [],
+  );
+}
+
+/** What a running pod says of itself. */
+export interface UsedAddress {
+  readonly pod: Pod;
+  /** namespace/name */
+  readonly definition: string;
+  readonly address: Address;
+  /** As whom the pod would hold it. */
+  readonly owner: PodOwner;
+  /** The beginning of a sentence. */
+  readonly words: string;
+}
+
+export function usedAddresses(pods: Iterable<Pod>): UsedAddress[] {
+  return [...pods].filter(isAlive).flatMap((pod) =>
+    (readNetworkStatus(statusAnnotation(pod.metadata.annotations)) ?? []).flatMap((status) =>
+      status.addresses.map((address) => {
+        const owner = ownerOf(pod, status);
+        const words = `${describeOwner(owner)} uses ${address} of ${status.network}`;
+        return { pod, definition: definitionOf(status, pod), address, owner, words };
+      }),
+    ),
   );
 }
 
@@ -47,20 +69,17 @@ function definitionOf({ network }: InterfaceStatus, { metadata }: Pod): string {
 function judgeAddress(
   snapshot: Snapshot,
   holds: ReadonlyMap<string, Held>,
-  pod: Pod,
-  status: InterfaceStatus,
-  address: Address,
+  { pod, address, owner, words }: UsedAddress,
   uses: readonly NetworkUse[],
 ): Finding | undefined {
   const use = uses.find(({ range }) => contains(range.prefix, address));
-  if (use === undefined) return undefined;
+  // A slice of its node has it, although the definition does not say so: examine-mirrors.ts.
+  if (use === undefined || isSliced(snapshot.slices.sliced, use, address)) return undefined;
   const pool = snapshot.pools.find(({ range }) => range.namespace === use.namespace && use.names.includes(range.name));
   const domain = domainOfUse(use, pool?.range.name, pool && markedDomain(pool.pool));
   // Refused there: what the pod uses was given before, in the domain that the pool says.
   if (domain === undefined) return undefined;
   const held = holds.get(placeOf(use.namespace, { domain, address }));
-  const owner = ownerOf(pod, status);
-  const words = `${describeOwner(owner)} uses ${address} of ${status.network}`;
   const object = `Pod ${pod.metadata.namespace}/${pod.metadata.name}`;
   if (held === undefined) {
     const note = { why: "re-added by holdfast check: the pod uses it", ...(pool && { pool: pool.range.key }) };
@@ -83,7 +102,7 @@ function judgeAddress(
       },
     };
   }
-  if (isSamePod(held, pod)) return undefined;
+  if (isSamePod(held.hold, pod)) return undefined;
   return {
     code: "held-by-another",
     severity: "error",
@@ -101,11 +120,10 @@ function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
 }
 
 /** A hold that others keep for the pod (a claim, a VM) is theirs to judge. */
-function isSamePod({ hold }: Held, { metadata }: Pod): boolean {
-  const { owner } = hold;
+export function isSamePod({ owner, note }: Pick<Held["hold"], "owner" | "note">, { metadata }: Pod): boolean {
   if (owner.kind !== "pod") return true;
   const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
   const mirrorOf = metadata.annotations?.[mirrorAnnotation];
   const known = { uid: metadata.uid ?? "", ...(mirrorOf !== undefined && { mirrorOf }) };
-  return isNamed && (isOwners(known, owner) || hold.note?.keeper !== undefined);
+  return isNamed && (isOwners(known, owner) || note?.keeper !== undefined);
 }

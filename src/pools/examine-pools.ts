@@ -9,10 +9,8 @@ import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
+import { named } from "./named.ts";
 import type { Snapshot } from "./snapshot.ts";
-
-/** Named in one finding; the rest is counted. */
-const namedMax = 10;
 
 export function examinePools(snapshot: Snapshot): Finding[] {
   const members = membersOf(snapshot.held, snapshot.index);
@@ -185,9 +183,4 @@ function clashesOf({ pools }: Snapshot): Finding[] {
       ];
     }),
   );
-}
-
-function named(keys: readonly string[]): string {
-  const more = keys.length - namedMax;
-  return `${keys.slice(0, namedMax).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

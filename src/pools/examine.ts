@@ -1,7 +1,9 @@
 // All inconsistencies between pools, holds, networks and pods. Pure: a snapshot in, findings out.
 import { examineHolds } from "./examine-holds.ts";
+import { examineMirrors } from "./examine-mirrors.ts";
 import { examinePods } from "./examine-pods.ts";
 import { examinePools } from "./examine-pools.ts";
+import { examineSlices } from "./examine-slices.ts";
 import type { Finding } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -25,5 +27,7 @@ export function examine(snapshot: Snapshot): Finding[] {
     ...examinePods(snapshot),
     ...examinePools(snapshot),
     ...examineHolds(snapshot),
+    ...examineSlices(snapshot.slices),
+    ...examineMirrors(snapshot),
   ];
 }

@@ -20,6 +20,24 @@ type FindingCode =
   | "overlapping-ranges"
   | "mixed-protection"
   | "cooled"
+  /** Two nodes are assigned the same addresses. */
+  | "slices-overlap"
+  /** Assigned, and no grant is written. */
+  | "slice-without-object"
+  /** Granted, and not assigned: another may be. */
+  | "slice-unassigned"
+  /** Declared off, and not removed yet. */
+  | "slice-fenced"
+  /** A node that has no slice of a range. */
+  | "slice-waiting"
+  /** A slice's IPPool is not what its node's journal has. */
+  | "mirror-behind"
+  /** A node with slices that is not heard of. */
+  | "node-silent"
+  /** A slice's entry whose pod is gone: its node gives it back. */
+  | "entry-without-pod"
+  /** Held in the reservation ledger, and a slice may hand it out too. */
+  | "not-taken"
   | "gateway-held";
 
 /** What --repair does about it; what has none is for a person. */
@@ -38,7 +56,8 @@ export type Repair =
 
 export interface Finding {
   readonly code: FindingCode;
-  readonly severity: "error" | "warning";
+  /** `info`: it passes by itself. */
+  readonly severity: "error" | "warning" | "info";
   /** `Kind namespace/name`, the first the one that it is about. */
   readonly objects: readonly string[];
   /** A sentence: what is wrong. */

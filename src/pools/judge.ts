@@ -98,7 +98,7 @@ export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwne
  * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod may run
  * long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves nothing.
  */
-function mayLackMirror(pod: PodFacts | undefined, { uid }: PodOwner): boolean {
+export function mayLackMirror(pod: Pick<PodFacts, "mirrorOf"> | undefined, { uid }: PodOwner): boolean {
   return /^[0-9a-f]{32}$/.test(uid) && pod?.mirrorOf === undefined;
 }
 

@@ -1,16 +1,13 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { Ledger } from "../ipam/ledger.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
+import type { Clock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
-import { isApiError } from "../kube/errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
-import { Informer } from "../kube/informer.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
-import { pathOf } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
+import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
-import { networkAttachmentDefinitions } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { LeakCollector } from "./collector.ts";
@@ -39,21 +36,18 @@ export interface LeaderOptions {
   /** How far back a sign of whereabouts counts. Default: an hour. */
   readonly lookBackMs?: number;
   readonly entriesMax?: number;
+  /** Followed once where others read them too. Default: its own. */
+  readonly definitions?: FollowedDefinitions;
   readonly events?: EventRecorder;
   readonly metrics?: PoolMetrics;
   readonly kubeMetrics?: KubeMetrics;
 }
 
-/** Until the kind is there: a cluster may get its multi-network plugin after us. */
-const servedRetryMs = 30_000;
-
 export class PoolsLeader {
   readonly world: World;
   readonly #options: LeaderOptions;
-  readonly #definitions: Informer<{ metadata: object; spec?: { config?: string } }>;
+  readonly #definitions: FollowedDefinitions;
   readonly #pause: Pause;
-  /** Whether the cluster has the kind; undefined: nobody has asked yet. */
-  #hasDefinitions: boolean | undefined;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -61,22 +55,13 @@ export class PoolsLeader {
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
     this.world = new World({ client, clock, onError });
     this.#pause = new Pause(options);
-    this.#definitions = new Informer({ client, clock, onError, resource: networkAttachmentDefinitions });
+    this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
   }
 
-  /** On every replica: definitions are followed as soon as the cluster has the kind. */
-  readonly followDefinitions: Runnable = {
-    name: "network attachment definitions",
-    run: async (signal) => {
-      const { client, clock } = this.#options;
-      while (!signal.aborted && !(await isServed(client, signal))) {
-        this.#hasDefinitions = false;
-        await sleep(clock, servedRetryMs, signal);
-      }
-      this.#hasDefinitions = true;
-      if (!signal.aborted) await this.#definitions.run(signal);
-    },
-  };
+  /** On every replica. */
+  get followDefinitions(): Runnable {
+    return this.#definitions.follow;
+  }
 
   /** Under the lease. What was observed before another led counts no more: everything begins anew. */
   readonly lead: Runnable = {
@@ -90,8 +75,8 @@ export class PoolsLeader {
 
   /** Undefined: the definitions have not been listed yet. */
   uses(): readonly NetworkUse[] | undefined {
-    if (this.#hasDefinitions === undefined || (this.#hasDefinitions && !this.#definitions.hasSynced)) return undefined;
-    return networksOf(this.#definitions.cache.list(), this.#options.systemNamespace).uses;
+    const objects = this.#definitions.list();
+    return objects && networksOf(objects, this.#options.systemNamespace).uses;
   }
 
   #build() {
@@ -214,15 +199,5 @@ export class PoolsLeader {
     const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: systemNamespace, name: stateName } };
     if (why === undefined) events?.record(about, "Normal", "LeakCollectionRunning", "Leaks are collected again.");
     else events?.record(about, "Warning", "TooManyLeaks", why);
-  }
-}
-
-async function isServed(client: KubeClient, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.raw(`${pathOf(networkAttachmentDefinitions, {})}?limit=1`, { signal });
-    return true;
-  } catch (error) {
-    // Anything but "no such kind" is the informer's to retry.
-    return !isApiError(error, "not-found") && !signal.aborted;
   }
 }

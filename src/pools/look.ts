@@ -1,5 +1,6 @@
 // The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
 import { nodeLabel } from "../api/hold-marks.ts";
+import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { DeepReadonly, ObjectName } from "../kube/meta.ts";
 import type { KubeObject } from "../kube/meta.ts";
@@ -15,7 +16,6 @@ import {
   type StatefulSetFacts,
 } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
-import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
 

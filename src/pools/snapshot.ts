@@ -1,6 +1,7 @@
 // Everything that `holdfast check`, `pools` and `who` look at, read once: plain lists, no following.
 //
-// Not promised: one moment. The kinds are read one after the other, holds first: a pod that came in between has its hold.
+// Not promised: one moment. The kinds are read one after the other, slices and holds first: a pod that came in between has its hold, and
+// what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -10,6 +11,7 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
+import { readSlices, sliceSelector, type SlicesSnapshot } from "../slices/snapshot.ts";
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
 import { type Networks, networksOf } from "./networks.ts";
@@ -19,12 +21,14 @@ export interface Snapshot {
   readonly systemNamespace: string;
   readonly nowMs: number;
   readonly held: readonly Held[];
+  /** Shared ones: the pool of a node's slice is in `slices`. */
   readonly pools: readonly { readonly pool: IPPool; readonly range: PoolRange }[];
   readonly index: PoolIndex;
   readonly pods: ReadonlyMap<string, kinds.Pod>;
   readonly nodes: readonly kinds.Node[];
   readonly statefulSets: ReadonlyMap<string, kinds.StatefulSet>;
   readonly networks: Networks;
+  readonly slices: SlicesSnapshot;
   /** Sentences about objects that cannot be read. */
   readonly unreadable: readonly { readonly object: string; readonly why: string }[];
 }
@@ -36,14 +40,18 @@ export interface SnapshotOptions {
   readonly signal: AbortSignal;
 }
 
-export async function readSnapshot({ client, systemNamespace, now, signal }: SnapshotOptions): Promise<Snapshot> {
-  const unreadable: { object: string; why: string }[] = [];
+export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const { client, systemNamespace, now, signal } = options;
+  const slices = await readSlices(options);
+  const unreadable: { object: string; why: string }[] = [...slices.unreadable];
   const held: Held[] = [];
   for await (const each of listHolds(client, { includeCooling: true, signal })) {
     if (each.unreadable === undefined) held.push(heldOf(each));
     else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });
   }
-  const pools = (await list(client, kinds.ipPools, signal)).flatMap((object) => readPool(object, unreadable));
+  const pools = (await list(client, kinds.ipPools, signal, `!${sliceSelector}`)).flatMap((object) =>
+    readPool(object, unreadable),
+  );
   const definitions = await list(client, kinds.networkAttachmentDefinitions, signal);
   const statefulSets = await list(client, kinds.statefulSets, signal);
   return {
@@ -53,9 +61,10 @@ export async function readSnapshot({ client, systemNamespace, now, signal }: Sna
     pools,
     index: new PoolIndex(pools.map(({ range }) => range)),
     pods: new Map((await list(client, kinds.pods, signal)).map((pod) => [keyOf(pod), trimPod(pod)])),
-    nodes: await list(client, kinds.nodes, signal),
+    nodes: [...slices.nodes.values()],
     statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
     networks: networksOf(definitions, systemNamespace),
+    slices,
     unreadable,
   };
 }
@@ -76,9 +85,10 @@ async function list<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
   signal: AbortSignal,
+  labelSelector?: string,
 ): Promise<T[]> {
   try {
-    return (await client.list(resource, { signal })).items;
+    return (await client.list(resource, { labelSelector, signal })).items;
   } catch (error) {
     if (isApiError(error, "not-found")) return [];
     throw error;

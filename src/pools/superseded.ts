@@ -1,8 +1,8 @@
+import type { InterfaceStatus } from "../api/network-status.ts";
 // Which holds a pod has twice: two addresses of one owner in one pool, where network-status shows which one the pod uses. Pure.
 import { stableName } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import type { Held } from "./held.ts";
-import type { InterfaceStatus } from "../api/network-status.ts";
 
 /**
  * The pod's name and interface, then the pool's key -> the holds under that name there. By name, because what whereabouts

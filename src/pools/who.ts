@@ -1,7 +1,9 @@
 // Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { tryAddress } from "../api/address-name.ts";
-import { describeOwner } from "../ipam/owner.ts";
+import { formatDomain } from "../api/domain.ts";
+import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
+import type { SliceView } from "../slices/slice-view.ts";
 import { describeHeld, type Held } from "./held.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -26,17 +28,45 @@ export interface Answer {
   readonly node: string;
   readonly object: string;
   readonly pools: readonly string[];
+  /** The slice of the node that handed it out, as its mirror shows it; empty: it is of a shared pool. */
+  readonly slice: string;
   readonly keeper: string;
   readonly why: string;
 }
 
-export function whoHolds({ held, index }: Snapshot, asked: Asked): Answer[] {
-  return held.filter((each) => isAsked(each, asked)).map((each) => answerOf(each, index.of(each.hold, each.namespace)));
+export function whoHolds({ held, index, slices }: Snapshot, asked: Asked): Answer[] {
+  return [
+    ...held
+      .filter(({ hold, cooling }) => isAsked(hold, asked) && ("address" in asked || cooling === undefined))
+      .map((each) => answerOf(each, index.of(each.hold, each.namespace))),
+    ...slices.slices.flatMap((slice) =>
+      slice.entries.filter((entry) => isAsked(entry, asked)).map((entry) => answerOfSlice(slice, entry)),
+    ),
+  ];
 }
 
-function isAsked({ hold, cooling }: Held, asked: Asked): boolean {
-  if ("address" in asked) return hold.address.toString() === asked.address.toString();
-  return cooling === undefined && hold.owner.namespace === asked.namespace && hold.owner.name === asked.name;
+function isAsked({ address, owner }: { readonly address: Address; readonly owner: Owner }, asked: Asked): boolean {
+  if ("address" in asked) return address.toString() === asked.address.toString();
+  return owner.namespace === asked.namespace && owner.name === asked.name;
+}
+
+/** A mirror does not say since when, nor why: the node's journal does. */
+function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"][number]): Answer {
+  const { namespace, pool, node, block, key } = slice;
+  return {
+    address: address.toString(),
+    domain: formatDomain({ scope: "slice", namespace, name: pool }),
+    owner: describeOwner(owner),
+    uid: owner.uid,
+    state: "held",
+    since: "",
+    node,
+    object: `IPPool ${key}`,
+    pools: [`${namespace}/${pool}`],
+    slice: block.toString(),
+    keeper: "",
+    why: "",
+  };
 }
 
 function answerOf(held: Held, pools: readonly { readonly key: string }[]): Answer {
@@ -51,19 +81,24 @@ function answerOf(held: Held, pools: readonly { readonly key: string }[]): Answe
     node,
     object: describeHeld(held),
     pools: pools.map(({ key }) => key),
+    slice: "",
     keeper: hold.note?.keeper ?? "",
     why: hold.note?.why ?? "",
   };
 }
 
 export function answerLines(answer: Answer): string[] {
-  const { address, domain, owner, state, since, node, object, pools, keeper, why, uid } = answer;
-  const network = domain.replace(/^network:$/, "the network without a name").replace(/^network:/, "network ");
+  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid } = answer;
+  const network = domain
+    .replace(/^network:$/, "the network without a name")
+    .replace(/^network:/, "network ")
+    .replace(/^slice:/, "the sliced range ");
   const facts: readonly (readonly [string, string])[] = [
     ["object", object],
     ["pod UID", uid],
     ["since", since],
     ["node", node],
+    ["slice", slice],
     ["pool", pools.join(", ")],
     ["kept by", keeper],
     ["why", why],

@@ -5,6 +5,8 @@
 import { nodeLabelName } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { statusAnnotation } from "../api/network-status.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
@@ -15,7 +17,6 @@ import * as kinds from "../ledger/resources.ts";
 import { mirrorAnnotation } from "./facts.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
-import { statusAnnotation } from "../api/network-status.ts";
 import { Roster } from "./roster.ts";
 
 export interface WorldOptions {
@@ -40,7 +41,9 @@ export class World {
     this.#onError = options.onError;
     const follow = <T extends KubeObject>(resource: Resource<T>, transform?: (object: T) => T) =>
       new Informer<T>({ ...options, resource, ...(transform && { transform }) });
-    this.pools = follow(kinds.ipPools);
+    // Slices of nodes are others' work, and there are as many as nodes times networks.
+    const scope = { labelSelector: `!${sliceLabelName}` };
+    this.pools = new Informer({ ...options, resource: kinds.ipPools, scope });
     this.reservations = follow(kinds.reservations);
     this.holds = follow(kinds.holds);
     this.pods = follow(kinds.pods, trimPod);

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
@@ -10,6 +9,7 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { until } from "../conformance/api/until.ts";
+import { command } from "./command.ts";
 import { type Stage, system } from "./stage.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -55,14 +55,6 @@ class Controller {
     const [code] = (await once(this.child, "exit")) as [number | null];
     return code;
   }
-}
-
-async function command(...argv: string[]): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [join(root, "bin", "holdfast.ts"), ...argv], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-  return { code: code as number | null, out, err };
 }
 
 export function processStories(stage: () => Stage): void {

@@ -64,7 +64,7 @@ export class Stage {
   async clear(): Promise<void> {
     this.fault = undefined;
     const all = [kinds.pods, kinds.reservations, kinds.holds, kinds.ipPools, kinds.statefulSets, kinds.nodes];
-    for (const resource of [...all, kinds.networkAttachmentDefinitions] as Resource[]) {
+    for (const resource of [...all, kinds.nodeSlicePools, kinds.networkAttachmentDefinitions] as Resource[]) {
       for (const { metadata } of (await this.client.list(resource)).items) {
         const { namespace, name = "" } = metadata;
         const at = namespace === undefined ? { name } : { namespace, name };
@@ -78,6 +78,10 @@ export class Stage {
     const maps = (await this.client.list(kinds.configMaps, { namespace: system })).items;
     for (const { metadata } of maps.filter(({ metadata: { name } }) => name?.startsWith("holdfast-"))) {
       await this.client.delete(kinds.configMaps, { namespace: system, name: metadata.name ?? "" }).catch(ignoreGone);
+    }
+    const leases = (await this.client.list(kinds.leases, { namespace: system })).items;
+    for (const { metadata } of leases.filter(({ metadata: { name } }) => name?.startsWith("holdfast-node-"))) {
+      await this.client.delete(kinds.leases, { namespace: system, name: metadata.name ?? "" }).catch(ignoreGone);
     }
   }
 
@@ -191,6 +195,7 @@ export class Stage {
       kinds.ipPools,
       kinds.reservations,
       kinds.holds,
+      kinds.nodeSlicePools,
       kinds.networkAttachmentDefinitions,
     ] as Resource[]) {
       await until(`${resource.plural} is served`, async () =>

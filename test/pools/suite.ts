@@ -5,6 +5,7 @@ import { checkStories } from "./checks.ts";
 import { leakStories } from "./leaks.ts";
 import { mirrorStories } from "./mirrors.ts";
 import { processStories } from "./processes.ts";
+import { sliceStories } from "./slices.ts";
 import { type PoolsServer, Stage } from "./stage.ts";
 import { stateStories } from "./states.ts";
 
@@ -25,6 +26,9 @@ export function poolsSuite(name: string, start: () => Promise<PoolsServer>): voi
     });
     describe("check", () => {
       checkStories(() => stage);
+    });
+    describe("slices", () => {
+      sliceStories(() => stage);
     });
     describe("leak collection", () => {
       leakStories(() => stage);

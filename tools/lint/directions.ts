@@ -37,7 +37,7 @@ export const folders: Readonly<Record<string, Folder>> = {
   },
   pools: {
     about: "the leader's reconcilers of shared pools: mirror, free maps, coexistence, leak collection, check",
-    imports: [...features, "cni", "ledger", "log"],
+    imports: [...features, "cni", "ledger", "log", "slices"],
   },
   transfer: {
     about: "moving in from other systems: migrate, import, shadow",
@@ -47,13 +47,17 @@ export const folders: Readonly<Record<string, Folder>> = {
     about: "the node daemon: socket, requests, pending releases, probes, journal",
     imports: [...features, "cni", "ledger", "log", "ovn"],
   },
-  slices: { about: "the node slice reconcilers", imports: features },
+  slices: {
+    about:
+      "the node slice reconcilers: who has which slice of a range, grants, leases of nodes, the sliced ranges of the state",
+    imports: [...features, "cni", "ledger", "log"],
+  },
   claims: { about: "the persistent address reconcilers", imports: features },
   vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
   cli: {
     about: "the commands of ./holdfast",
-    imports: [...features, "cni", "ledger", "log", "pools", "transfer"],
+    imports: [...features, "cni", "ledger", "log", "pools", "slices", "transfer"],
   },
 };
 

@@ -18,6 +18,8 @@ export class Ballast {
   readonly #now: () => number;
   #isThere = false;
   #triedMs = -Infinity;
+  /** It is being written, and may fill the disk itself. */
+  #loading: Promise<boolean> | undefined;
 
   constructor(disk: JournalDisk, folder: string, bytes: number, now: () => number) {
     this.#disk = disk;
@@ -33,8 +35,15 @@ export class Ballast {
 
   /** True where there is one now. */
   async load(): Promise<boolean> {
+    this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  async #load(): Promise<boolean> {
     const path = join(this.#folder, name);
     try {
+      const there = await this.#disk.read(path);
+      if (there?.length === this.#bytes) return (this.#isThere = true);
       const file = await this.#disk.create(path);
       try {
         await file.append(Buffer.alloc(this.#bytes));
@@ -59,6 +68,8 @@ export class Ballast {
 
   /** True where that made room. */
   async giveUp(): Promise<boolean> {
+    // Where it could not be written, the part of it that filled the disk is gone again.
+    if (this.#loading !== undefined && !(await this.#loading)) return true;
     if (!this.#isThere) return false;
     this.#isThere = false;
     this.#triedMs = this.#now();

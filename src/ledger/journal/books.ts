@@ -134,5 +134,6 @@ function identityOf(text: string): string {
 }
 
 function containerOf(owner: Owner): string | undefined {
-  return owner.kind === "pod" ? owner.containerId : undefined;
+  // Records of older systems may have an empty one: thousands of holds under one text, which finds none of them.
+  return owner.kind === "pod" && owner.containerId !== "" ? owner.containerId : undefined;
 }

@@ -1,6 +1,6 @@
 // The disk as a journal needs it, and the real one. A port, so that tests fail each call of it in turn.
 import { constants, type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { JournalError } from "./error.ts";
@@ -37,7 +37,10 @@ const appending = constants.O_WRONLY | constants.O_APPEND;
 
 export const realJournalDisk: JournalDisk = {
   async prepare(folder) {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (made === undefined) return;
+    // Each new folder is an entry of the one above it.
+    for (let at = resolve(folder); at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
   },
   lock: lockFolder,
   async read(path) {
@@ -52,15 +55,17 @@ export const realJournalDisk: JournalDisk = {
   create: async (path) => realFile(await open(path, appending | constants.O_CREAT | constants.O_TRUNC, 0o600)),
   rename,
   remove: (path) => rm(path, { force: true }),
-  async syncFolder(folder) {
-    const handle = await open(folder, "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  },
+  syncFolder,
 };
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
 
 function realFile(handle: FileHandle): JournalFile {
   return {

@@ -20,14 +20,14 @@ import { describeOwner, type OwnerKey, unused } from "../../ipam/owner.ts";
 import { type Address, compare } from "../../net/address.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
 import { Ballast, ballastBytes } from "./ballast.ts";
+import { Commits } from "./commits.ts";
 import { type JournalDisk, realJournalDisk } from "./disk.ts";
 import { Followers } from "./followers.ts";
-import { payloadBytesMax } from "./frame.ts";
 import type { JournalGrant } from "./grant.ts";
 import { judgeRelease, judgeTake } from "./judge.ts";
 import { mergeMirror } from "./mirror.ts";
 import { type Opened, openFolder } from "./opening.ts";
-import { encodeRecord, type JournalRecord } from "./record.ts";
+import type { JournalRecord } from "./record.ts";
 import { RestClock } from "./rest-clock.ts";
 import { snapshotOf } from "./snapshot.ts";
 import type { State } from "./state.ts";
@@ -55,9 +55,8 @@ export class Journal implements Ledger {
   readonly #folder: string;
   readonly #clock: RestClock;
   readonly #state: State;
-  readonly #writer: Writer;
   readonly #ballast: Ballast;
-  readonly #followers: Followers;
+  readonly #commits: Commits;
   readonly #unlock: () => void;
   #doubt: number;
   #isClosed = false;
@@ -93,10 +92,11 @@ export class Journal implements Ledger {
     this.#renewedOnDiskMs = state.renewedMs;
     const say = (message: string, fields: Readonly<Record<string, unknown>>) =>
       log?.warn(message, { folder, ...fields });
-    this.#followers = new Followers((error) => say("a follower of the journal failed", { error }));
-    const snapshot = () => snapshotOf(state, clock, id, this.#doubt);
-    const live = () => state.size;
-    this.#writer = new Writer({ disk, folder, ballast, snapshot, live, file, bytes, lines, next, say });
+    const place = { disk, folder, ballast, file, bytes, lines, next, say };
+    this.#commits = new Commits(state, new Followers((error) => say("a follower failed", { error })), (observed) => {
+      const snapshot = () => observed(snapshotOf(state, clock, id, this.#doubt));
+      return new Writer({ ...place, snapshot, live: () => state.size });
+    });
   }
 
   /** Something that was answered may be missing: nothing is handed out until `trusted`. Empty: no; else in a sentence why. */
@@ -111,7 +111,7 @@ export class Journal implements Ledger {
     const before = this.#doubt;
     this.#doubt = 0;
     try {
-      await this.#writer.rewrite();
+      await this.#commits.writer.rewrite();
     } catch (error) {
       this.#doubt = before;
       throw error;
@@ -131,13 +131,13 @@ export class Journal implements Ledger {
     );
     if (step.step === "refuse") refuse(what, "no slice that this node hands out of has it");
     if (step.step !== "write") {
-      await this.#settled(signal);
+      await this.#commits.settled(signal);
       return (step as { answer: TakeOutcome }).answer;
     }
     refuse(what, this.#ballast.isGone ? `the disk of ${this.#folder} is full: free some of it` : "");
     const note = request.note ?? hold?.note;
     const written = this.#hold({ domain, address, owner, ...(note && { note }) });
-    await this.#commit([{ op: "hold", hold: written }], signal);
+    await this.#commits.commit([{ op: "hold", hold: written }], signal);
     return { outcome: step.outcome, hold: written };
   }
 
@@ -148,29 +148,30 @@ export class Journal implements Ledger {
     const hold = this.get(domain, address);
     const answer = judgeRelease(hold, request);
     if (answer !== undefined || hold === undefined) {
-      await this.#settled(signal);
+      await this.#commits.settled(signal);
       return answer ?? { outcome: "gone" };
     }
     if (park) {
       const parked = this.#hold({ ...hold, owner: unused(hold.owner) });
-      await this.#commit([{ op: "hold", hold: parked }], signal);
+      await this.#commits.commit([{ op: "hold", hold: parked }], signal);
       return { outcome: "parked", hold: parked };
     }
     const atMs = this.#clock.toWall(this.#clock.now());
-    await this.#commit([{ op: "free", domain, address, atMs, cooldownMs, lastOwner: owner }], signal);
+    await this.#commits.commit([{ op: "free", domain, address, atMs, cooldownMs, lastOwner: owner }], signal);
     return { outcome: "released" };
   }
 
   async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
-    await this.#settled(signal);
     const keys = formerly === undefined || formerly === owner ? [owner] : [owner, formerly];
-    return keys.flatMap((key) => this.#state.books.ofOwner(domain, key)).sort((a, b) => compare(a.address, b.address));
+    const found = () => keys.flatMap((key) => this.#state.books.ofOwner(domain, key));
+    if (!found().every((hold) => this.#commits.isDurable(hold))) await this.#commits.settled(signal);
+    return found().sort((a, b) => compare(a.address, b.address));
   }
 
   async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {
     signal?.throwIfAborted();
-    await this.#settled(signal);
+    await this.#commits.settled(signal);
     yield* [...this.holdsOf(domain)].sort((a, b) => compare(a.address, b.address));
   }
 
@@ -196,20 +197,20 @@ export class Journal implements Ledger {
     const merged = mergeMirror(holds, (domain, address) => this.get(domain, address), this.#doubt);
     const records: JournalRecord[] = merged.map((hold) => ({ op: "hold", hold: this.#hold(hold) }));
     // The grant comes last: a crash in between leaves holds without a grant, and the mirror is read again.
-    await this.#commit([...records, { op: "grant", grant }]);
+    await this.#commits.commit([...records, { op: "grant", grant }]);
   }
 
   /** Forgets a grant. Holds inside stay until they are released. */
   async drop(key: string): Promise<void> {
     refuse(`dropping the grant ${key}`, this.#closed());
-    if (this.#state.grants.has(key)) await this.#commit([{ op: "drop", key }]);
-    else await this.#settled();
+    if (this.#state.grants.has(key)) await this.#commits.commit([{ op: "drop", key }]);
+    else await this.#commits.settled();
   }
 
   /** The hold is the reservation ledger's from now on, which its grants note as moved. */
   async move(domain: Domain, address: Address): Promise<void> {
     refuse(`moving ${address} in ${domain}`, this.#closed());
-    await this.#commit([{ op: "move", domain, address }]);
+    await this.#commits.commit([{ op: "move", domain, address }]);
   }
 
   *holds(): Iterable<Hold> {
@@ -246,23 +247,23 @@ export class Journal implements Ledger {
     const known = this.#renewedOnDiskMs;
     if (known !== undefined && Math.abs(wallMs - known) < renewedEveryMs) return;
     refuse("noting a renewal", this.#closed());
-    await this.#commit([{ op: "renewed", wallMs }]);
+    await this.#commits.commit([{ op: "renewed", wallMs }]);
     this.#renewedOnDiskMs = wallMs;
   }
 
   /** Called after a durable change of a domain's holds or grants, once for what became durable together. */
   follow(listener: (domain: Domain) => void): () => void {
-    return this.#followers.add(listener);
+    return this.#commits.follow(listener);
   }
 
   get stats(): Writer["stats"] {
-    return this.#writer.stats;
+    return this.#commits.writer.stats;
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#writer.close();
+    await this.#commits.writer.close();
     this.#unlock();
   }
 
@@ -280,67 +281,9 @@ export class Journal implements Ledger {
     this.#state.versions += 1;
     return { ...hold, version: String(this.#state.versions) };
   }
-
-  /** In force in memory when it returns a promise, and on the disk when that resolves. */
-  async #commit(records: readonly JournalRecord[], signal?: AbortSignal): Promise<void> {
-    const payloads = records.map(encodeRecord);
-    refuse("writing", payloads.some(isTooLong) ? `a record has more than ${payloadBytesMax} bytes` : "");
-    const domains = new Set(records.flatMap((record) => this.#domainsOf(record)));
-    const undos = records.map((record) => this.#state.applyWithUndo(record));
-    const changesGrants = records.some(({ op }) => op === "grant" || op === "drop" || op === "move");
-    const grants = changesGrants ? this.#state.grantsNow() : undefined;
-    const undo = () => {
-      for (const each of undos.reverse()) each();
-    };
-    const settle = () => {
-      if (grants !== undefined) this.#state.settle(grants);
-      for (const domain of domains) this.#followers.tell(domain);
-    };
-    await unlessAborted(this.#writer.commit({ payloads, undo, settle }), signal);
-  }
-
-  #domainsOf(record: JournalRecord): Domain[] {
-    switch (record.op) {
-      case "hold":
-        return [record.hold.domain];
-      case "free":
-      case "move":
-        return [record.domain];
-      case "grant":
-        return [record.grant.domain];
-      case "drop":
-        return [this.#state.grants.get(record.key)?.domain ?? ""];
-      case "head":
-      case "renewed":
-        return [];
-    }
-  }
-
-  /** What was decided so far is on the disk: an answer that rests on it may be given. */
-  async #settled(signal?: AbortSignal): Promise<void> {
-    if (this.#writer.isSettled || this.#isClosed) return;
-    await unlessAborted(this.#writer.commit({ payloads: [], undo: () => {}, settle: () => {} }), signal);
-  }
 }
 
 /** Nothing was done. */
 function refuse(what: string, why: string): void {
   if (why !== "") throw new LedgerError("unavailable", `${what}: ${why}.`);
-}
-
-function isTooLong(payload: string): boolean {
-  return payload.length > payloadBytesMax / 4 && Buffer.byteLength(payload) > payloadBytesMax;
-}
-
-/** Called off, the request ends; what was decided goes on to the disk. */
-async function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return committed;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort);
-  try {
-    await Promise.race([committed, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -1,7 +1,7 @@
 // Opens the folder of a journal: locks it, reads the file, cuts what is torn, writes anew what is damaged.
 import { join } from "node:path";
 
-import { Ballast } from "./ballast.ts";
+import type { Ballast } from "./ballast.ts";
 import type { JournalDisk, JournalFile } from "./disk.ts";
 import { JournalError, reasonOf } from "./error.ts";
 import { load } from "./load.ts";

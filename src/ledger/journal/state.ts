@@ -2,7 +2,7 @@
 // step can be taken back, for when the disk refuses it.
 import type { Domain } from "../../ipam/ledger.ts";
 import type { Address } from "../../net/address.ts";
-import { common, IntervalSet } from "../../net/interval-set.ts";
+import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";
 import { Books } from "./books.ts";
 import { type JournalGrant, usableOf } from "./grant.ts";

@@ -6,7 +6,6 @@ import type { Clock } from "../../kube/clock.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { Log } from "../../log/log.ts";
-import { contains } from "../../net/prefix.ts";
 import { moveHold } from "./drain.ts";
 import { pieceOf } from "./free.ts";
 import type { SliceState } from "./slice-state.ts";
@@ -49,11 +48,8 @@ async function lend({ journal, state, clock }: ActParts, grant: JournalGrant): P
   const asked = state.granted?.grant.lend;
   if (asked === undefined || grant.gives !== undefined) return;
   const block = pieceOf(viewOf(journal, grant, clock.wallMs()).free, asked.addresses);
-  if (block === undefined) return;
-  await journal.put({ ...grant, gives: { ask: asked.ask, block } });
-  // A take that was under way has its address inside: then the piece is not free, and was not promised to anybody yet.
-  const isMet = Array.from(journal.holdsOf(grant.domain)).some(({ address }) => contains(block, address));
-  if (isMet) await journal.put(grant);
+  // The journal shows takes as soon as they are decided, and no later one gets into the piece: the put is in force at once.
+  if (block !== undefined) await journal.put({ ...grant, gives: { ask: asked.ask, block } });
 }
 
 /** Only what is empty; what cools down would be given at once by the next node. */

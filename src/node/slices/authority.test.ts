@@ -88,7 +88,13 @@ it("without its note it goes by the journal's, and the wall clock", async () => 
 
 it("a disk that refuses the note does not end the authority of this process", async () => {
   const memory: Memory = { read: () => Promise.resolve(undefined), write: () => Promise.reject(new Error("full")) };
-  const authority = new Authority({ authorityMs: hour, moment: () => renewal, memory, journal: journalOf(), log: silent });
+  const authority = new Authority({
+    authorityMs: hour,
+    moment: () => renewal,
+    memory,
+    journal: journalOf(),
+    log: silent,
+  });
   await authority.load();
   await authority.renewed(renewal);
   expect(authority.why()).toBe("");

@@ -25,10 +25,7 @@ export function fileMemory(folder: string): Memory {
 }
 
 /** The kernel's own clocks. /proc/uptime counts time asleep, which Node's monotonic clock does not. */
-export function kernelMoment(
-  readText: (path: string) => string,
-  wallMs: () => number,
-): () => Moment {
+export function kernelMoment(readText: (path: string) => string, wallMs: () => number): () => Moment {
   const bootId = readText("/proc/sys/kernel/random/boot_id").trim();
   return () => ({ bootId, uptimeMs: Number(readText("/proc/uptime").split(" ")[0]) * 1000, wallMs: wallMs() });
 }

@@ -81,7 +81,12 @@ export class SliceKeeper {
     this.#options = options;
     this.#shortage = new Shortage(clock);
     this.#authority = new Authority({ authorityMs, moment, memory, journal, log });
-    this.#tending = new Tending({ ...options, shortage: this.#shortage, onAnswer: (heard) => this.#answered(heard) });
+    this.#tending = new Tending({
+      ...options,
+      shortage: this.#shortage,
+      isLeaseHeard: () => this.#lease.isHeard,
+      onAnswer: (isHeard) => this.#answered(isHeard),
+    });
     this.#orphans = new Orphans({ ...options, isHeard: () => !this.#isAway, onFreed: () => options.onOrphan?.() });
     this.#lease = new NodeLease({
       ...options,
@@ -117,10 +122,10 @@ export class SliceKeeper {
 
   /** Empty, or in a sentence why no address can be given out of any slice. */
   mayHandOut(): string {
-    const { broken } = this.journal.stats;
-    if (broken !== "") return `the journal of this node cannot be written: ${broken}`;
+    // A journal that cannot be written says so itself when it is asked, and heals by being asked.
     const over = this.#authority.why();
     if (over !== "") return over;
+    if (this.journal.suspect !== "") return this.journal.suspect;
     if (this.#tending.isCompared || this.#mayGoOn()) return "";
     return "the slices of this node are being compared with the API server; try again";
   }

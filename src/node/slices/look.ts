@@ -1,8 +1,9 @@
 // Reads one slice's IPPool and brings the journal to what it says (verdict.ts).
 import { ApiError as BadObject } from "../../api/error.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
-import type { KubeClient } from "../../kube/rest.ts";
+import type { Hold } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
@@ -12,7 +13,7 @@ import type { Log } from "../../log/log.ts";
 import { contains } from "../../net/prefix.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
 import { holdsOfPods } from "./pod-holds.ts";
-import { readSliceObject, type SliceObject } from "./slice-object.ts";
+import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
 import type { SliceState } from "./slice-state.ts";
 import { judgeAbsence, judgeObject, type Verdict } from "./verdict.ts";
 
@@ -71,38 +72,49 @@ function unreadable(known: JournalGrant | undefined): Verdict {
 
 async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
   const { journal, key } = parts;
+  const known = journal.grant(key);
+  // A journal that lost lines learns from the object what it may have answered.
+  const doubted = journal.suspect === "" ? undefined : slice;
   switch (verdict.verdict) {
     case "nothing":
-      return;
+      return doubted === undefined || known === undefined ? undefined : journal.put(known, takenOver(parts, doubted));
     case "accept":
-      return accept(parts, verdict, slice!);
+      return accept(parts, verdict.grant, slice!);
     case "change":
-      return journal.put(verdict.grant);
+      return journal.put(verdict.grant, doubted === undefined ? [] : takenOver(parts, doubted));
     case "hold-back":
       warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
       return journal.put(verdict.grant);
     case "drop":
-      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`);
+      warn(
+        parts,
+        "SliceTakenAway",
+        `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`,
+      );
       return journal.drop(key);
   }
 }
 
-/** The mirror is read first; then what running pods say that they use; then it is handed out of. */
-async function accept(
-  { journal, pods, key, log }: LookParts,
-  { grant, holds }: Extract<Verdict, { verdict: "accept" }>,
-  slice: SliceObject,
-): Promise<void> {
-  if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
-  const used = journal.grant(key) === undefined ? holdsOfPods(pods.cache.list(), slice) : [];
-  const taken = new Map<string, (typeof holds)[number]>();
-  for (const hold of [...holds, ...used]) {
-    const isNew = journal.get(hold.domain, hold.address) === undefined && contains(slice.slice, hold.address);
-    if (isNew && !taken.has(String(hold.address))) taken.set(String(hold.address), hold);
-  }
-  await journal.put(grant, grant.sealed ? [] : [...taken.values()]);
+async function accept(parts: LookParts, grant: JournalGrant, slice: SliceObject): Promise<void> {
+  const { journal, key, log } = parts;
+  const holds = grant.sealed ? [] : takenOver(parts, slice);
+  await journal.put(grant, holds);
   for (const { message } of slice.contents.unreadable) log.warn(message, { slice: key });
-  log.info("a slice was granted", { slice: key, block: String(grant.slice), generation: grant.generation, takenOver: taken.size });
+  const { generation } = grant;
+  log.info("a slice was granted", { slice: key, block: String(grant.slice), generation, takenOver: holds.length });
+}
+
+/** What the object has entered; then what running pods say that they use, where the journal cannot know. */
+function takenOver({ journal, pods, key }: LookParts, slice: SliceObject): Hold[] {
+  if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
+  const isNew = journal.grant(key) === undefined || journal.suspect !== "";
+  const all = [...holdsIn(slice), ...(isNew ? holdsOfPods(pods.cache.list(), slice) : [])];
+  const byAddress = new Map<string, Hold>();
+  for (const hold of all) {
+    const place = String(hold.address);
+    if (contains(slice.slice, hold.address) && !byAddress.has(place)) byAddress.set(place, hold);
+  }
+  return [...byAddress.values()];
 }
 
 async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<void> {
@@ -119,7 +131,11 @@ async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<
     warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
     return look(parts, true);
   }
-  warn(parts, "SliceTakenAway", `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`);
+  warn(
+    parts,
+    "SliceTakenAway",
+    `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`,
+  );
   await journal.drop(key);
 }
 

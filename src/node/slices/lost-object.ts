@@ -1,7 +1,7 @@
+import { parseDomain } from "../../api/domain.ts";
 // A slice whose IPPool is gone although its journal never sealed it: deleted by a hand, or the API server was restored from an older
 // copy. It is made again with the same grant, so that the controller takes it up, unless the range has been given to another.
 import { networkAnnotation, nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
-import { parseDomain } from "../../api/domain.ts";
 import { parseObject } from "../../api/kind.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
 import {

@@ -16,7 +16,12 @@ it.each([
   ["it runs", owner, pod("u1"), false],
   ["there is none", owner, undefined, true],
   ["a namesake came after it", owner, pod("u2"), true],
-  ["a static pod's mirror stands for it", owner, pod("u2", "Running", "n1", { "kubernetes.io/config.mirror": "u1" }), false],
+  [
+    "a static pod's mirror stands for it",
+    owner,
+    pod("u2", "Running", "n1", { "kubernetes.io/config.mirror": "u1" }),
+    false,
+  ],
   ["it ended well", owner, pod("u1", "Succeeded"), true],
   ["it ended badly", owner, pod("u1", "Failed"), true],
   ["nobody knows how it is", owner, pod("u1", "Unknown"), false],

@@ -77,7 +77,11 @@ export class Orphans {
     const freed = await journal.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
     if (freed.outcome !== "released") return;
     onFreed();
-    log.info("an address of a pod that is gone was freed", { address: String(address), domain, pod: describeOwner(owner) });
+    log.info("an address of a pod that is gone was freed", {
+      address: String(address),
+      domain,
+      pod: describeOwner(owner),
+    });
   }
 
   async #read({ namespace, name }: PodOwner, signal: AbortSignal): Promise<Looked> {

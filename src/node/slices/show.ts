@@ -1,7 +1,7 @@
-// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
-import { sliceUseKey } from "../../api/node-lease.ts";
 import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
+// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
+import { sliceUseKey } from "../../api/node-lease.ts";
 import { fencedAnnotation, grantAnnotation } from "../../api/slice-grant.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -31,7 +31,7 @@ const callMs = 10_000;
 
 /** When to show again; undefined: the object says it all. */
 export async function show(parts: ShowParts): Promise<number | undefined> {
-  const { key, state, signal, client, journal, clock } = parts;
+  const { key, state, journal, clock } = parts;
   const grant = journal.grant(key);
   const present = state.present;
   if (grant === undefined || present === undefined) return undefined;

@@ -20,7 +20,7 @@ import {
   slicedRangeAnnotation,
   slicePoolAnnotation,
 } from "../../api/slice-grant.ts";
-import type { Domain } from "../../ipam/ledger.ts";
+import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { type Interval, parseBlock } from "../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
 
@@ -83,6 +83,13 @@ export function readSliceObject(object: IPPool): SliceObject | undefined {
     contents: readAllocations(object),
     shared: sharedPlaceOf(object, { namespace, network, range }),
   };
+}
+
+/** Who is entered. Of a key with several meanings all are held: one of them is in use. */
+export function holdsIn({ domain, contents }: SliceObject): Hold[] {
+  return contents.entries.flatMap(({ address, others, owner }) =>
+    [address, ...others].map((each) => ({ domain, address: each, owner, version: "" })),
+  );
 }
 
 /** As the shared pool of the whole range has it; the mark is the controller's word for ranges whose overlaps are not protected. */

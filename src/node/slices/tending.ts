@@ -18,8 +18,8 @@ import type { Pod } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
 import { act } from "./act.ts";
 import { look, type TellSlice } from "./look.ts";
-import { show } from "./show.ts";
 import type { Shortage } from "./shortage.ts";
+import { show } from "./show.ts";
 import { newSliceState, type SliceState } from "./slice-state.ts";
 
 export interface TendingOptions {
@@ -34,6 +34,8 @@ export interface TendingOptions {
   readonly onMoved: (namespace: string, hold: Hold) => void;
   readonly tell: TellSlice;
   readonly shortage: Shortage;
+  /** What the controller wrote on the Lease is known, be it nothing. */
+  readonly isLeaseHeard: () => boolean;
   /** The API server answered, or did not. */
   readonly onAnswer: (isHeard: boolean) => void;
 }
@@ -154,6 +156,7 @@ export class Tending {
       const againMs = await this.#tend(key, signal);
       this.#backoff = new Backoff(away, clock, random);
       onAnswer(true);
+      await this.#trust();
       return againMs === undefined ? undefined : { requeueAfterMs: againMs };
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error;
@@ -180,6 +183,14 @@ export class Tending {
     }
     const waits = [lookOverMs, await act(parts), await show(parts)].filter((each) => each !== undefined);
     return Math.min(...waits);
+  }
+
+  /** A journal that lost lines is believed again when every slice of it, and every one that it may have lost, was read. */
+  async #trust(): Promise<void> {
+    const { journal, isLeaseHeard } = this.#options;
+    if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared) return;
+    if (Object.keys(this.#named).some((key) => this.#states.get(key)?.epoch !== this.#epoch)) return;
+    await journal.trusted();
   }
 
   #tokenOf(key: string): string {

@@ -5,15 +5,14 @@
 import { tryAddress } from "../../api/address-name.ts";
 import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
 import { blocksOf } from "../../api/slice-grant.ts";
-import type { Hold } from "../../ipam/ledger.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { comparePrefixes, containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
 export type Verdict =
   | { readonly verdict: "nothing" }
-  /** The journal does not know the grant: it takes over what is entered, then hands out. */
-  | { readonly verdict: "accept"; readonly grant: JournalGrant; readonly holds: readonly Hold[] }
+  /** The journal does not know the grant: it takes over what is entered on the object, then hands out. */
+  | { readonly verdict: "accept"; readonly grant: JournalGrant }
   | { readonly verdict: "change"; readonly grant: JournalGrant }
   /** Hands out nothing of it until the API server says better. What is held stays. */
   | { readonly verdict: "hold-back"; readonly grant: JournalGrant; readonly why: string }
@@ -95,7 +94,6 @@ function acceptance(object: SliceObject, { grant, without, taken }: ReadGrant): 
       sealed: said?.sealed ?? false,
       moved: (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []),
     },
-    holds: holdsIn(object),
   };
 }
 
@@ -108,13 +106,6 @@ function givenBefore(
   if (gives === undefined || gives.ask !== grant.lend?.ask) return undefined;
   const [block] = blocksOf([gives.block]);
   return block === undefined || isAmong(block, without) ? undefined : { ask: gives.ask, block };
-}
-
-/** Of a key with several meanings all are held: one of them is in use. */
-function holdsIn({ domain, contents }: SliceObject): Hold[] {
-  return contents.entries.flatMap(({ address, others, owner }) =>
-    [address, ...others].map((each) => ({ domain, address: each, owner, version: "" })),
-  );
 }
 
 function changed(known: JournalGrant, { grant, without, taken }: ReadGrant): JournalGrant {

@@ -52,7 +52,8 @@ it("counts no more than JSON can say", () => {
 it("an address is of the narrowest grant around it", () => {
   const piece = { ...grant, key: "ns/b", slice: parsePrefix("10.0.0.8/30") };
   const other = { ...grant, key: "ns/c", domain: "slice:ns/other", slice: parsePrefix("10.0.0.8/32") };
-  const at = (text: string) => grantAround([grant, piece, other], { domain: grant.domain, address: parseAddress(text) });
+  const at = (text: string) =>
+    grantAround([grant, piece, other], { domain: grant.domain, address: parseAddress(text) });
   expect([at("10.0.0.9")?.key, at("10.0.0.1")?.key, at("10.0.1.1")?.key, at("fd00::1")?.key]).toEqual([
     "ns/b",
     "ns/a",
@@ -72,14 +73,12 @@ const owner = fc.record({
 const held = fc
   .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 15 }), owner), { selector: ([offset]) => offset, maxLength: 16 })
   .map((each) =>
-    each.map(
-      ([offset, who]): Hold => ({
-        domain: grant.domain,
-        address: plus(grant.slice.first, offset)!,
-        owner: who,
-        version: "1",
-      }),
-    ),
+    each.map(([offset, who]): Hold => ({
+      domain: grant.domain,
+      address: plus(grant.slice.first, offset)!,
+      owner: who,
+      version: "1",
+    })),
   );
 
 it("the patch brings any object to the holds and the word, and a second one is not needed", () => {

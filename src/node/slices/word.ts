@@ -10,8 +10,8 @@ import { type NodeWord, nodeWordAnnotation, writeNodeWord } from "../../api/slic
 import type { Hold } from "../../ipam/ledger.ts";
 import { isEqual } from "../../kube/conditions.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import { contains } from "../../net/prefix.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
+import { contains } from "../../net/prefix.ts";
 
 /** JSON has no larger whole numbers; a slice of IPv6 has more addresses. */
 const most = BigInt(Number.MAX_SAFE_INTEGER);

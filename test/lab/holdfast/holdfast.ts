@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Cluster } from "../cluster.ts";
-import { attempt } from "../command.ts";
+import { attempt, type CommandResult } from "../command.ts";
 import type { Component } from "../component.ts";
 import type { LabNode } from "../node.ts";
 import { insideOf, onTheMachine } from "../place.ts";
@@ -93,14 +93,17 @@ export class LabHoldfast {
     return found;
   }
 
-  /** Puts the shim in place, and starts the daemon: after the node's first start, and after every return of it. */
-  async begin(node: LabNode): Promise<void> {
+  /**
+   * Puts the shim in place, and starts the daemon: after the node's first start, and after every return of it. `name` is what
+   * the cluster calls the node now; another one where somebody renamed it.
+   */
+  async begin(node: LabNode, name = node.name): Promise<void> {
     const { alsoAs } = this.#options;
     const also = alsoAs === undefined ? [] : [`--also-as=${alsoAs}`];
     await node.exec(holdfastCommand("cni", "install", "--bin-dir=/opt/cni/bin", "--name=holdfast", ...also));
     const daemon = this.#lab.component({
       name: `${node.name}/holdfast`,
-      command: this.#nodeCommand(node),
+      command: this.#nodeCommand(node, name),
       place: insideOf(node.pid),
       logFile: join(node.folder, "holdfast.log"),
       isReady: () => givesAddresses(join(`/proc/${node.pid}/root`, socket)),
@@ -109,11 +112,11 @@ export class LabHoldfast {
     await daemon.start();
   }
 
-  #nodeCommand(node: LabNode): string[] {
+  #nodeCommand(node: LabNode, name: string): string[] {
     const { coexistence = "off", cooldownSeconds, nodeArgs } = this.#options;
     return holdfastCommand(
       "node",
-      `--node-name=${node.name}`,
+      `--node-name=${name}`,
       `--kubeconfig=${this.#nodeKubeconfig}`,
       `--socket=${socket}`,
       "--state=/var/lib/holdfast",
@@ -124,11 +127,14 @@ export class LabHoldfast {
     );
   }
 
+  /** A command of ours, as the administrator runs it. */
+  command(...args: readonly string[]): Promise<CommandResult> {
+    return attempt(holdfastCommand(...args, `--kubeconfig=${this.#lab.kubeconfig}`));
+  }
+
   /** What `holdfast check` finds, as the administrator runs it; none when all fits together. */
   async findings(): Promise<Finding[]> {
-    const { status, stdout, stderr } = await attempt(
-      holdfastCommand("check", `--kubeconfig=${this.#lab.kubeconfig}`, "--output=json"),
-    );
+    const { status, stdout, stderr } = await this.command("check", "--output=json");
     if (status !== 0 && status !== 1) throw new Error(`holdfast check ended with ${status}: ${stderr}`);
     return (JSON.parse(stdout) as { findings: Finding[] }).findings;
   }

@@ -18,24 +18,32 @@ export interface NetworkPlan {
 const bridgeNameLength = 15;
 
 export async function defineNetwork(lab: Cluster, plan: NetworkPlan): Promise<void> {
-  const { name, namespace = "default", wire, ipam, ipamType = "holdfast" } = plan;
+  const { name, namespace = "default" } = plan;
+  await lab.rest.create(definitionsOf(namespace), {
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name, namespace },
+    spec: { config: JSON.stringify(networkConfig(plan)) },
+  });
+}
+
+/** The same network, as somebody edits it while pods run. */
+export async function redefineNetwork(lab: Cluster, plan: NetworkPlan): Promise<void> {
+  const { name, namespace = "default" } = plan;
+  await lab.rest.patch(`${definitionsOf(namespace)}/${name}`, {
+    spec: { config: JSON.stringify(networkConfig(plan)) },
+  });
+}
+
+const definitionsOf = (namespace: string) =>
+  `/apis/k8s.cni.cncf.io/v1/namespaces/${namespace}/network-attachment-definitions`;
+
+export function networkConfig({ name, wire, ipam, ipamType = "holdfast" }: NetworkPlan): object {
   const link =
     wire === "bridge"
       ? { type: "bridge", bridge: `b-${name}`.slice(0, bridgeNameLength) }
       : { type: "macvlan", master: "eth0", mode: "bridge" };
-  const config = {
-    cniVersion: "1.0.0",
-    name,
-    ...link,
-    capabilities: { ips: true },
-    ipam: { ...ipam, type: ipamType },
-  };
-  await lab.rest.create(`/apis/k8s.cni.cncf.io/v1/namespaces/${namespace}/network-attachment-definitions`, {
-    apiVersion: "k8s.cni.cncf.io/v1",
-    kind: "NetworkAttachmentDefinition",
-    metadata: { name, namespace },
-    spec: { config: JSON.stringify(config) },
-  });
+  return { cniVersion: "1.0.0", name, ...link, capabilities: { ips: true }, ipam: { ...ipam, type: ipamType } };
 }
 
 export interface WorkloadPlan {

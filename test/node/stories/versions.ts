@@ -76,7 +76,7 @@ export function versionStories(world: GetWorld): void {
     ["a configuration that is no JSON", "ADD", "{", 6],
     ["a key that does not exist", "ADD", network("x", { range: "10.0.0.0/24", excludes: [] }), 7],
     ["a version that nobody speaks", "ADD", network("x", { range: "10.0.0.0/24" }, { cniVersion: "9.0.0" }), 1],
-    ["slices, which come later", "ADD", network("x", { range: "10.0.0.0/16", node_slice_size: "/24" }), 2],
+    ["slices that cannot be cut", "ADD", network("x", { range: "10.0.0.0/16", node_slice_size: "/12" }), 7],
     ["a command that does not exist", "SHOUT", network("x", { range: "10.0.0.0/24" }), 4],
   ])("%s is refused", async (_what, command, config, code) => {
     expect(await rig.ask({ command, ...pod("wrong"), config })).toMatchObject({ status: 1, json: { code } });

@@ -1,0 +1,38 @@
+// `holdfast slices`, put together: a connection, one snapshot, and what is asked of it.
+import { hostname, userInfo } from "node:os";
+
+import type { ListSlices, ReleaseSlices } from "../src/cli/slices.ts";
+import { UsageError } from "../src/cli/usage-error.ts";
+import { realClock } from "../src/kube/clock.ts";
+import { ReleaseError } from "../src/slices/release-error.ts";
+import { releaseNode } from "../src/slices/release-node.ts";
+import { readSlices } from "../src/slices/snapshot.ts";
+import { rangeTables } from "../src/slices/table.ts";
+import { connected } from "./connected.ts";
+import { leaseName } from "./controller.ts";
+
+export const list: ListSlices = (options) =>
+  connected(options, async (client, signal) => {
+    const { systemNamespace, node } = options;
+    return rangeTables(
+      await readSlices({ client, systemNamespace, now: Date.now, signal, ...(node && { node }) }),
+      options,
+    );
+  });
+
+export const release: ReleaseSlices = (request, output) =>
+  connected(request, async (client, signal) => {
+    const say = (line: string) => output.line(line);
+    const common = { client, clock: realClock, by: operator(), leaderLease: leaseName, signal, say };
+    try {
+      await releaseNode({ ...request, ...common });
+    } catch (error) {
+      if (error instanceof ReleaseError) throw new UsageError(error.message, 1, { cause: error });
+      throw error;
+    }
+  });
+
+/** For people who read the object later. Whom the server took it from stands in its audit log. */
+function operator(): string {
+  return `${userInfo().username}@${hostname()}`;
+}

@@ -1,0 +1,102 @@
+// `holdfast slices`: which node has which slice and how full they are; what a range can carry; and taking slices from a node that is off.
+import { Command, Option } from "commander";
+
+import { type RangeTable, rangeLines, type TableFilter } from "../slices/table.ts";
+import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import { numberOf } from "./controller.ts";
+import type { LookOptions } from "./pools.ts";
+import type { Output } from "./program.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface ReleaseRequest extends ConnectionOptions {
+  readonly systemNamespace: string;
+  readonly node: string;
+  readonly dryRun: boolean;
+  readonly isConfirmed: boolean;
+  /** Until the controller has removed them. */
+  readonly wait: boolean;
+  readonly observeMs: number;
+  readonly timeoutMs: number;
+}
+
+export type ListSlices = (options: LookOptions & TableFilter) => Promise<readonly RangeTable[]>;
+export type ReleaseSlices = (request: ReleaseRequest, output: Output) => Promise<void>;
+
+/** What bin/ wires. */
+export interface Slices {
+  readonly list: ListSlices;
+  readonly release: ReleaseSlices;
+}
+
+export function slicesCommand(output: Output, slices: Slices): Command {
+  return new Command("slices")
+    .description(
+      "The slices of nodes: which node has what, what a range can carry, and taking them from a node that is off.",
+    )
+    .addCommand(listCommand(output, slices), { isDefault: true })
+    .addCommand(releaseCommand(output, slices));
+}
+
+function listCommand(output: Output, slices: Slices): Command {
+  return systemNamespace(
+    withConnectionOptions(
+      new Command("list").description(
+        "Show which node has which slice of each sliced range: fill, lent, borrowed, draining, fenced, waiting. What `holdfast slices` does.",
+      ),
+    ),
+  )
+    .option("--node <name>", "slices of this node only")
+    .option("--network <name>", "ranges of this network_name, or of this NodeSlicePool, only")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .action(
+      async ({ output: format, ...options }: LookOptions & TableFilter & { readonly output: "text" | "json" }) => {
+        const tables = await slices.list(options);
+        if (format === "json") output.line(JSON.stringify({ ranges: tables }));
+        else for (const line of linesOf(tables, options)) output.line(line);
+      },
+    );
+}
+
+function systemNamespace(command: Command): Command {
+  return command.option("--system-namespace <name>", "where the Leases and the shared state are", "kube-system");
+}
+
+function linesOf(tables: readonly RangeTable[], { node, network }: TableFilter): string[] {
+  if (tables.length > 0) return tables.flatMap((table, index) => [...(index > 0 ? [""] : []), ...rangeLines(table)]);
+  const asked = [node && `node ${node}`, network && `network ${network}`].filter(Boolean).join(" and ");
+  return [
+    asked === "" ? "No range is cut into slices: node_slice_size asks for it." : `There are no slices of ${asked}.`,
+  ];
+}
+
+type ReleaseFlags = ConnectionOptions & {
+  readonly systemNamespace: string;
+  readonly dryRun: boolean;
+  readonly yesTheNodeIsOff: boolean;
+  readonly wait: boolean;
+  readonly observeSeconds: string;
+  readonly timeoutSeconds: string;
+};
+
+function releaseCommand(output: Output, slices: Slices): Command {
+  return systemNamespace(
+    withConnectionOptions(
+      new Command("release").description(
+        "Take the slices of a node that is switched off, and give their addresses to others. Refuses while the node is heard of.",
+      ),
+    ),
+  )
+    .argument("<node>", "the node's name")
+    .option("--yes-the-node-is-off", "confirm that nothing runs on it any more: else addresses are given twice", false)
+    .option("--dry-run", "show what would be released, and write nothing", false)
+    .option("--observe-seconds <number>", "how long the node must stay silent under our eyes first", "90")
+    .option("--no-wait", "do not wait until the controller has removed them")
+    .option("--timeout-seconds <number>", "how long to wait for the controller", "300")
+    .action(async (node: string, flags: ReleaseFlags) => {
+      if (node === "") throw new UsageError("the node has no name: give the one that `holdfast slices` shows.");
+      const { observeSeconds, timeoutSeconds, yesTheNodeIsOff: isConfirmed, ...rest } = flags;
+      const observeMs = 1000 * numberOf("--observe-seconds", observeSeconds, 86_400);
+      const timeoutMs = 1000 * numberOf("--timeout-seconds", timeoutSeconds, 86_400);
+      await slices.release({ ...rest, node, isConfirmed, observeMs, timeoutMs }, output);
+    });
+}

@@ -1,0 +1,114 @@
+// Carries records out: in memory at once, then on the disk, then those who follow are told. And knows what is on the disk already.
+import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import type { Followers } from "./followers.ts";
+import { payloadBytesMax } from "./frame.ts";
+import { encodeRecord, type JournalRecord } from "./record.ts";
+import type { Snapshot } from "./rewrite.ts";
+import type { State } from "./state.ts";
+import type { Writer } from "./writer.ts";
+
+export class Commits {
+  readonly #state: State;
+  readonly #writer: Writer;
+  readonly #followers: Followers;
+  /** Holds up to this version are on the disk, or were taken back: versions grow in the order of the lines. */
+  #durableVersion: number;
+
+  constructor(state: State, followers: Followers, makeWriter: (snapshot: (taken: Snapshot) => Snapshot) => Writer) {
+    this.#state = state;
+    this.#followers = followers;
+    this.#durableVersion = state.versions;
+    this.#writer = makeWriter((taken) => this.#observed(taken));
+  }
+
+  get writer(): Writer {
+    return this.#writer;
+  }
+
+  follow(listener: (domain: Domain) => void): () => void {
+    return this.#followers.add(listener);
+  }
+
+  isDurable(hold: Hold): boolean {
+    return Number(hold.version) <= this.#durableVersion;
+  }
+
+  /** In force in memory when it has returned its promise, and on the disk when that resolves. */
+  async commit(records: readonly JournalRecord[], signal?: AbortSignal): Promise<void> {
+    const payloads = records.map(encodeRecord);
+    if (payloads.some(isTooLong)) {
+      throw new LedgerError("unavailable", `a record has more than ${payloadBytesMax} bytes, and was not written.`);
+    }
+    const domains = new Set(records.flatMap((record) => this.#domainsOf(record)));
+    const undos = records.map((record) => this.#state.applyWithUndo(record));
+    const changesGrants = records.some(({ op }) => op === "grant" || op === "drop" || op === "move");
+    const grants = changesGrants ? this.#state.grantsNow() : undefined;
+    const { versions } = this.#state;
+    const undo = () => {
+      for (const each of undos.reverse()) each();
+      for (const domain of domains) this.#followers.tell(domain);
+    };
+    const settle = () => {
+      if (grants !== undefined) this.#state.settle(grants);
+      this.#durable(versions, domains);
+    };
+    await unlessAborted(this.#writer.commit({ payloads, undo, settle }), signal);
+  }
+
+  /** What was decided so far is on the disk: an answer that rests on it may be given. */
+  async settled(signal?: AbortSignal): Promise<void> {
+    if (this.#writer.isSettled) return;
+    await unlessAborted(this.#writer.commit({ payloads: [], undo: () => {}, settle: () => {} }), signal);
+  }
+
+  /** A snapshot has what no entry of its own answers for: what was written when an fsync failed. */
+  #observed(taken: Snapshot): Snapshot {
+    const { versions } = this.#state;
+    const settle = () => {
+      taken.settle();
+      this.#durable(versions, this.#state.books.domains());
+    };
+    return { ...taken, settle };
+  }
+
+  #durable(versions: number, domains: Iterable<Domain>): void {
+    this.#durableVersion = Math.max(this.#durableVersion, versions);
+    for (const domain of domains) this.#followers.tell(domain);
+  }
+
+  #domainsOf(record: JournalRecord): Domain[] {
+    switch (record.op) {
+      case "hold":
+        return [record.hold.domain];
+      case "free":
+      case "move":
+        return [record.domain];
+      case "grant":
+        return [record.grant.domain];
+      case "drop": {
+        const grant = this.#state.grants.get(record.key);
+        return grant === undefined ? [] : [grant.domain];
+      }
+      case "head":
+      case "renewed":
+        return [];
+    }
+  }
+}
+
+function isTooLong(payload: string): boolean {
+  return payload.length > payloadBytesMax / 4 && Buffer.byteLength(payload) > payloadBytesMax;
+}
+
+/** Called off, the request ends; what was decided goes on to the disk. */
+async function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return committed;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort);
+  try {
+    await Promise.race([committed, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,83 @@
+// What a daemon needs for this node's slices, put together: journal, keeper, pools over it, and what requests see of them.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { ipPoolKind } from "../api/ip-pool.ts";
+import { apiVersionOf } from "../api/kind.ts";
+import type { Domain, Ledger } from "../ipam/ledger.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Informer } from "../kube/informer.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { Journal } from "../ledger/journal/journal.ts";
+import type { Pod } from "../ledger/resources.ts";
+import type { Log } from "../log/log.ts";
+import type { Held } from "./held.ts";
+import type { SharedState } from "./shared-state.ts";
+import { SlicedPools } from "./sliced-pools.ts";
+import { SlicedTaker } from "./sliced-taker.ts";
+import { SlicedView } from "./sliced-view.ts";
+import { Sliced } from "./sliced.ts";
+import { fileMemory, kernelMoment } from "./slices/file-memory.ts";
+import { SliceKeeper } from "./slices/keeper.ts";
+import { slicedAs } from "./slicing.ts";
+
+export interface SliceAssemblyOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly systemNamespace: string;
+  /** Folder of what must survive a restart. */
+  readonly state: string;
+  readonly cooldownMs: number;
+  readonly authorityMs?: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly journal: Journal;
+  readonly held: Held;
+  readonly shared: SharedState;
+  readonly pods: Informer<Pod>;
+  readonly events: EventRecorder;
+  readonly ledgerOf: (namespace: string, domain: Domain) => Ledger;
+  readonly onOrphan: () => void;
+}
+
+export interface SliceAssembly {
+  readonly keeper: SliceKeeper;
+  readonly sliced: Sliced;
+  readonly taker: SlicedTaker;
+}
+
+const folderIn = (state: string) => join(state, "slices");
+
+/** Throws JournalError where the journal cannot be opened, or another process has it. */
+export function openJournal(state: string, clock: Clock, log: Log): Promise<Journal> {
+  return Journal.open({ folder: folderIn(state), now: () => clock.wallMs(), log });
+}
+
+export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
+  const { clock, journal, held, shared, random, pods } = options;
+  const pools = new SlicedPools(journal, () => clock.wallMs());
+  const view = new SlicedView({ read: () => shared.sliced, now: () => clock.monotonicMs() });
+  const keeper = new SliceKeeper({
+    ...options,
+    pods,
+    seenVersion: () => view.seen(),
+    // Only what was moved there is asked for: no domain of a slice.
+    ledgerOf: (namespace) => options.ledgerOf(namespace, ""),
+    onMoved: (namespace, hold) => held.put({ namespace, hold }),
+    moment: kernelMoment(
+      (path) => readFileSync(path, "utf8"),
+      () => clock.wallMs(),
+    ),
+    memory: fileMemory(folderIn(options.state)),
+    tell: ({ namespace, name }, type, reason, message) => {
+      const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
+      options.events.record(about, type, reason, message);
+    },
+    poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced?.ranges })?.pool,
+  });
+  const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
+  const sliced = new Sliced({ keeper, pools, view, obstacle });
+  return { keeper, sliced, taker: new SlicedTaker({ keeper, pools, clock, random, obstacle }) };
+}

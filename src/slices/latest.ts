@@ -1,0 +1,90 @@
+// The newest state of objects that this process knows: what an informer tells, and what its own writes were answered with, whichever
+// is newer. A reconcile that reads what it has just written from a cache that lags would take a slice that is granted for a free one.
+//
+// Versions of one object are compared as numbers, as the API server allows since 1.35 and etcd's always could be.
+import type { Informer } from "../kube/informer.ts";
+import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
+import { type Indexes, Store } from "../kube/store.ts";
+
+export type LatestListener<T extends KubeObject> = (
+  object: DeepReadonly<T>,
+  previous: DeepReadonly<T> | undefined,
+  isGone: boolean,
+) => void;
+
+export class Latest<T extends KubeObject> {
+  readonly #store: Store<T>;
+  readonly #listener: LatestListener<T>;
+  /** Key -> uid of an object that we deleted and whose end the informer has not told yet. */
+  readonly #deleted = new Map<ObjectKey, string>();
+
+  constructor(indexes: Indexes<T>, listener: LatestListener<T>, onError: (error: unknown) => void) {
+    this.#store = new Store(indexes, onError);
+    this.#listener = listener;
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  get(key: ObjectKey): DeepReadonly<T> | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): Iterable<DeepReadonly<T>> {
+    return this.#store.list();
+  }
+
+  byIndex(index: string, value: string): readonly DeepReadonly<T>[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  /** The returned function ends it. */
+  follow(informer: Informer<T>): () => void {
+    return informer.handle(({ type, object }) => {
+      if (type === "delete") this.#gone(object as T);
+      else this.put(object as T);
+    });
+  }
+
+  /** As a write was answered, or as it was read. */
+  put(object: T): void {
+    const key = keyOf(object);
+    if (this.#deleted.get(key) === object.metadata.uid) return;
+    const known = this.#store.get(key);
+    if (known !== undefined && known.metadata.uid === object.metadata.uid && versionOf(known) >= versionOf(object))
+      return;
+    this.#store.set(withoutManagers(object));
+    this.#listener(this.#store.get(key)!, known, false);
+  }
+
+  /** It was deleted by us. */
+  drop(object: DeepReadonly<T>): void {
+    const key = keyOf(object);
+    const known = this.#store.get(key);
+    if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
+    this.#deleted.set(key, known.metadata.uid ?? "");
+    this.#store.delete(key);
+    this.#listener(known, known, true);
+  }
+
+  #gone(object: T): void {
+    const key = keyOf(object);
+    if (this.#deleted.get(key) === object.metadata.uid) this.#deleted.delete(key);
+    const known = this.#store.get(key);
+    if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
+    this.#store.delete(key);
+    this.#listener(known, known, true);
+  }
+}
+
+/** As informers do: nobody reads them. */
+function withoutManagers<T extends KubeObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function versionOf({ metadata }: DeepReadonly<KubeObject>): number {
+  return Number(metadata.resourceVersion ?? "0");
+}

@@ -1,0 +1,45 @@
+// The leader's work on node slices, put together. What it follows beside its own objects is followed already by others and comes in:
+// nodes, reservations, holds, definitions.
+import type { Clock } from "../kube/clock.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Informer } from "../kube/informer.ts";
+import type { KubeMetrics } from "../kube/metrics.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Runnable } from "../kube/stages.ts";
+import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
+import type { Node, StoredHold, StoredReservation } from "../ledger/resources.ts";
+import type { Log } from "../log/log.ts";
+import type { SliceMetrics } from "./metrics.ts";
+import { Term } from "./term.ts";
+
+export interface SlicesOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  readonly nodes: Informer<Node>;
+  readonly reservations: Informer<StoredReservation>;
+  readonly holds: Informer<StoredHold>;
+  readonly definitions: FollowedDefinitions;
+  /** After so long without its Node and without a renewed Lease a node counts as off. Default: 24 hours. */
+  readonly quarantineMs?: number;
+  /** A Node is deleted only when its machine is gone. Default: no. */
+  readonly deletionFences?: boolean;
+  readonly events?: EventRecorder;
+  readonly metrics?: SliceMetrics;
+  readonly kubeMetrics?: KubeMetrics;
+}
+
+export class SlicesLeader {
+  readonly #options: SlicesOptions;
+
+  constructor(options: SlicesOptions) {
+    this.#options = options;
+  }
+
+  /** Under the lease. What was known before another led counts no more: each term begins with a list. */
+  readonly lead: Runnable = {
+    name: "slices",
+    run: (signal) => new Term(this.#options).run(signal),
+  };
+}

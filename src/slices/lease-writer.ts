@@ -1,0 +1,116 @@
+// The controller's part of a node's Lease: which slices the node has, with the version of each grant, why it has none of a range, and
+// since when it is gone. One write for all pools.
+//
+// Promised: a slice is named only when it is assigned in its pool's status and carries a grant. The daemon's part is never touched.
+import {
+  leaseNodeAnnotation,
+  nodeLeaseName,
+  type NodeSlices,
+  sliceUseKey,
+  slicesAnnotation,
+  writeNodeSlices,
+} from "../api/node-lease.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { Lease } from "../kube/lease.ts";
+import { type DeepReadonly, keyOf } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { leases } from "../ledger/resources.ts";
+import type { NodeFacts } from "./plan/facts.ts";
+import { allocationKey, readPool } from "./pool-object.ts";
+import { goneSinceAnnotation, goneSinceMs, goneSinceNote } from "./presence.ts";
+import { readSlice, type SliceObject } from "./slice-object.ts";
+import type { Target } from "./target.ts";
+import { trimLease, type SliceWorld } from "./world.ts";
+
+export interface LeaseWriterOptions {
+  readonly client: KubeClient;
+  readonly world: SliceWorld;
+  readonly systemNamespace: string;
+  readonly wallMs: () => number;
+  readonly facts: (node: string) => NodeFacts;
+  readonly hasNode: (node: string) => boolean;
+  /** Every target, with why nodes have nothing of it. */
+  readonly waiting: () => Iterable<{ readonly target: Target; readonly why: (node: string) => string | undefined }>;
+}
+
+export class LeaseWriter {
+  readonly #options: LeaseWriterOptions;
+
+  constructor(options: LeaseWriterOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(node: string, signal: AbortSignal): Promise<void> {
+    const { world, hasNode, facts } = this.#options;
+    const lease = world.leaseOf(node);
+    const slices = world.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
+    const isGone = !hasNode(node);
+    const { isPresent } = facts(node);
+    if (isGone && !isPresent && slices.length === 0) return this.#remove(lease, signal);
+    const content = this.#content(node, slices, isGone);
+    const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
+    const saysNothing = lease?.metadata.annotations?.[slicesAnnotation] === undefined;
+    if (isEmpty && saysNothing && !isGone) return;
+    await this.#write(node, lease, content, isGone && !isPresent, signal);
+  }
+
+  #content(node: string, slices: readonly SliceObject[], isGone: boolean): NodeSlices {
+    const grants: Record<string, string> = {};
+    for (const slice of slices) {
+      const { grant, object } = slice;
+      const pool = this.#options.world.pools.get(slice.pool);
+      const isAssigned = pool !== undefined && readPool(pool)?.assigned.has(allocationKey(slice));
+      if (grant !== undefined && isAssigned === true) grants[keyOf(object)] = `${grant.generation}.${grant.serial}`;
+    }
+    const waiting: Record<string, string> = {};
+    // What is gone waits for nothing.
+    for (const { target, why } of isGone ? [] : this.#options.waiting()) {
+      const words = why(node);
+      if (words !== undefined) waiting[sliceUseKey(target)] = words;
+    }
+    return { grants, waiting };
+  }
+
+  async #write(
+    node: string,
+    lease: DeepReadonly<Lease> | undefined,
+    content: NodeSlices,
+    isLost: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, world, systemNamespace: namespace, wallMs } = this.#options;
+    const text = writeNodeSlices(content);
+    const isNoted = goneSinceMs(lease) !== undefined;
+    const note = isLost && !isNoted ? { [goneSinceAnnotation]: goneSinceNote(lease, wallMs()) } : {};
+    const name = nodeLeaseName(node);
+    if (lease === undefined) {
+      const annotations = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text, ...note };
+      world.leases.put(
+        trimLease(await client.create(leases, { metadata: { namespace, name, annotations } }, { signal })),
+      );
+      return;
+    }
+    const hasNote = lease.metadata.annotations?.[goneSinceAnnotation] !== undefined;
+    const annotations = {
+      ...(lease.metadata.annotations?.[slicesAnnotation] !== text && { [slicesAnnotation]: text }),
+      ...note,
+      ...(hasNote && !isLost && { [goneSinceAnnotation]: null }),
+    };
+    if (Object.keys(annotations).length === 0) return;
+    const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };
+    world.leases.put(trimLease(await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal })));
+  }
+
+  /** Nobody renews it and it names nothing. */
+  async #remove(lease: DeepReadonly<Lease> | undefined, signal: AbortSignal): Promise<void> {
+    if (lease === undefined) return;
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = lease.metadata;
+    try {
+      const preconditions = { uid, resourceVersion };
+      await this.#options.client.delete(leases, { namespace, name }, { preconditions, signal });
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+    this.#options.world.leases.drop(lease);
+  }
+}

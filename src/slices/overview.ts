@@ -1,0 +1,176 @@
+import { floatingNode } from "../api/slice-grant.ts";
+// All pools at a glance: what the definitions ask for, the state of each range, what was planned last. It keeps the state and says which
+// pools are to be looked at.
+import { readDefinitions } from "../cni/definitions.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
+import type { Log } from "../log/log.ts";
+import { formatInterval } from "../net/interval.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { SliceMetrics } from "./metrics.ts";
+import type { PoolBlocks } from "./phases.ts";
+import type { SlicePlan } from "./plan/facts.ts";
+import { readPool } from "./pool-object.ts";
+import type { PoolPhase } from "./pool-writer.ts";
+import { readSlice } from "./slice-object.ts";
+import type { StateRound } from "./state-round.ts";
+import { joinedBlocks, type Target, targetsOf } from "./target.ts";
+import { wishesOf } from "./wishes.ts";
+import type { SliceWorld } from "./world.ts";
+
+export interface OverviewOptions {
+  readonly world: SliceWorld;
+  readonly state: StateRound;
+  readonly definitions: FollowedDefinitions;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  readonly metrics?: SliceMetrics;
+  /** The pool is to be looked at. */
+  readonly touch: (key: string) => void;
+}
+
+/** Asked of the server, not followed: what is known of a pause is at most a second old. */
+const freshMs = 1000;
+const intervalMs = 10_000;
+
+export class Overview {
+  readonly #options: OverviewOptions;
+  #targets: ReadonlyMap<string, Target> = new Map();
+  /** Key of a pool -> its last plan. */
+  readonly #plans = new Map<string, SlicePlan>();
+  /** Key of a pool -> what was told of it last, as text. */
+  #told = new Map<string, string>();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #isAwake = true;
+  #wake = () => {};
+
+  constructor(options: OverviewOptions) {
+    this.#options = options;
+  }
+
+  targets(): Iterable<Target> {
+    return this.#targets.values();
+  }
+
+  target(key: string): Target | undefined {
+    return this.#targets.get(key);
+  }
+
+  floating(key: string): { readonly block?: Prefix } | undefined {
+    const plan = this.#plans.get(key);
+    return plan && (plan.floating === undefined ? {} : { block: plan.floating });
+  }
+
+  /** Keeps the plan; the nodes whose wait has begun, ended or changed. */
+  planned({ key }: Target, plan: SlicePlan): string[] {
+    const before = this.#plans.get(key);
+    this.#plans.set(key, plan);
+    if (`${before?.floating ?? ""}` !== `${plan.floating ?? ""}` || before?.blocks.length !== plan.blocks.length)
+      this.wake();
+    const nodes = new Set([...(before?.waiting.keys() ?? []), ...plan.waiting.keys()]);
+    return [...nodes].filter((node) => before?.waiting.get(node) !== plan.waiting.get(node));
+  }
+
+  gone(key: string): void {
+    this.#plans.delete(key);
+    this.wake();
+  }
+
+  *waiting(): IterableIterator<{ readonly target: Target; readonly why: (node: string) => string | undefined }> {
+    for (const target of this.#targets.values()) {
+      const plan = this.#plans.get(target.key);
+      if (target.wanted) yield { target, why: (node) => target.refusal?.why ?? plan?.waiting.get(node) };
+    }
+  }
+
+  /** Of every pool that is there: what its status assigns and what has an object. */
+  *blocks(): IterableIterator<PoolBlocks> {
+    const { world } = this.#options;
+    for (const { key, namespace, network, range, name: pool } of this.#targets.values()) {
+      const object = world.pools.get(key);
+      const allocations = object === undefined ? [] : (readPool(object)?.allocations ?? []);
+      const assigned = allocations.filter(({ node }) => node !== floatingNode).map(({ block }) => block);
+      const objects = world.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []);
+      yield { namespace, network, range, pool, blocks: joinedBlocks([...assigned, ...objects], range) };
+    }
+  }
+
+  /** The phase of the pool's range; undefined: the leader rests. */
+  async mayWork(target: Target, signal: AbortSignal): Promise<PoolPhase | undefined> {
+    return (await this.rests(signal)) ? undefined : this.#options.state.phaseOf(target);
+  }
+
+  async rests(signal: AbortSignal): Promise<boolean> {
+    const { state, clock } = this.#options;
+    if (clock.monotonicMs() - this.#lookedMs >= freshMs) await this.#lookAtState(signal);
+    return state.gate.rests !== "";
+  }
+
+  /** Something has changed that the whole may depend on. */
+  wake(): void {
+    this.#isAwake = true;
+    this.#wake();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, metrics } = this.#options;
+    while (!signal.aborted) {
+      this.#isAwake = false;
+      try {
+        await this.look(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // Another wrote the state: it is read again.
+        if (!isApiError(error, "conflict")) {
+          metrics?.failed("state");
+          log.warn("slices: the state could not be brought up to date; it is tried again", { error });
+        }
+        this.#isAwake = true;
+      }
+      await sleep(clock, freshMs, signal);
+      await this.#rest(signal);
+    }
+  }
+
+  /** One look at everything. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { definitions, state, systemNamespace, world } = this.#options;
+    const objects = definitions.list();
+    await this.#lookAtState(signal);
+    if (objects === undefined || state.gate.rests !== "") return;
+    const pools = [...world.pools.list()].flatMap((object) => readPool(object) ?? []);
+    const slices = [...world.slices.list()].flatMap((object) => readSlice(object) ?? []);
+    this.#targets = targetsOf(wishesOf(readDefinitions(objects, systemNamespace).readable, pools), pools, slices);
+    await state.move(this.#targets.values(), signal);
+    this.#touchChanged();
+  }
+
+  async #lookAtState(signal: AbortSignal): Promise<void> {
+    this.#lookedMs = this.#options.clock.monotonicMs();
+    const before = this.#options.state.gate.rests;
+    const { rests } = await this.#options.state.look(signal);
+    if (rests !== before) this.#options.log.info(rests === "" ? "slices are worked on" : "slices rest", { why: rests });
+  }
+
+  #touchChanged(): void {
+    const told = new Map<string, string>();
+    for (const [key, target] of this.#targets) {
+      const { definitions, useful, ...rest } = target;
+      const phase = this.#options.state.phaseOf(target);
+      const text = JSON.stringify([rest, [...useful].map(formatInterval), definitions.length, phase]);
+      told.set(key, text);
+      if (this.#told.get(key) !== text) this.#options.touch(key);
+    }
+    this.#told = told;
+  }
+
+  async #rest(signal: AbortSignal): Promise<void> {
+    if (this.#isAwake || signal.aborted) return;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await sleep(this.#options.clock, intervalMs, AbortSignal.any([signal, woken.signal]));
+    this.#wake = () => {};
+  }
+}

@@ -1,0 +1,105 @@
+// One slice or piece while a plan is made: the line of the status, the object, the word on it, and what becomes of it. Pure.
+import { blocksOf, floatingNode, type GrantPhase, type NodeWord, type SliceGrant } from "../../api/slice-grant.ts";
+import { comparePrefixes, containsPrefix, type Prefix } from "../../net/prefix.ts";
+import type { Allocation, PoolFacts, SliceFacts } from "./facts.ts";
+
+export interface Entry extends Allocation {
+  /** In the status. */
+  readonly isAssigned: boolean;
+  readonly hasObject: boolean;
+  /** As it stands on the object. */
+  readonly grant?: SliceGrant;
+  /** The node's word, if it is on this grant: one of an earlier generation says nothing about it. */
+  readonly word?: NodeWord;
+  /** The journal has seen a later generation than the object shows: etcd was restored. It will not work by an older grant. */
+  readonly isOutdated: boolean;
+  /** Why it goes: sealed, fenced, or never granted. */
+  readonly isRemoved: boolean;
+  /** `without` of the grant as it stands. */
+  readonly lentBefore: readonly Prefix[];
+  /** And with what the node gave up since. */
+  readonly lent: readonly Prefix[];
+  phase: GrantPhase;
+  /** Overlaps what is another's. */
+  isConflict: boolean;
+  /** Not of the shape that slices have now: to be drained as soon as its node has another. */
+  isStray: boolean;
+  /** What the node is asked for. */
+  lend: SliceGrant["lend"];
+  exhausted: string | undefined;
+}
+
+export function keyOf({ node, block }: Allocation): string {
+  return `${node} ${block}`;
+}
+
+/** By address, the larger block first, then by the node's name. */
+export function compareEntries(a: Allocation, b: Allocation): number {
+  return comparePrefixes(a.block, b.block) || (a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
+}
+
+/** Everything that is in the status or has an object, each once, in order; the floating part aside. */
+export function entriesOf(facts: PoolFacts): Entry[] {
+  const objects = new Map(facts.slices.map((each) => [keyOf(each), each]));
+  const fenced = new Set(facts.nodes.filter((each) => each.fenced !== undefined).map(({ name }) => name));
+  const assigned = new Map(
+    facts.allocations.filter(({ node }) => node !== floatingNode).map((each) => [keyOf(each), each]),
+  );
+  const entries = Array.from(assigned, ([key, each]) => entryOf(each, objects.get(key), true, fenced));
+  for (const [key, each] of objects) if (!assigned.has(key)) entries.push(entryOf(each, each, false, fenced));
+  return entries.sort(compareEntries);
+}
+
+/** An entry that is made by this plan. */
+export function newEntry({ node, block }: Allocation, lent: readonly Prefix[]): Entry {
+  return { ...entryOf({ node, block }, undefined, true, new Set()), lentBefore: lent, lent };
+}
+
+function entryOf(
+  { node, block }: Allocation,
+  object: SliceFacts | undefined,
+  isAssigned: boolean,
+  fencedNodes: ReadonlySet<string>,
+): Entry {
+  const { grant, word } = object ?? {};
+  const current = word !== undefined && word.generation === grant?.generation ? word : undefined;
+  const isFenced = object?.fenced !== undefined || fencedNodes.has(node);
+  const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
+  const isLeftOver = !isAssigned && grant === undefined && word === undefined;
+  const lentBefore = blocksOf(grant?.without ?? []);
+  const given = givenOf(block, grant, current);
+  return {
+    node,
+    block,
+    isAssigned,
+    hasObject: object !== undefined,
+    ...(grant !== undefined && { grant }),
+    ...(current !== undefined && { word: current }),
+    isOutdated: word !== undefined && word.generation > (grant?.generation ?? word.generation),
+    isRemoved: isFenced || isSealed || isLeftOver,
+    lentBefore,
+    lent: [...lentBefore, ...given],
+    phase: grant?.phase ?? "active",
+    isConflict: false,
+    isStray: false,
+    lend: given.length > 0 ? undefined : grant?.lend,
+    exhausted: undefined,
+  };
+}
+
+/** What the node gave up in answer to the ask that stands: it is out of its journal, whatever the phase is by now. */
+function givenOf(block: Prefix, grant: SliceGrant | undefined, word: NodeWord | undefined): Prefix[] {
+  const gives = word?.gives;
+  if (gives === undefined || gives.ask !== grant?.lend?.ask) return [];
+  return blocksOf([gives.block]).filter((each) => containsPrefix(block, each));
+}
+
+/** Its journal has taken the grant up. */
+export function isTakenUp(entry: Entry): boolean {
+  return entry.word !== undefined;
+}
+
+/** The journal works by what the grant says now. */
+export function isHeard({ word, grant }: Entry): boolean {
+  return word !== undefined && grant !== undefined && word.serial >= grant.serial;
+}

@@ -1,0 +1,81 @@
+// What the plan of a sliced range is made from, and what it says (docs/decisions/0013). Values only.
+import type { SliceGrant, NodeWord } from "../../api/slice-grant.ts";
+import type { IntervalSet } from "../../net/interval-set.ts";
+import type { Interval } from "../../net/interval.ts";
+import type { Prefix } from "../../net/prefix.ts";
+
+/** One line of the NodeSlicePool's status. `floatingNode` stands for the part that belongs to no node. */
+export interface Allocation {
+  readonly node: string;
+  readonly block: Prefix;
+}
+
+/** An IPPool object that is a slice or a piece of one. Without a grant that can be read nobody hands out of it. */
+export interface SliceFacts extends Allocation {
+  readonly grant?: SliceGrant;
+  readonly word?: NodeWord;
+  /** Who confirmed that the node is off. */
+  readonly fenced?: string;
+}
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly isPresent: boolean;
+  /** Why its slices are not its own any more: the taint, the quarantine. */
+  readonly fenced?: string;
+  /** Its Node object is gone and its Lease still fresh: it drains what it has. */
+  readonly isLeaving?: boolean;
+  /** Its Lease is not renewed: it is not asked to lend, and nobody waits for its answer. */
+  readonly isSilent?: boolean;
+}
+
+/** Read in this order: status, objects, reservations. A reservation that a word says was made must not be missing. */
+export interface PoolFacts {
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  readonly floatingLength?: number;
+  /** What any definition hands out: slices without any of it are left out. */
+  readonly useful: IntervalSet;
+  /** False: no definition wants slices: everything drains. */
+  readonly wanted: boolean;
+  /** False (closing, coexistence): nothing new is assigned or granted. */
+  readonly mayGrant: boolean;
+  /**
+   * What some daemon may still take from as the floating part. Absent: not known, and a floating part that is assigned stays
+   * assigned, since a daemon may be taking from it through the reservation ledger.
+   */
+  readonly floatingInUse?: readonly Prefix[];
+  readonly allocations: readonly Allocation[];
+  /** Of the status. */
+  readonly lastGeneration: number;
+  readonly slices: readonly SliceFacts[];
+  readonly nodes: readonly NodeFacts[];
+  /** What the reservation ledger holds inside the range. */
+  readonly reserved: readonly Interval[];
+}
+
+export interface PlannedGrant extends Allocation {
+  readonly grant: SliceGrant;
+}
+
+export interface SlicePlan {
+  /** By address. */
+  readonly allocations: readonly Allocation[];
+  readonly lastGeneration: number;
+  /** Every object that should be, with the grant it should carry: the very value of the facts where nothing changes. */
+  readonly grants: readonly PlannedGrant[];
+  /** Objects to delete, and allocations to forget; an allocation's object may never have been made. */
+  readonly removals: readonly Allocation[];
+  /** node -> in a sentence why it has nothing */
+  readonly waiting: ReadonlyMap<string, string>;
+  /** Only once it is assigned, and only what may be taken from. */
+  readonly floating?: Prefix;
+  /** Everything that still is some node's slice. */
+  readonly blocks: readonly Prefix[];
+  /** In slices; total = assigned + free. */
+  readonly totals: { readonly total: bigint; readonly assigned: bigint; readonly free: bigint };
+  /** In a sentence: some node needs addresses and none are to be had. */
+  readonly exhausted?: string;
+  /** In sentences. */
+  readonly conflicts: readonly string[];
+}

@@ -1,0 +1,60 @@
+// The grant that an entry should carry. Pure.
+//
+// Promised: the same value as before where nothing changes; else a greater serial. `without` only grows while a generation lasts.
+import type { SliceGrant } from "../../api/slice-grant.ts";
+import { common, type IntervalSet } from "../../net/interval-set.ts";
+import { formatInterval, intervalOf } from "../../net/interval.ts";
+import { comparePrefixes, type Prefix } from "../../net/prefix.ts";
+import type { Entry } from "./entry.ts";
+
+/** Of one grant. 1,024 IPv6 intervals of 79 characters are 80 KiB; beside `without` that stays below an object's 256 KiB. */
+const takenMax = 1024;
+
+export interface GrantContext {
+  readonly reserved: IntervalSet;
+  /** The number for a new grant. */
+  readonly nextGeneration: () => number;
+}
+
+export function grantOf(entry: Entry, { reserved, nextGeneration }: GrantContext): SliceGrant {
+  const { grant } = entry;
+  const content = {
+    phase: entry.phase,
+    without: withoutOf(entry),
+    // What drains or returns hands nothing out: its own moved holds would change it again and again.
+    taken: grant !== undefined && entry.phase !== "active" ? grant.taken : takenOf(entry.block, reserved),
+    ...(entry.lend !== undefined && entry.phase === "active" && { lend: entry.lend }),
+    ...(entry.exhausted !== undefined && entry.phase === "active" && { exhausted: entry.exhausted }),
+  };
+  if (grant === undefined) return { generation: nextGeneration(), serial: 1, ...content };
+  if (!entry.isOutdated && isSame(grant, content)) return grant;
+  return { generation: entry.isOutdated ? nextGeneration() : grant.generation, serial: grant.serial + 1, ...content };
+}
+
+function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
+  if (grant !== undefined && lent.length === lentBefore.length) return grant.without;
+  return [...lent].sort(comparePrefixes).map(String);
+}
+
+/** Beyond the limit all the rest of the slice counts as taken: less is handed out, and nothing twice. */
+function takenOf(block: Prefix, reserved: IntervalSet): string[] {
+  const found = [...common([intervalOf(block)], reserved)];
+  if (found.length <= takenMax) return found.map(formatInterval);
+  const kept = found.slice(0, takenMax - 1);
+  return [...kept, { first: found[takenMax - 1]!.first, last: block.last }].map(formatInterval);
+}
+
+function isSame(grant: SliceGrant, content: Omit<SliceGrant, "generation" | "serial">): boolean {
+  return (
+    grant.phase === content.phase &&
+    isEqual(grant.without, content.without) &&
+    isEqual(grant.taken, content.taken) &&
+    grant.lend?.ask === content.lend?.ask &&
+    grant.lend?.addresses === content.lend?.addresses &&
+    grant.exhausted === content.exhausted
+  );
+}
+
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((each, i) => each === b[i]);
+}

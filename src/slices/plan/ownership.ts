@@ -1,0 +1,94 @@
+import { compare } from "../../net/address.ts";
+import { difference, IntervalSet } from "../../net/interval-set.ts";
+// Who has which part: which entries lie inside others rightly, which overlap, and what is nobody's. Pure.
+//
+// Prefixes are nested or apart, so in order (the larger first) all that overlaps an entry and comes before it encloses it.
+import { intervalOf } from "../../net/interval.ts";
+import { containsPrefix, type Prefix } from "../../net/prefix.ts";
+import type { Entry } from "./entry.ts";
+
+/** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
+export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
+  const conflicts: string[] = [];
+  const around: Entry[] = [];
+  for (const entry of entries) {
+    while (around.length > 0 && !containsPrefix(around.at(-1)!.block, entry.block)) around.pop();
+    let isPiece = false;
+    for (const outer of around) {
+      if (covers(outer.lentBefore, entry.block)) isPiece ||= !outer.isRemoved;
+      else if (overlap(outer, entry)) conflicts.push(settle(outer, entry));
+    }
+    entry.isStray = !isShaped(entry.block) && !isPiece;
+    around.push(entry);
+  }
+  return conflicts;
+}
+
+/** A slice that was never granted is granted without what lies inside it: no conflict, unless it is the same block. */
+function overlap(outer: Entry, inner: Entry): boolean {
+  if (outer.isRemoved || inner.isRemoved) return false;
+  return outer.grant !== undefined || outer.block.length === inner.block.length;
+}
+
+function settle(outer: Entry, inner: Entry): string {
+  const [winner, loser] = rank(outer) >= rank(inner) ? [outer, inner] : [inner, outer];
+  loser.isConflict = true;
+  return (
+    `${loser.block} of node ${loser.node} overlaps ${winner.block} of node ${winner.node}: nothing new is handed out of ` +
+    `${loser.block} and what is held there moves to reservations. If both are in use, look for an address that two pods have: holdfast check.`
+  );
+}
+
+/** What the status has outranks what only an object says, and what was granted what never was; then the earlier one. */
+function rank({ isAssigned, grant }: Entry): number {
+  return (isAssigned ? 2 : 0) + (grant === undefined ? 0 : 1);
+}
+
+function covers(blocks: readonly Prefix[], block: Prefix): boolean {
+  return blocks.some((each) => containsPrefix(each, block));
+}
+
+/** What some journal may hand out, or may have until this plan is carried out. */
+export function occupiedBy(entries: readonly Entry[]): IntervalSet {
+  const set = new IntervalSet();
+  for (const { block, lentBefore } of entries) {
+    if (lentBefore.length === 0) set.add(intervalOf(block));
+    else for (const each of difference([intervalOf(block)], lentBefore.map(intervalOf))) set.add(each);
+  }
+  return set;
+}
+
+/** The entries strictly inside the block, in order. `entries` are in order. */
+export function insideOf(entries: readonly Entry[], block: Prefix): Entry[] {
+  const found: Entry[] = [];
+  for (let i = lowerBound(entries, block); i < entries.length; i++) {
+    const entry = entries[i]!;
+    if (!containsPrefix(block, entry.block)) {
+      if (compare(entry.block.network, block.network) > 0) break;
+      continue;
+    }
+    if (entry.block.length > block.length) found.push(entry);
+  }
+  return found;
+}
+
+/** Of these, in order, the ones that lie in no other. */
+export function outermost(entries: readonly Entry[]): Prefix[] {
+  const result: Prefix[] = [];
+  for (const { block } of entries) {
+    const last = result.at(-1);
+    if (last === undefined || !containsPrefix(last, block)) result.push(block);
+  }
+  return result;
+}
+
+function lowerBound(entries: readonly Entry[], block: Prefix): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(entries[middle]!.block.network, block.network) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

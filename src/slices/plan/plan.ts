@@ -1,0 +1,205 @@
+import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
+// What should become of a sliced range: from what is (status, objects, words, nodes) to what should be (docs/decisions/0013). Pure.
+//
+// Promised: however little of a plan was carried out, planning again goes on from there; the same facts give the same plan; an
+// address is granted only where no other grant of it is left. That holds if it is carried out like this, which the simulation shows:
+//  1. delete the objects of `removals`, by name, even those that were not seen;
+//  2. make the objects that are new, without a grant;
+//  3. write the status, guarded by the version that the facts are from;
+//  4. write the grants, each guarded by the version of its object that was read or made;
+// and if anything is refused, read again and plan again. Step 2 before 3: a leader that was asleep since 3 then finds its object
+// changed or gone, and cannot grant what was given to another meanwhile. A block is free in the plan after the one that removed it.
+//
+// A grant is never widened: a piece that comes back is given out as a piece. Two leaders could otherwise widen and assign at once.
+import { common, difference, IntervalSet } from "../../net/interval-set.ts";
+import { intervalOf } from "../../net/interval.ts";
+import { containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
+import { compareEntries, type Entry, entriesOf, isHeard, isTakenUp, newEntry } from "./entry.ts";
+import type { Allocation, PlannedGrant, PoolFacts, SlicePlan } from "./facts.ts";
+import { planFloating, wantedFloating } from "./floating.ts";
+import { grantOf } from "./grant.ts";
+import { askLenders } from "./lending.ts";
+import { isNeedy, type Lack, type Need, needsOf, surplusOf } from "./need.ts";
+import { insideOf, judgeOverlaps } from "./ownership.ts";
+import { FreeSpace } from "./space.ts";
+import { totalsOf } from "./totals.ts";
+
+export function planSlices(facts: PoolFacts): SlicePlan {
+  const entries = entriesOf(facts);
+  const useful = common([intervalOf(facts.range)], facts.useful);
+  const conflicts = judgeOverlaps(entries, shapeOf(facts, useful));
+  const floating = planFloating(facts, entries);
+  const reserved = reservedOf(facts);
+
+  drainAtOnce(facts, entries);
+  const needs = needsOf(facts.nodes, entries);
+  for (const each of needs) keepReturning(each);
+  const kept = floating.kept.map(intervalOf);
+  const space = new FreeSpace({
+    sliceLength: facts.sliceLength,
+    useful: kept.length === 0 ? useful : difference(useful, kept),
+    reserved,
+    entries,
+  });
+  const assignment = facts.wanted && facts.mayGrant ? assign(facts, needs, entries, space) : nothingAssigned;
+  drainStrays(needs, assignment);
+  if (facts.wanted) returnSurplus(facts, needs, entries);
+
+  const staying = [...entries.filter(({ isRemoved }) => !isRemoved), ...assignment.made].sort(compareEntries);
+  const { grants, lastGeneration } = grantsOf(facts, staying, reserved);
+  const allocations = [
+    ...staying.filter(({ isAssigned, isConflict }) => isAssigned || !isConflict).map(lineOf),
+    ...floating.assigned.map((block) => ({ node: floatingNode, block })),
+  ].sort(compareEntries);
+  return {
+    allocations,
+    lastGeneration,
+    grants,
+    removals: entries.filter(({ isRemoved }) => isRemoved).map(lineOf),
+    waiting: waitingOf(facts, needs, assignment),
+    ...(floating.open !== undefined && { floating: floating.open }),
+    blocks: staying.map(({ block }) => block),
+    totals: totalsOf(useful, facts.sliceLength, [...allocations.map(({ block }) => block), ...floating.kept]),
+    ...(assignment.exhausted !== undefined && { exhausted: assignment.exhausted }),
+    conflicts,
+  };
+}
+
+function lineOf({ node, block }: Allocation): Allocation {
+  return { node, block };
+}
+
+/** A whole slice of today's size, inside the range, with something to hand out, and not where the floating part is to be. */
+function shapeOf(facts: PoolFacts, useful: IntervalSet): (block: Prefix) => boolean {
+  const floating = wantedFloating(facts);
+  return (block) =>
+    block.length === facts.sliceLength &&
+    containsPrefix(facts.range, block) &&
+    (floating === undefined || !overlaps(floating, block)) &&
+    common([intervalOf(block)], useful).count > 0;
+}
+
+/** What was moved before a seal is reserved, even if its reservation was listed too early to show. */
+function reservedOf({ reserved, slices }: PoolFacts): IntervalSet {
+  const set = IntervalSet.of(reserved);
+  for (const { word } of slices)
+    for (const block of blocksOf((word?.moved ?? []).map(asBlock))) set.add(intervalOf(block));
+  return set;
+}
+
+function asBlock(address: string): string {
+  return `${address}/${address.includes(":") ? 128 : 32}`;
+}
+
+function drainAtOnce(facts: PoolFacts, entries: readonly Entry[]): void {
+  const leaving = new Set(facts.nodes.filter(({ isLeaving }) => isLeaving === true).map(({ name }) => name));
+  for (const entry of entries) {
+    if (!facts.wanted || entry.isConflict || leaving.has(entry.node)) entry.phase = "draining";
+  }
+}
+
+/** What returns is kept after all if a pod got there first, or if the node needs more by now. */
+function keepReturning({ entries, lack }: Need): void {
+  for (const entry of entries) {
+    if (entry.phase !== "returning") continue;
+    if (lack !== undefined || (isHeard(entry) && (entry.word?.used ?? 0) > 0)) entry.phase = "active";
+  }
+}
+
+interface Assignment {
+  readonly made: readonly Entry[];
+  /** Nodes that were given something. */
+  readonly given: ReadonlySet<string>;
+  /** Nodes that should get a whole slice, and none was free. */
+  readonly unmet: ReadonlySet<string>;
+  readonly exhausted?: string;
+}
+
+const nothingAssigned: Assignment = { made: [], given: new Set(), unmet: new Set() };
+
+function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entry[], space: FreeSpace): Assignment {
+  const made: Entry[] = [];
+  const unmet = new Set<string>();
+  for (const need of inTurn(needs)) {
+    const slice = space.takeSlice();
+    if (slice === undefined) unmet.add(need.node.name);
+    else made.push(newEntry({ node: need.node.name, block: slice.block }, slice.lent));
+  }
+  const needy = needs.filter((each) => unmet.has(each.node.name) && isNeedy(each));
+  const left: Need[] = [];
+  for (const need of needy) {
+    const block = space.takePiece();
+    if (block === undefined) left.push(need);
+    else made.push(newEntry({ node: need.node.name, block }, []));
+  }
+  const sliceSize = sizeOfSlice(facts);
+  const coming = entries.filter(({ isRemoved }) => isRemoved).length;
+  const supply = askLenders(needs, new Set(left.map(({ node }) => node.name)), sliceSize, coming);
+  const given = new Set(made.map(({ node }) => node));
+  if (left.length === 0 || supply > 0) return { made, given, unmet };
+  const exhausted =
+    `All of ${facts.range} is assigned in slices of /${facts.sliceLength} and no node has a free address to lend: ` +
+    "delete pods that are not needed, or give the network a larger range.";
+  for (const { good } of left) for (const entry of good) entry.exhausted = exhausted;
+  return { made, given, unmet, exhausted };
+}
+
+/** Those with nothing first, then the short, then the low; by name. A node that has a returning slice takes that back instead. */
+function inTurn(needs: readonly Need[]): Need[] {
+  const turns: Readonly<Record<Lack, number>> = { nothing: 0, short: 1, low: 2 };
+  return needs
+    .filter(({ lack, entries }) => lack !== undefined && !entries.some((each) => isKeptAfterAll(each)))
+    .sort((a, b) => turns[a.lack!] - turns[b.lack!]);
+}
+
+function isKeptAfterAll({ phase, grant }: Entry): boolean {
+  return phase === "active" && grant?.phase === "returning";
+}
+
+/** A slice of another shape goes when its node works by one of today's, or when none is to be had before it goes. */
+function drainStrays(needs: readonly Need[], { unmet }: Assignment): void {
+  for (const { node, entries, good } of needs) {
+    if (!good.some(isTakenUp) && !unmet.has(node.name)) continue;
+    for (const entry of entries) if (entry.isStray) entry.phase = "draining";
+  }
+}
+
+function returnSurplus(facts: PoolFacts, needs: readonly Need[], entries: readonly Entry[]): void {
+  for (const need of needs) {
+    const surplus = surplusOf(need, sizeOfSlice(facts), (entry) => insideOf(entries, entry.block).length > 0);
+    if (surplus !== undefined && surplus.phase === "active") surplus.phase = "returning";
+  }
+}
+
+function sizeOfSlice({ range, sliceLength }: PoolFacts): bigint {
+  return 1n << BigInt(range.hostBits + range.length - sliceLength);
+}
+
+/** While nothing may be granted, what has no grant waits. */
+function grantsOf(facts: PoolFacts, entries: readonly Entry[], reserved: IntervalSet) {
+  let last = facts.lastGeneration;
+  for (const { grant, word } of facts.slices) last = Math.max(last, grant?.generation ?? 0, word?.generation ?? 0);
+  const context = { reserved, nextGeneration: () => (last += 1) };
+  const grants: PlannedGrant[] = [];
+  for (const entry of entries) {
+    if (entry.grant === undefined && !facts.mayGrant) continue;
+    grants.push({ node: entry.node, block: entry.block, grant: grantOf(entry, context) });
+  }
+  return { grants, lastGeneration: last };
+}
+
+function waitingOf(facts: PoolFacts, needs: readonly Need[], { given, exhausted }: Assignment): Map<string, string> {
+  const waiting = new Map<string, string>();
+  for (const { node, lack, entries } of needs) {
+    if (lack !== "nothing" || given.has(node.name)) continue;
+    if (entries.some(({ phase }) => phase === "active")) continue;
+    waiting.set(node.name, whyWaiting(facts, exhausted));
+  }
+  return waiting;
+}
+
+function whyWaiting({ range, sliceLength, wanted, mayGrant }: PoolFacts, exhausted: string | undefined): string {
+  if (!wanted) return `No network asks for slices of ${range} any more: its addresses are shared again.`;
+  if (!mayGrant) return `Slices of ${range} are not handed out yet: the range is being changed over.`;
+  return exhausted ?? `No slice of /${sliceLength} in ${range} is free; other nodes are asked for a part of theirs.`;
+}

@@ -1,0 +1,111 @@
+// What of a range is nobody's: whole slices, the lowest first, and pieces that were given up. Pure.
+//
+// It walks what is free, never all slices of a range: a step for each slice that it hands out and each that is touched.
+import { type Address, compare, next } from "../../net/address.ts";
+import { prefixesOf } from "../../net/cover.ts";
+import { common, difference, IntervalSet } from "../../net/interval-set.ts";
+import { intervalOf } from "../../net/interval.ts";
+import { comparePrefixes, Prefix } from "../../net/prefix.ts";
+import type { Entry } from "./entry.ts";
+import { insideOf, occupiedBy, outermost } from "./ownership.ts";
+
+export interface SpaceOptions {
+  readonly sliceLength: number;
+  /** All that may ever be handed out of slices: useful, inside the range, not floating. */
+  readonly useful: IntervalSet;
+  readonly reserved: IntervalSet;
+  /** In order. */
+  readonly entries: readonly Entry[];
+}
+
+export interface FreeSlice {
+  readonly block: Prefix;
+  /** What inside it is another's. */
+  readonly lent: readonly Prefix[];
+}
+
+export class FreeSpace {
+  readonly #sliceLength: number;
+  readonly #entries: readonly Entry[];
+  readonly #free: IntervalSet;
+  /** Everything inside some entry, lent or not. */
+  readonly #touched: IntervalSet;
+  readonly #blocks: ReadonlySet<string>;
+  readonly #shortest: number;
+  /** Slices below are handed out or in `#partial`. */
+  #cursor: Address | undefined;
+  readonly #partial: Prefix[] = [];
+  #pieces: Prefix[] | undefined;
+
+  constructor({ sliceLength, useful, reserved, entries }: SpaceOptions) {
+    this.#sliceLength = sliceLength;
+    this.#entries = entries;
+    this.#free = difference(difference(useful, reserved), occupiedBy(entries));
+    this.#touched = IntervalSet.of(entries.map(({ block }) => intervalOf(block)));
+    this.#blocks = new Set(entries.map(({ block }) => String(block)));
+    this.#shortest = Math.min(sliceLength, ...new Set(entries.map(({ block }) => block.length)));
+    for (const { first } of this.#free) {
+      this.#cursor = Prefix.around(first, sliceLength).first;
+      break;
+    }
+  }
+
+  /** The lowest slice of which nothing is anybody's; else the lowest that is anybody's only in parts that drain. */
+  takeSlice(): FreeSlice | undefined {
+    const untouched = this.#walk();
+    if (untouched !== undefined) return { block: untouched, lent: [] };
+    for (;;) {
+      const block = this.#partial.shift();
+      if (block === undefined) return undefined;
+      const inside = insideOf(this.#entries, block);
+      if (this.#isEnclosed(block) || !inside.every(({ phase, isRemoved }) => phase === "draining" && !isRemoved))
+        continue;
+      return { block, lent: outermost(inside) };
+    }
+  }
+
+  /** The largest piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
+  takePiece(): Prefix | undefined {
+    this.#pieces ??= this.#findPieces();
+    return this.#pieces.shift();
+  }
+
+  #walk(): Prefix | undefined {
+    while (this.#cursor !== undefined) {
+      const found = this.#free.nextInterval(this.#cursor);
+      if (found === undefined) break;
+      const at = compare(found.first, this.#cursor) > 0 ? found.first : this.#cursor;
+      const block = Prefix.around(at, this.#sliceLength);
+      this.#cursor = next(block.last);
+      const touched = this.#touched.nextInterval(block.first);
+      if (touched === undefined || compare(touched.first, block.last) > 0) return block;
+      this.#partial.push(block);
+    }
+    this.#cursor = undefined;
+    return undefined;
+  }
+
+  #isEnclosed(block: Prefix): boolean {
+    for (let length = this.#shortest; length <= block.length; length++) {
+      if (this.#blocks.has(String(Prefix.around(block.network, length)))) return true;
+    }
+    return false;
+  }
+
+  #findPieces(): Prefix[] {
+    const pieces: Prefix[] = [];
+    for (const { block, lentBefore, isRemoved } of this.#entries) {
+      if (lentBefore.length === 0 || isRemoved) continue;
+      const inside = insideOf(this.#entries, block).map((each) => intervalOf(each.block));
+      for (const run of common(difference(lentBefore.map(intervalOf), inside), this.#free)) {
+        pieces.push(...prefixesOf(run).map((each) => this.#cut(each)));
+      }
+    }
+    return pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
+  }
+
+  /** What a slice of an older, larger shape gave up may be larger than a slice is now. */
+  #cut(piece: Prefix): Prefix {
+    return piece.length >= this.#sliceLength ? piece : Prefix.around(piece.network, this.#sliceLength);
+  }
+}

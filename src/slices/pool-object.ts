@@ -1,0 +1,117 @@
+// The NodeSlicePool, read and made. What whereabouts wrote is read too: entries without a node are slices that nobody has.
+import { networkAnnotation } from "../api/hold-marks.ts";
+import { holdfastGroup } from "../api/kind.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
+import type { StoredSlicePool } from "../ledger/resources.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Allocation } from "./plan/facts.ts";
+import { prefixOf } from "./slice-object.ts";
+import type { ExistingPool } from "./wishes.ts";
+
+/** Annotation: the prefix length of the floating part, which whereabouts has no field for. */
+export const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
+
+export interface ReadPool extends ExistingPool {
+  readonly object: DeepReadonly<StoredSlicePool>;
+  readonly allocations: readonly Allocation[];
+  readonly lastGeneration: number;
+  /** `NODE BLOCK` of every allocation. */
+  readonly assigned: ReadonlySet<string>;
+}
+
+/** 5,000 lines are parsed once for each version of the object. */
+const readings = new WeakMap<object, ReadPool | undefined>();
+
+/** Undefined: its range or its size cannot be read. */
+export function readPool(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
+  if (readings.has(object)) return readings.get(object);
+  const pool = reading(object);
+  readings.set(object, pool);
+  return pool;
+}
+
+export function allocationKey({ node, block }: Allocation): string {
+  return `${node} ${block}`;
+}
+
+function reading(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
+  const { namespace = "", name = "", annotations = {} } = object.metadata;
+  const range = prefixOf(object.spec.range);
+  const sliceLength = lengthOf(object.spec.sliceSize);
+  if (range === undefined || sliceLength === undefined) return undefined;
+  const network = annotations[networkAnnotation];
+  const floatingLength = lengthOf(annotations[floatingSizeAnnotation]);
+  const allocations = (object.status?.allocations ?? []).flatMap(({ nodeName, sliceRange }): Allocation[] => {
+    const block = nodeName === "" ? undefined : prefixOf(sliceRange);
+    return block === undefined ? [] : [{ node: nodeName, block }];
+  });
+  return {
+    object,
+    namespace,
+    name,
+    ...(network !== undefined && { network }),
+    range,
+    sliceLength,
+    ...(floatingLength !== undefined && { floatingLength }),
+    allocations,
+    lastGeneration: object.status?.lastGeneration ?? 0,
+    assigned: new Set(allocations.map(allocationKey)),
+    hasSlices: allocations.length > 0,
+  };
+}
+
+function lengthOf(text: string | undefined): number | undefined {
+  const [, digits] = /^\/?(\d{1,3})$/.exec(text ?? "") ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+export interface PoolSpec {
+  readonly namespace: string;
+  readonly name: string;
+  readonly network: string;
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  readonly floatingLength?: number;
+}
+
+export function poolObject({
+  namespace,
+  name,
+  network,
+  range,
+  sliceLength,
+  floatingLength,
+}: PoolSpec): StoredSlicePool {
+  return {
+    metadata: {
+      namespace,
+      name,
+      annotations: {
+        [networkAnnotation]: network,
+        ...(floatingLength !== undefined && { [floatingSizeAnnotation]: `/${floatingLength}` }),
+      },
+    },
+    spec: { range: `${range}`, sliceSize: `/${sliceLength}` },
+  };
+}
+
+/** The object with what the spec asks for; undefined where it has all of that. */
+export function withSpec(object: DeepReadonly<StoredSlicePool>, spec: PoolSpec): StoredSlicePool | undefined {
+  const wanted = poolObject(spec);
+  const read = readPool(object);
+  const isSame =
+    read?.network === spec.network &&
+    read.sliceLength === spec.sliceLength &&
+    read.floatingLength === spec.floatingLength &&
+    `${read.range}` === `${spec.range}`;
+  if (isSame) return undefined;
+  const { [floatingSizeAnnotation]: _, ...annotations } = object.metadata.annotations ?? {};
+  return {
+    ...(object as StoredSlicePool),
+    metadata: {
+      ...(object.metadata as StoredSlicePool["metadata"]),
+      annotations: { ...annotations, ...wanted.metadata.annotations },
+    },
+    spec: { ...object.spec, ...wanted.spec },
+  };
+}

@@ -1,0 +1,162 @@
+// Brings one NodeSlicePool and its slices to what the plan says, in the order that src/slices/plan asks for: what goes, new objects without
+// a grant, the status, grants.
+//
+// Promised: nothing is done while whereabouts is active or handing out is paused; a write that is refused ends the round, and the next begins from
+// what is there then.
+import { isEqual } from "../kube/conditions.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { nodeSlicePools, type StoredSlicePool } from "../ledger/resources.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
+import type { Crowd } from "./crowd.ts";
+import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "./plan/facts.ts";
+import { planSlices } from "./plan/plan.ts";
+import { type PoolSpec, poolObject, type ReadPool, readPool, withSpec } from "./pool-object.ts";
+import { poolStatus } from "./pool-status.ts";
+import type { ReservedView } from "./reserved-view.ts";
+import { readSlice, type SliceObject, type SlicePlace } from "./slice-object.ts";
+import type { SliceWriter } from "./slice-writer.ts";
+import type { Target } from "./target.ts";
+import type { SliceWorld } from "./world.ts";
+
+export interface PoolWriterOptions {
+  readonly client: KubeClient;
+  readonly world: SliceWorld;
+  readonly writer: SliceWriter;
+  readonly reserved: ReservedView;
+  readonly crowd: Crowd;
+  readonly nowMs: () => number;
+  readonly nodes: (extra: Iterable<string>) => NodeFacts[];
+  /** What was planned, after it was carried out as far as it got. */
+  readonly onPlan: (target: Target, plan: SlicePlan, pool: ReadPool) => void;
+}
+
+/** What the state says of the pool's range. */
+export interface PoolPhase {
+  readonly phase: SlicedRange["phase"] | undefined;
+  readonly floatingInUse?: PoolFacts["floatingInUse"];
+}
+
+export class PoolWriter {
+  readonly #options: PoolWriterOptions;
+
+  constructor(options: PoolWriterOptions) {
+    this.#options = options;
+  }
+
+  /** True when nothing of the pool is left. */
+  async reconcile(target: Target, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
+    const { world, writer, reserved, onPlan } = this.#options;
+    await writer.settle(target.key, signal);
+    const pool = await this.#object(target, signal);
+    if (pool === undefined) return true;
+    const slices = this.#slices(target.key);
+    const plan = planSlices({
+      ...this.#facts(target, pool, slices),
+      ...(await reserved.of(target, slices, signal)),
+      ...granting(target, phase),
+    });
+    try {
+      await this.#carryOut(target, pool, plan, phase, signal);
+    } finally {
+      onPlan(target, plan, pool);
+    }
+    const now = world.pools.get(target.key);
+    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
+    if (target.wanted || !isEmpty || now === undefined) return now === undefined;
+    return this.#removePool(now as StoredSlicePool, signal);
+  }
+
+  #slices(key: string): SliceObject[] {
+    return this.#options.world.slices.byIndex("pool", key).flatMap((object) => readSlice(object) ?? []);
+  }
+
+  #facts(target: Target, pool: ReadPool, slices: readonly SliceObject[]): Omit<PoolFacts, "mayGrant" | "reserved"> {
+    const { range, sliceLength, floatingLength, useful, wanted } = target;
+    const nodes = [...pool.allocations, ...slices].map(({ node }) => node);
+    return {
+      range,
+      sliceLength,
+      ...(floatingLength !== undefined && { floatingLength }),
+      useful,
+      wanted,
+      allocations: pool.allocations,
+      lastGeneration: pool.lastGeneration,
+      slices,
+      nodes: this.#options.nodes(nodes),
+    };
+  }
+
+  /** The pool's object, with the spec that it should have; undefined: nobody wants it and it is not there. */
+  async #object(target: Target, signal: AbortSignal): Promise<ReadPool | undefined> {
+    const { client, world } = this.#options;
+    const there = world.pools.get(target.key);
+    if (there === undefined) {
+      if (!target.wanted && this.#slices(target.key).length === 0) return undefined;
+      return this.#made(target, signal);
+    }
+    // The spec of one that drains stays: there is nobody to say another.
+    const wanted = target.wanted ? withSpec(there, target) : undefined;
+    if (wanted === undefined) return readPool(there);
+    world.pools.put(await client.update(nodeSlicePools, wanted, { signal }));
+    return readPool(world.pools.get(target.key)!);
+  }
+
+  async #made(spec: PoolSpec, signal: AbortSignal): Promise<ReadPool | undefined> {
+    const { client, world } = this.#options;
+    const { namespace, name } = spec;
+    try {
+      world.pools.put(await client.create(nodeSlicePools, poolObject(spec), { signal }));
+    } catch (error) {
+      // The answer to an earlier try was lost, or another's: it is looked at as it is.
+      if (!isApiError(error, "already-exists")) throw error;
+      world.pools.put(await client.get(nodeSlicePools, { namespace, name }, { signal }));
+    }
+    return readPool(world.pools.get(`${namespace}/${name}`)!);
+  }
+
+  async #carryOut(
+    target: Target,
+    pool: ReadPool,
+    plan: SlicePlan,
+    phase: PoolPhase,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { crowd, writer, nowMs } = this.#options;
+    const placeOf = (allocation: Allocation): SlicePlace => placeIn(target, allocation);
+    await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
+    await crowd.each(plan.grants, (each) => writer.make(placeOf(each), signal), signal);
+    await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase: phase.phase, nowMs: nowMs() }), signal);
+    await crowd.each(plan.grants, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
+  }
+
+  async #writeStatus(pool: ReadPool, status: StoredSlicePool["status"], signal: AbortSignal): Promise<void> {
+    const { client, world } = this.#options;
+    const { object } = pool;
+    if (isEqual(object.status, status)) return;
+    const wanted = { ...(object as StoredSlicePool), ...(status && { status }) };
+    world.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
+  }
+
+  async #removePool({ metadata }: StoredSlicePool, signal: AbortSignal): Promise<boolean> {
+    const { client, world } = this.#options;
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
+    const known = world.pools.get(`${namespace}/${name}`);
+    try {
+      await client.delete(nodeSlicePools, { namespace, name }, { preconditions: { uid, resourceVersion }, signal });
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+    if (known !== undefined) world.pools.drop(known);
+    return true;
+  }
+}
+
+function granting(target: Target, { phase, floatingInUse }: PoolPhase) {
+  const mayGrant = phase === "open" && target.refusal === undefined;
+  return { mayGrant, ...(floatingInUse !== undefined && { floatingInUse }) };
+}
+
+function placeIn({ namespace, name, network, range }: Target, { node, block }: Allocation): SlicePlace {
+  return { namespace, network, pool: name, range, node, block };
+}

@@ -1,0 +1,22 @@
+// `holdfast slices release`, whole: fence, then wait until the controller has removed what is fenced.
+import { fenceNode, type ReleaseOptions } from "./fence.ts";
+import { awaitRemoval } from "./removal-watch.ts";
+
+export interface ReleaseNodeOptions extends ReleaseOptions {
+  /** Until the controller has removed them. */
+  readonly wait: boolean;
+  readonly timeoutMs: number;
+  /** Name of the Lease under which a controller leads, in the system namespace. */
+  readonly leaderLease: string;
+}
+
+/** Throws ReleaseError. */
+export async function releaseNode(options: ReleaseNodeOptions): Promise<void> {
+  const { node, dryRun, wait, say, systemNamespace: namespace, leaderLease: name } = options;
+  const fenced = await fenceNode(options);
+  if (dryRun) return say("Nothing was written: this was a dry run.");
+  say(`${fenced.length} slices of node ${node} are fenced.`);
+  if (!wait) return say("The controller removes them; holdfast slices shows when it has.");
+  await awaitRemoval(fenced, { ...options, leader: { namespace, name } });
+  say(`All of them are removed: their addresses are free for others.`);
+}

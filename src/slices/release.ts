@@ -1,0 +1,94 @@
+// Whether the slices of a node may be taken from it on an operator's word, and what would go. Pure; fence.ts does it.
+//
+// The operator says that the machine is off. Nothing here can prove it; what can be seen to the contrary refuses it: a Node that
+// reports, a Lease that is renewed, a slice whose daemon writes.
+import { describeOwner } from "../ipam/owner.ts";
+import { columnLines } from "./columns.ts";
+import { ReleaseError } from "./release-error.ts";
+import type { SliceView } from "./slice-view.ts";
+import { freshMs, leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
+import { stateOf } from "./table.ts";
+
+/** Held addresses named for one slice; the rest is counted. A screen has 24 to 60 lines. */
+const namedMax = 10;
+
+/** Throws where something says that the node lives, or that there is nothing to release. */
+export function assertReleasable(snapshot: SlicesSnapshot, node: string): void {
+  const { nodes, leases, slices, unreadable, nowMs } = snapshot;
+  if (slices.length === 0) {
+    const others = unreadable.map(({ why }) => ` ${why}`).join("");
+    throw new ReleaseError("no-slices", `Node ${node} has no slices: nothing is to be released.${others}`);
+  }
+  const ready = nodes.get(node)?.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status === "True") {
+    throw new ReleaseError(
+      "node-alive",
+      `Node ${node} is Ready: its pods use these addresses. To take its slices back, cordon and drain it, switch it off, then ask again.`,
+    );
+  }
+  const ageMs = leaseAgeMs(leases.get(node), nowMs);
+  if (ageMs !== undefined && ageMs < freshMs) {
+    throw new ReleaseError(
+      "node-alive",
+      `The daemon of node ${node} renewed its Lease ${Math.floor(ageMs / 1000)} s ago: it may be handing out of these slices now. ` +
+        `Switch the node off, and ask again when that is ${freshMs / 60_000} minutes ago.`,
+    );
+  }
+}
+
+/** Throws where the node was heard of between two looks: whatever the clocks say, it lives. */
+export function assertSilent(before: SlicesSnapshot, after: SlicesSnapshot, node: string): void {
+  const [earlier, later] = [before.leases.get(node), after.leases.get(node)];
+  if (later !== undefined && (earlier?.renewedMs !== later.renewedMs || earlier?.journal !== later.journal)) {
+    throw new ReleaseError(
+      "node-alive",
+      `The daemon of node ${node} has just renewed its Lease (its clock is behind): it is not off. Switch it off, then ask again.`,
+    );
+  }
+  const words = new Map(before.slices.map((slice) => [slice.key, slice]));
+  const spoken = after.slices.find((slice) => hasSpoken(words.get(slice.key), slice));
+  if (spoken !== undefined) throw spokenError(spoken);
+}
+
+/** Whether the node's daemon wrote the slice between two readings. */
+export function hasSpoken(before: SliceView | undefined, after: SliceView): boolean {
+  if (before === undefined || before.uid !== after.uid) return false;
+  return voiceOf(before) !== voiceOf(after);
+}
+
+function voiceOf({ word, entries }: SliceView): string {
+  return JSON.stringify([word, entries.map(({ address, owner }) => [String(address), owner])]);
+}
+
+export function spokenError({ node, key }: SliceView): ReleaseError {
+  return new ReleaseError(
+    "node-alive",
+    `The daemon of node ${node} has just written IPPool ${key}: it is not off. Switch it off, then ask again.`,
+  );
+}
+
+/** What goes, and what the mirrors say is held there. */
+export function releaseLines({ slices, nodes, leases, nowMs }: SlicesSnapshot, node: string): string[] {
+  const ageMs = leaseAgeMs(leases.get(node), nowMs);
+  const heard = ageMs === undefined ? "was never heard" : `was last heard ${Math.floor(ageMs / 1000)} s ago`;
+  const object = nodes.has(node) ? "is not Ready" : "has no Node object";
+  const held = slices.reduce((sum, { entries }) => sum + entries.length, 0);
+  const rows = slices.map((slice) => [
+    `${slice.namespace}/${slice.pool}`,
+    String(slice.block),
+    stateOf(slice),
+    String(slice.entries.length),
+  ]);
+  return [
+    `Node ${node} ${object}; its daemon ${heard}. It has ${slices.length} slices with ${held} addresses held, as far as it could tell:`,
+    ...columnLines([["POOL", "SLICE", "STATE", "HELD"], ...rows]).map((line) => `  ${line}`),
+    ...slices.flatMap(heldLines),
+    "These addresses are given to others from then on. If a pod still runs there, an address is given twice.",
+  ];
+}
+
+function heldLines({ entries, block }: SliceView): string[] {
+  const lines = entries.slice(0, namedMax).map(({ address, owner }) => `  ${address}  ${describeOwner(owner)}`);
+  const more = entries.length - namedMax;
+  return more > 0 ? [...lines, `  ... and ${more} more of ${block}`] : lines;
+}

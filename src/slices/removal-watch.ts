@@ -1,0 +1,103 @@
+// Waits until the controller has removed the fenced slices of a node, and says how far it is.
+import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ipPools, leases } from "../ledger/resources.ts";
+import { ReleaseError } from "./release-error.ts";
+import type { SliceView } from "./slice-view.ts";
+
+export interface RemovalOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** The Lease under which a controller leads. */
+  readonly leader: { readonly namespace: string; readonly name: string };
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/** A round is a GET for each slice that is left: tens for a node, two seconds apart. */
+const roundMs = 2000;
+/** A leader renews every few seconds and loses its Lease after 15. */
+const leaderSilentMs = 20_000;
+
+/** Throws ReleaseError where they are still there when the time is up. */
+export async function awaitRemoval(fenced: readonly SliceView[], options: RemovalOptions): Promise<void> {
+  const { clock, timeoutMs, signal, say } = options;
+  const endMs = clock.monotonicMs() + timeoutMs;
+  const leader = new LeaderWatch(options);
+  let left = await stillThere(fenced, options);
+  while (left.length > 0) {
+    await leader.look();
+    if (clock.monotonicMs() >= endMs || !(await sleep(clock, roundMs, signal))) throw notRemoved(left, leader.isSilent);
+    const now = await stillThere(left, options);
+    if (now.length < left.length) say(`${fenced.length - now.length} of ${fenced.length} slices are removed.`);
+    left = now;
+  }
+}
+
+function notRemoved(left: readonly SliceView[], isSilent: boolean): ReleaseError {
+  const which = left.length === 1 ? `slice ${left[0]!.block} is` : `${left.length} slices are`;
+  const why = isSilent
+    ? "no controller leads; start one (holdfast controller): it removes them"
+    : "the controller has not removed them yet; holdfast slices shows when it has";
+  return new ReleaseError("not-removed", `The slices are fenced, which stands, but ${which} still there: ${why}.`);
+}
+
+/** An object of the same name with another UID is a slice that was granted anew. */
+async function stillThere(slices: readonly SliceView[], { client, signal }: RemovalOptions): Promise<SliceView[]> {
+  const left: SliceView[] = [];
+  for (const slice of slices) {
+    const { namespace, name, uid } = slice;
+    try {
+      const { metadata } = await client.get(ipPools, { namespace, name }, { signal });
+      if (metadata.uid === uid) left.push(slice);
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+  return left;
+}
+
+/** Judges a leader by whether its Lease changes under our eyes: clocks of different machines are not compared. */
+class LeaderWatch {
+  readonly #options: RemovalOptions;
+  #version = "";
+  #changedMs: number;
+  #isSilent = false;
+
+  constructor(options: RemovalOptions) {
+    this.#options = options;
+    this.#changedMs = options.clock.monotonicMs();
+  }
+
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  async look(): Promise<void> {
+    const { clock, say, leader } = this.#options;
+    const version = await this.#readVersion();
+    if (version !== "" && this.#version !== version) this.#changedMs = clock.monotonicMs();
+    const isSilent = version === "" || clock.monotonicMs() - this.#changedMs >= leaderSilentMs;
+    if (isSilent && !this.#isSilent) {
+      say(
+        `No controller leads (Lease ${leader.namespace}/${leader.name} is not renewed): the slices go when one does.`,
+      );
+    }
+    this.#version = version;
+    this.#isSilent = isSilent;
+  }
+
+  /** Empty: nobody holds it. */
+  async #readVersion(): Promise<string> {
+    const { client, leader, signal } = this.#options;
+    try {
+      const { metadata, spec } = await client.get(leases, leader, { signal });
+      return (spec?.holderIdentity ?? "") === "" ? "" : (metadata.resourceVersion ?? "");
+    } catch (error) {
+      if (isApiError(error, "not-found")) return "";
+      throw error;
+    }
+  }
+}

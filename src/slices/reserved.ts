@@ -1,0 +1,168 @@
+// What the reservation ledger holds: addresses that no slice may hand out. Informers tell it; where that could be too late, the server
+// is asked for all of it, and what its answer has beyond the informers counts until they have caught up or a later answer lacks it.
+//
+// Promised: after `refresh`, every address whose object existed when it was called is reserved until its object is gone. An address that rests is
+// reserved too.
+import { parseDomain } from "../api/domain.ts";
+import { readPoolName } from "../api/pool-name.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import type { Informer } from "../kube/informer.ts";
+import { keyOf, type ObjectKey } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { type HeldObject, listHolds, readHeld } from "../ledger/held-objects.ts";
+import type { StoredHold, StoredReservation } from "../ledger/resources.ts";
+import type { Address } from "../net/address.ts";
+import { IntervalSet } from "../net/interval-set.ts";
+import { contains, overlaps, type Prefix } from "../net/prefix.ts";
+
+export interface ReservedOptions {
+  readonly client: KubeClient;
+  readonly reservations: Informer<StoredReservation>;
+  readonly holds: Informer<StoredHold>;
+  /** Told which namespace and domain have changed. */
+  readonly onChange: (place: ReservedPlace) => void;
+}
+
+export interface ReservedPlace {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly address: Address;
+}
+
+/** The range whose reserved addresses are asked for. */
+export interface ReservedScope {
+  readonly namespace: string;
+  readonly network: string;
+  readonly pool: string;
+  readonly range: Prefix;
+}
+
+export class Reserved {
+  readonly #options: ReservedOptions;
+  /** Key of the object -> what it holds. */
+  readonly #followed = new Map<ObjectKey, readonly ReservedPlace[]>();
+  /** The same, of objects that a list had and informers have not told. */
+  readonly #ahead = new Map<ObjectKey, readonly ReservedPlace[]>();
+  /** Key: namespace and domain. Value: address as text -> how many objects hold it. */
+  readonly #held = new Map<string, Map<string, { readonly address: Address; count: number }>>();
+
+  constructor(options: ReservedOptions) {
+    this.#options = options;
+  }
+
+  /** Until the signal aborts. */
+  follow(signal: AbortSignal): void {
+    const { reservations, holds } = this.#options;
+    const ends = [this.#followOne(reservations), this.#followOne(holds)];
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+  }
+
+  /** Asks the server. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const listed = new Map<ObjectKey, ReservedPlace[]>();
+    for await (const each of listHolds(this.#options.client, { includeCooling: true, signal })) {
+      const key = keyOfHeld(each.object);
+      if (each.unreadable !== undefined || this.#followed.has(key)) continue;
+      const { hold, namespace } = each;
+      listed.set(key, [...(listed.get(key) ?? []), { namespace, domain: hold.domain, address: hold.address }]);
+    }
+    for (const [key, places] of this.#ahead) {
+      if (listed.has(key)) continue;
+      this.#ahead.delete(key);
+      this.#count(places, -1);
+    }
+    for (const [key, places] of listed) {
+      // The informer may have told it while the list was read.
+      if (this.#ahead.has(key) || this.#followed.has(key)) continue;
+      this.#ahead.set(key, places);
+      this.#count(places, 1);
+    }
+  }
+
+  /** Objects that a list had and informers lack: the next refresh tells whether they are still there. */
+  get isAhead(): boolean {
+    return this.#ahead.size > 0;
+  }
+
+  in(scope: ReservedScope): IntervalSet {
+    const found = new IntervalSet();
+    for (const [place, addresses] of this.#held) {
+      const [namespace = "", domain = ""] = splitPlace(place);
+      if (namespace !== scope.namespace || !isOfRange(domain, scope)) continue;
+      for (const { address } of addresses.values()) {
+        if (contains(scope.range, address)) found.add({ first: address, last: address });
+      }
+    }
+    return found;
+  }
+
+  #followOne<T extends StoredReservation | StoredHold>(informer: Informer<T>): () => void {
+    return informer.handle(({ type, object }) => {
+      const key = keyOfHeld(object as HeldObject);
+      const before = this.#followed.get(key) ?? this.#ahead.get(key) ?? [];
+      this.#ahead.delete(key);
+      const places = type === "delete" ? [] : placesOf(object as HeldObject);
+      if (type === "delete") this.#followed.delete(key);
+      else this.#followed.set(key, places);
+      this.#count(places, 1);
+      this.#count(before, -1);
+      if (!isSamePlaces(before, places)) for (const place of [...before, ...places]) this.#options.onChange(place);
+    });
+  }
+
+  #count(places: readonly ReservedPlace[], by: 1 | -1): void {
+    for (const { namespace, domain, address } of places) {
+      const place = joinPlace(namespace, domain);
+      const addresses = this.#held.get(place) ?? new Map<string, { readonly address: Address; count: number }>();
+      this.#held.set(place, addresses);
+      const entry = addresses.get(`${address}`) ?? { address, count: 0 };
+      entry.count += by;
+      if (entry.count > 0) addresses.set(`${address}`, entry);
+      else addresses.delete(`${address}`);
+      if (addresses.size === 0) this.#held.delete(place);
+    }
+  }
+}
+
+/** Whether addresses of the domain are those of the network's ranges. */
+export function isOfRange(domain: Domain, { namespace, network, pool, range }: ReservedScope): boolean {
+  const parts = partsOf(domain);
+  // Held somewhere, in words that nobody understands: rather not handed out.
+  if (parts === undefined) return true;
+  if (parts.scope === "network") return parts.network === network;
+  if (parts.namespace !== namespace || parts.scope === "vm-network") return false;
+  if (parts.scope === "slice") return parts.name === pool;
+  // A pool that is a domain of its own: by every meaning that its name has.
+  return readPoolName(parts.name, "slices").some(
+    ({ before, range: { prefix } }) => before === network && overlaps(prefix, range),
+  );
+}
+
+function partsOf(domain: Domain) {
+  try {
+    return parseDomain(domain);
+  } catch {
+    return undefined;
+  }
+}
+
+function placesOf(object: HeldObject): ReservedPlace[] {
+  return readHeld(object).flatMap((each) => {
+    if (each.unreadable !== undefined) return [];
+    return [{ namespace: each.namespace, domain: each.hold.domain, address: each.hold.address }];
+  });
+}
+
+function keyOfHeld(object: HeldObject): ObjectKey {
+  return `${object.kind} ${keyOf(object)}`;
+}
+
+function isSamePlaces(a: readonly ReservedPlace[], b: readonly ReservedPlace[]): boolean {
+  const textOf = (places: readonly ReservedPlace[]) =>
+    places.map(({ domain, address }) => `${domain} ${address}`).join();
+  return textOf(a) === textOf(b);
+}
+
+// A namespace has no blank.
+const joinPlace = (namespace: string, domain: Domain) => `${namespace} ${domain}`;
+const splitPlace = (place: string) => [place.slice(0, place.indexOf(" ")), place.slice(place.indexOf(" ") + 1)];

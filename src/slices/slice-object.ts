@@ -1,0 +1,134 @@
+// The IPPool of a slice, read and made. Its name is the one that whereabouts gives it, so that one that whereabouts made is the same object.
+import { networkAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+import { holdfastGroup } from "../api/kind.ts";
+import { poolName } from "../api/pool-name.ts";
+import {
+  fencedAnnotation,
+  grantAnnotation,
+  nodeWordAnnotation,
+  type NodeWord,
+  readGrant,
+  readNodeWord,
+  type SliceGrant,
+  sliceLabelName,
+  slicedRangeAnnotation,
+  slicePoolAnnotation,
+} from "../api/slice-grant.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
+import type { StoredPool } from "../ledger/resources.ts";
+import { parseCidr, type Prefix } from "../net/prefix.ts";
+
+/** Annotation: the node's name in full; a label is cut at 63 characters. */
+export const sliceNodeAnnotation = `${holdfastGroup}/node`;
+
+export interface SliceObject {
+  readonly object: DeepReadonly<StoredPool>;
+  readonly node: string;
+  readonly block: Prefix;
+  /** namespace/name of the NodeSlicePool. */
+  readonly pool: string;
+  readonly network: string;
+  /** The whole range. */
+  readonly range?: Prefix;
+  readonly grant?: SliceGrant;
+  readonly word?: NodeWord;
+  readonly fenced?: string;
+}
+
+/** A large cluster has 50,000, and most do not change between two looks: each version of an object is read once. */
+const readings = new WeakMap<object, SliceObject | undefined>();
+
+/** Undefined: its range, its node or its pool cannot be read. */
+export function readSlice(object: DeepReadonly<StoredPool>): SliceObject | undefined {
+  if (readings.has(object)) return readings.get(object);
+  const slice = reading(object);
+  readings.set(object, slice);
+  return slice;
+}
+
+function reading(object: DeepReadonly<StoredPool>): SliceObject | undefined {
+  const { namespace = "", annotations = {} } = object.metadata;
+  const { [sliceNodeAnnotation]: node = "", [slicePoolAnnotation]: pool = "" } = annotations;
+  const block = prefixOf(object.spec.range);
+  if (block === undefined || node === "" || pool === "") return undefined;
+  const range = prefixOf(annotations[slicedRangeAnnotation]);
+  const grant = readGrant({ annotations });
+  const word = readNodeWord({ annotations });
+  const fenced = annotations[fencedAnnotation];
+  return {
+    object,
+    node,
+    block,
+    pool: `${namespace}/${pool}`,
+    network: annotations[networkAnnotation] ?? "",
+    ...(range && { range }),
+    ...(grant && { grant }),
+    ...(word && { word }),
+    ...(fenced !== undefined && { fenced }),
+  };
+}
+
+export function prefixOf(text: string | undefined): Prefix | undefined {
+  try {
+    return parseCidr(text ?? "").prefix;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Entries are the node's mirror and some 150 bytes for each pod: nobody here reads them. */
+export function trimSlice({ apiVersion, kind, metadata, spec }: StoredPool): StoredPool {
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, labels, annotations = {} } = metadata;
+  const kept = Object.entries(annotations).filter(([key]) => keptAnnotations.has(key));
+  return {
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata: {
+      ...(name !== undefined && { name }),
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(labels !== undefined && { labels }),
+      annotations: Object.fromEntries(kept),
+    },
+    spec: { range: spec.range, allocations: {} },
+  };
+}
+
+const keptAnnotations: ReadonlySet<string> = new Set([
+  sliceNodeAnnotation,
+  networkAnnotation,
+  slicePoolAnnotation,
+  slicedRangeAnnotation,
+  grantAnnotation,
+  nodeWordAnnotation,
+  fencedAnnotation,
+]);
+
+export interface SlicePlace {
+  readonly namespace: string;
+  readonly network: string;
+  /** The NodeSlicePool's name. */
+  readonly pool: string;
+  readonly range: Prefix;
+  readonly node: string;
+  readonly block: Prefix;
+}
+
+export function sliceName({ block, network, node }: Pick<SlicePlace, "block" | "network" | "node">): string {
+  return poolName({ range: block, network, node });
+}
+
+/** Labels and annotations that make an IPPool a slice. It is handed out of when it has a grant too. */
+export function sliceMarks({ network, pool, range, node }: SlicePlace) {
+  return {
+    labels: { [sliceLabelName]: "true", [nodeLabelName]: nodeLabel(node) },
+    annotations: {
+      [sliceNodeAnnotation]: node,
+      [networkAnnotation]: network,
+      [slicePoolAnnotation]: pool,
+      [slicedRangeAnnotation]: `${range}`,
+    },
+  };
+}

@@ -1,0 +1,133 @@
+// The IPPool of a slice, and a NodeSlicePool, as tools see them: read once into values. Pure.
+//
+// Promised: an object that is no slice at all (no range, no node) is told in a sentence, not dropped. A grant or a word that cannot be
+// read is absent, as for everyone (src/api/slice-grant.ts).
+import { readAllocations } from "../api/allocations.ts";
+import { networkAnnotation } from "../api/hold-marks.ts";
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { holdfastGroup, parseObject } from "../api/kind.ts";
+import { nodeSlicePoolKind } from "../api/node-slice-pool.ts";
+import { parseRange } from "../api/range.ts";
+import {
+  blocksOf,
+  fencedAnnotation,
+  floatingNode,
+  type NodeWord,
+  readGrant,
+  readNodeWord,
+  type SliceGrant,
+  slicedRangeAnnotation,
+  slicePoolAnnotation,
+} from "../api/slice-grant.ts";
+import type { Condition } from "../kube/conditions.ts";
+import { keyOf, type KubeObject } from "../kube/meta.ts";
+import type { Prefix } from "../net/prefix.ts";
+
+/** One slice, or a piece of one, of one node. */
+export interface SliceView {
+  /** namespace/name of its IPPool. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  /** network_name; empty: none. */
+  readonly network: string;
+  /** Name of the NodeSlicePool, in the same namespace. */
+  readonly pool: string;
+  /** The whole range, where the object says it. */
+  readonly range: Prefix | undefined;
+  readonly block: Prefix;
+  readonly grant: SliceGrant | undefined;
+  readonly word: NodeWord | undefined;
+  /** Who confirmed that the node is off, and when; empty: nobody. */
+  readonly fenced: string;
+  /** What the mirror says is held. */
+  readonly entries: ReturnType<typeof readAllocations>["entries"];
+  /** Sentences: entries of the mirror that cannot be read. */
+  readonly faults: readonly string[];
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** One sliced range. */
+export interface SlicePoolView {
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  /** What is assigned; the floating part is not among it. */
+  readonly allocations: readonly { readonly node: string; readonly block: Prefix }[];
+  readonly floating: Prefix | undefined;
+  /** How many slices, as the status says; empty: it does not. */
+  readonly totals: { readonly total: string; readonly assigned: string; readonly free: string };
+  readonly conditions: readonly Condition[];
+}
+
+/** Where an object cannot be read: which, and why, in a sentence. */
+export interface Unreadable {
+  readonly object: string;
+  readonly why: string;
+}
+
+export function sliceViewOf(object: KubeObject): SliceView | Unreadable {
+  const named = `IPPool ${keyOf(object)}`;
+  try {
+    const pool: IPPool = parseObject(ipPoolKind, object);
+    const { namespace = "", name = "", annotations = {}, uid = "", resourceVersion = "" } = pool.metadata;
+    const node = annotations[`${holdfastGroup}/node`] ?? "";
+    if (node === "") return { object: named, why: `${named} is a slice and names no node: delete it, nobody has it.` };
+    const { entries, unreadable } = readAllocations(pool);
+    return {
+      key: keyOf(object),
+      namespace,
+      name,
+      node,
+      network: annotations[networkAnnotation] ?? "",
+      pool: annotations[slicePoolAnnotation] ?? "",
+      range: blocksOf([annotations[slicedRangeAnnotation] ?? ""])[0],
+      block: parseRange(pool.spec.range).prefix,
+      grant: readGrant(pool.metadata),
+      word: readNodeWord(pool.metadata),
+      fenced: annotations[fencedAnnotation] ?? "",
+      entries,
+      faults: unreadable.map(({ message }) => message),
+      uid,
+      resourceVersion,
+    };
+  } catch (error) {
+    return { object: named, why: (error as Error).message };
+  }
+}
+
+export function slicePoolViewOf(object: KubeObject): SlicePoolView | Unreadable {
+  const named = `NodeSlicePool ${keyOf(object)}`;
+  try {
+    const { metadata, spec, status } = parseObject(nodeSlicePoolKind, object);
+    const all = (status?.allocations ?? []).flatMap(({ nodeName, sliceRange }) =>
+      blocksOf([sliceRange]).map((block) => ({ node: nodeName, block })),
+    );
+    return {
+      key: keyOf(object),
+      namespace: metadata.namespace ?? "",
+      name: metadata.name ?? "",
+      range: parseRange(spec.range).prefix,
+      sliceLength: Number(spec.sliceSize.replace("/", "")),
+      // whereabouts writes free slices too, with no node.
+      allocations: all.filter(({ node }) => node !== "" && node !== floatingNode),
+      floating: all.find(({ node }) => node === floatingNode)?.block,
+      totals: {
+        total: String(status?.totalSlices ?? ""),
+        assigned: String(status?.assignedSlices ?? ""),
+        free: String(status?.freeSlices ?? ""),
+      },
+      conditions: (status?.conditions ?? []) as readonly Condition[],
+    };
+  } catch (error) {
+    return { object: named, why: (error as Error).message };
+  }
+}
+
+export function isUnreadable(view: SliceView | SlicePoolView | Unreadable): view is Unreadable {
+  return "why" in view;
+}

@@ -1,0 +1,193 @@
+// Writes of slice objects: made with their grant, taken over from whereabouts, changed, removed.
+//
+// Promised: a grant is changed only where it is still the one that the decision was made from; an object goes only as the one that was
+// seen; what became of a write whose answer was lost is known before the next plan.
+import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slice-grant.ts";
+import { isApiError } from "../kube/errors.ts";
+import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
+import { pointer } from "../kube/patch.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
+import type { Latest } from "./latest.ts";
+import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "./slice-object.ts";
+import type { SliceWorld } from "./world.ts";
+
+/** What was seen is not what is there: the next look decides anew. */
+export class StaleError extends Error {
+  readonly code = "stale";
+  override readonly name = "StaleError";
+}
+
+export class SliceWriter {
+  readonly #client: KubeClient;
+  readonly #world: SliceWorld;
+  readonly #slices: Latest<StoredPool>;
+  /** Keys of objects whose write had no answer, by the key of their pool. */
+  readonly #unsure = new Map<string, Set<ObjectKey>>();
+
+  constructor(client: KubeClient, world: SliceWorld) {
+    this.#client = client;
+    this.#world = world;
+    this.#slices = world.slices;
+  }
+
+  /** Reads what a write without an answer left of the pool's slices. */
+  async settle(pool: string, signal: AbortSignal): Promise<void> {
+    for (const key of this.#unsure.get(pool) ?? []) {
+      const object = await this.#get(key, signal);
+      const known = this.#slices.get(key);
+      if (object !== undefined) this.#put(object);
+      else if (known !== undefined) this.#slices.drop(known);
+      this.#unsure.get(pool)?.delete(key);
+    }
+  }
+
+  /** The object is there afterwards, without a grant if it is new. */
+  async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    if (this.#slices.get(key) !== undefined) return;
+    await this.#surely(place, key, () => this.#make(place, key, signal));
+  }
+
+  /** The object carries the grant afterwards. */
+  async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    const known = this.#slices.get(key);
+    if (known === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
+    const before = readSlice(known)?.grant;
+    if (before !== undefined && writeGrant(before) === writeGrant(grant)) return;
+    await this.#surely(place, key, () => this.#change(known, before, grant, signal));
+  }
+
+  /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
+  async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const key = keyOfPlace(place);
+    const known = this.#slices.get(key);
+    const there = known ?? (await this.#get(key, signal));
+    const { uid = "", resourceVersion = "" } = there?.metadata ?? {};
+    const options = { preconditions: { uid, resourceVersion }, signal };
+    if (there !== undefined) {
+      await this.#surely(place, key, () => this.#delete(() => this.#client.delete(ipPools, parseKey(key), options)));
+    }
+    if (known !== undefined) this.#slices.drop(known);
+    const lease = this.#world.leases.get(key);
+    if (lease === undefined) return;
+    const preconditions = { uid: lease.metadata.uid ?? "" };
+    await this.#delete(() => this.#client.delete(leases, parseKey(key), { preconditions, signal }));
+    this.#world.leases.drop(lease);
+  }
+
+  async #make(place: SlicePlace, key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const metadata = { namespace: place.namespace, name: sliceName(place), ...sliceMarks(place) };
+    const spec = { range: `${place.block}`, allocations: {} };
+    try {
+      this.#put(await this.#client.create(ipPools, { metadata, spec }, { signal }));
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error;
+      const there = await this.#get(key, signal);
+      if (there === undefined) throw new StaleError(`The IPPool ${key} came and went: it is looked at again.`);
+      await this.#takeOver(there, place, signal);
+    }
+  }
+
+  /** One that whereabouts made: it becomes the slice, and its entries stay, for the node to read. */
+  async #takeOver(there: StoredPool, place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const { resourceVersion, labels } = there.metadata;
+    if (labels?.[sliceLabelName] !== undefined && readSlice(trimSlice(there)) !== undefined) {
+      this.#put(there);
+      throw new StaleError(`The slice ${keyOf(there)} was made meanwhile: it is looked at again.`);
+    }
+    if (`${prefixOf(there.spec.range)}` !== `${place.block}`) {
+      throw new StaleError(
+        `The IPPool ${keyOf(there)} has the range ${there.spec.range}, and the slice ${place.block} of node ${place.node} would have its name. ` +
+          "Delete the IPPool if nobody uses it.",
+      );
+    }
+    const body = { metadata: { resourceVersion, ...sliceMarks(place) } };
+    this.#put(await this.#client.patch(ipPools, placeOf(there), { type: "merge", body }, { signal }));
+  }
+
+  /**
+   * What depends on the node's word (pieces that it gave up, a generation after a seal) is guarded by the version of the object; the rest by the
+   * grant alone, since the node writes its word as often as once a second.
+   */
+  async #change(
+    known: DeepReadonly<StoredPool>,
+    before: SliceGrant | undefined,
+    grant: SliceGrant,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const text = writeGrant(grant);
+    const { resourceVersion, annotations = {} } = known.metadata;
+    const path = pointer("metadata", "annotations", grantAnnotation);
+    const isFree = before !== undefined && isSameGround(before, grant);
+    const patch = isFree
+      ? ({
+          type: "json",
+          operations: [
+            { op: "test", path, value: annotations[grantAnnotation] },
+            { op: "replace", path, value: text },
+          ],
+        } as const)
+      : ({ type: "merge", body: { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } } } as const);
+    try {
+      this.#put(await this.#client.patch(ipPools, placeOf(known), patch, { signal }));
+    } catch (error) {
+      // A test that fails is answered as invalid.
+      if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
+      const there = await this.#get(keyOf(known), signal);
+      if (there === undefined) this.#slices.drop(known);
+      else this.#put(there);
+      throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
+    }
+  }
+
+  async #delete(call: () => Promise<unknown>): Promise<void> {
+    try {
+      await call();
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+
+  async #surely(place: SlicePlace, key: ObjectKey, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      // Whatever was not refused in so many words may have happened.
+      if (!isApiError(error, "forbidden", "invalid", "unreachable") && !(error instanceof StaleError)) {
+        const pool = `${place.namespace}/${place.pool}`;
+        const keys = this.#unsure.get(pool) ?? new Set();
+        this.#unsure.set(pool, keys.add(key));
+      }
+      throw error;
+    }
+  }
+
+  async #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    try {
+      return await this.#client.get(ipPools, parseKey(key), { signal });
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined;
+      throw error;
+    }
+  }
+
+  /** What is no slice is not ours to keep. */
+  #put(object: StoredPool): void {
+    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#slices.put(trimSlice(object));
+  }
+}
+
+function keyOfPlace(place: SlicePlace): ObjectKey {
+  return `${place.namespace}/${sliceName(place)}`;
+}
+
+function placeOf({ metadata: { namespace = "", name = "" } }: DeepReadonly<StoredPool>) {
+  return { namespace, name };
+}
+
+function isSameGround(a: SliceGrant, b: SliceGrant): boolean {
+  const textOf = ({ generation, without, lend }: SliceGrant) => JSON.stringify([generation, without, lend]);
+  return textOf(a) === textOf(b);
+}

@@ -1,0 +1,171 @@
+import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+// Everything that is known of slices in a cluster, read once: plain lists, no following. What `holdfast slices` and `check` look at.
+//
+// Not promised: one moment. The kinds are read one after the other, the slices before the pools that assign them: a slice that was
+// assigned in between shows as an allocation without its object, which is the harmless side.
+import {
+  leaseNodeAnnotation,
+  nodeLeaseName,
+  type NodeSlices,
+  readNodeSlices,
+  slicesAnnotation,
+} from "../api/node-lease.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { KubeObject, ObjectName } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient, Scope } from "../kube/rest.ts";
+import * as kinds from "../ledger/resources.ts";
+import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { fetchState } from "../ledger/state.ts";
+import {
+  isUnreadable,
+  type SlicePoolView,
+  slicePoolViewOf,
+  type SliceView,
+  sliceViewOf,
+  type Unreadable,
+} from "./slice-view.ts";
+
+/** A node's own Lease. */
+export interface NodeLeaseView {
+  readonly node: string;
+  /** The id of the journal that renews it; empty: none. */
+  readonly journal: string;
+  /** By the node's clock; undefined: never. */
+  readonly renewedMs: number | undefined;
+  /** How long the node hands out by its journal alone. */
+  readonly authorityMs: number;
+  readonly slices: NodeSlices;
+}
+
+export interface SlicesSnapshot {
+  readonly nowMs: number;
+  /** What the leader tells the daemons. */
+  readonly sliced: SlicedRanges;
+  readonly pools: readonly SlicePoolView[];
+  readonly slices: readonly SliceView[];
+  /** Key: the node's name. */
+  readonly leases: ReadonlyMap<string, NodeLeaseView>;
+  /** Key: the node's name. */
+  readonly nodes: ReadonlyMap<string, kinds.Node>;
+  readonly unreadable: readonly Unreadable[];
+}
+
+export interface SlicesOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  /** Of this node only; all otherwise. */
+  readonly node?: string;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Selects the IPPools that are slices; with a `!` before it, those that are shared. */
+export const sliceSelector = sliceLabelName;
+
+/** A node's Lease that was renewed within this counts as alive (docs/decisions/0013): three renewals. */
+export const freshMs = 180_000;
+
+export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
+  const { client, systemNamespace: namespace, now, signal } = options;
+  const slices = await readSliceObjects(options);
+  const pools = await list(client, kinds.nodeSlicePools, {}, signal);
+  const leases = await readLeases(options);
+  const nodes = await readNodes(options);
+  const state = await fetchState(client, { namespace, signal });
+  return slicesFrom({ slices, pools, leases, nodes, state }, now());
+}
+
+export interface SliceObjects {
+  readonly slices: readonly kinds.StoredPool[];
+  readonly pools: readonly kinds.StoredSlicePool[];
+  readonly leases: readonly Lease[];
+  readonly nodes: readonly kinds.Node[];
+  readonly state: kinds.ConfigMap | undefined;
+}
+
+/** Pure. */
+export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot {
+  const slices = objects.slices.map(sliceViewOf);
+  const pools = objects.pools.map(slicePoolViewOf);
+  const leases = objects.leases.flatMap((each) => leaseViewOf(each) ?? []);
+  return {
+    nowMs,
+    sliced: readSlicedRanges(objects.state),
+    pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
+    slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [each])),
+    leases: new Map(leases.map((lease) => [lease.node, lease])),
+    nodes: new Map(objects.nodes.map((node) => [node.metadata.name ?? "", node])),
+    unreadable: [...slices, ...pools].filter(isUnreadable),
+  };
+}
+
+async function readSliceObjects({ client, node, signal }: SlicesOptions): Promise<kinds.StoredPool[]> {
+  const selectors = [sliceSelector, ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`])];
+  const found = await list(client, kinds.ipPools, { labelSelector: selectors.join(",") }, signal);
+  // A label may be a name that was cut.
+  return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
+}
+
+async function readLeases({ client, systemNamespace: namespace, node, signal }: SlicesOptions): Promise<Lease[]> {
+  if (node === undefined) return list(client, kinds.leases, { namespace }, signal);
+  return one(client, kinds.leases, { namespace, name: nodeLeaseName(node) }, signal);
+}
+
+async function readNodes({ client, node, signal }: SlicesOptions): Promise<kinds.Node[]> {
+  if (node === undefined) return list(client, kinds.nodes, {}, signal);
+  return one(client, kinds.nodes, { name: node }, signal);
+}
+
+/** Undefined: it is no node's Lease of ours. */
+function leaseViewOf({ metadata, spec }: Lease): NodeLeaseView | undefined {
+  const { name = "", annotations = {} } = metadata;
+  const prefix = nodeLeaseName("");
+  if (!name.startsWith(prefix)) return undefined;
+  const node = annotations[leaseNodeAnnotation] ?? name.slice(prefix.length);
+  const renewedMs = Date.parse(spec?.renewTime ?? "");
+  return {
+    node,
+    journal: spec?.holderIdentity ?? "",
+    renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
+    authorityMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
+    slices: readNodeSlices(annotations[slicesAnnotation]),
+  };
+}
+
+/** How long ago by our clock; a node whose clock is ahead was heard just now. Undefined: never. */
+export function leaseAgeMs(lease: NodeLeaseView | undefined, nowMs: number): number | undefined {
+  return lease?.renewedMs === undefined ? undefined : Math.max(0, nowMs - lease.renewedMs);
+}
+
+/** A kind that the cluster does not have has no objects. */
+async function list<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<T[]> {
+  try {
+    return (await client.list(resource, { ...scope, signal })).items;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
+}
+
+/** The object, or nothing. */
+async function one<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  at: ObjectName,
+  signal: AbortSignal,
+) {
+  try {
+    return [await client.get(resource, at, { signal })];
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
+}

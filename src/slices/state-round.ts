@@ -1,0 +1,170 @@
+import { networkAnnotation } from "../api/hold-marks.ts";
+// The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
+//
+// Promised: only the key `sliced` is written, guarded by resourceVersion, and nothing while whereabouts is active or handing out is paused. Where the state cannot be read
+// the leader rests: it may be paused.
+import { seenAnnotation } from "../api/node-lease.ts";
+import { readPoolName } from "../api/pool-name.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { configMaps, ipPools, type ConfigMap } from "../ledger/resources.ts";
+import {
+  noSlicedRanges,
+  readSlicedRanges,
+  slicedKey,
+  type SlicedRange,
+  type SlicedRanges,
+  writeSlicedRanges,
+} from "../ledger/sliced-ranges.ts";
+import { fetchState, readState } from "../ledger/state.ts";
+import type { Log } from "../log/log.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Nodes } from "./nodes.ts";
+import { isSharedOver, nextSliced, type PoolBlocks, type WantedRange } from "./phases.ts";
+import type { PoolPhase } from "./pool-writer.ts";
+import type { Reserved } from "./reserved.ts";
+import { prefixOf } from "./slice-object.ts";
+import type { Target } from "./target.ts";
+
+export interface StateRoundOptions {
+  readonly client: KubeClient;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  readonly nodes: Nodes;
+  readonly reserved: Reserved;
+  /** Every pool that is there, with what is still a slice. */
+  readonly pools: () => Iterable<PoolBlocks>;
+  /** The floating part that the last plan named; undefined: there was no plan yet. */
+  readonly floating: (key: string) => { readonly block?: Prefix } | undefined;
+}
+
+export interface Gate {
+  /** Empty, or in a sentence why nothing is done. */
+  readonly rests: string;
+  readonly sliced: SlicedRanges;
+  readonly object?: ConfigMap;
+}
+
+const closed: Gate = { rests: "the state has not been read yet", sliced: noSlicedRanges };
+
+export class StateRound {
+  readonly #options: StateRoundOptions;
+  #gate: Gate = closed;
+  /** The version of the state at which the reservation ledger was listed with every daemon having seen it. */
+  #listedAt = -1;
+
+  constructor(options: StateRoundOptions) {
+    this.#options = options;
+  }
+
+  get gate(): Gate {
+    return this.#gate;
+  }
+
+  /** Reads the state. */
+  async look(signal: AbortSignal): Promise<Gate> {
+    const { client, systemNamespace: namespace } = this.#options;
+    const object = await fetchState(client, { namespace, signal }).catch((error: unknown) => {
+      this.#gate = closed;
+      throw error;
+    });
+    // Two looks at once: the later answer counts.
+    if (object !== undefined && versionOf(object) < versionOf(this.#gate.object)) return this.#gate;
+    const { coexistence, why, paused } = readState(object);
+    const rests =
+      paused !== "" ? `handing out is paused: ${paused}` : coexistence ? `whereabouts may be active: ${why}` : "";
+    this.#gate = { rests, sliced: readSlicedRanges(object), ...(object && { object }) };
+    return this.#gate;
+  }
+
+  /** Moves ranges on; true if the state was changed. `look` comes first. */
+  async move(targets: Iterable<Target>, signal: AbortSignal): Promise<boolean> {
+    const { object, sliced: current, rests } = this.#gate;
+    if (rests !== "" || object === undefined) return false;
+    const wanted = await this.#wanted(targets, current, signal);
+    const facts = { current, wanted, pools: [...this.#options.pools()], seen: [...this.#options.nodes.seen(seenOf)] };
+    let next = nextSliced({ ...facts, isListed: this.#listedAt === current.version });
+    if (next.needsList) {
+      await this.#options.reserved.refresh(signal);
+      this.#listedAt = current.version;
+      next = nextSliced({ ...facts, isListed: true });
+    }
+    if (next.sliced === current) return false;
+    await this.#write(object, next.sliced, signal);
+    return true;
+  }
+
+  phaseOf(target: Target): PoolPhase {
+    const { sliced } = this.#gate;
+    const entry = sliced.ranges.find((each) => isOf(each, target));
+    // Only when every daemon works by this state, the part that it names is all that is taken from.
+    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => (seen ?? -1) >= sliced.version);
+    const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
+    return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
+  }
+
+  async #wanted(targets: Iterable<Target>, current: SlicedRanges, signal: AbortSignal): Promise<WantedRange[]> {
+    const wanted: WantedRange[] = [];
+    for (const target of targets) {
+      if (!target.wanted || target.refusal !== undefined) continue;
+      const { namespace, network, range, name: pool, key } = target;
+      const entry = current.ranges.find((each) => isOf(each, target));
+      const planned = this.#options.floating(key);
+      const floating = planned === undefined ? entry?.floating : planned.block;
+      const isNew = entry === undefined && target.isOriginal;
+      const wasNeverShared = isNew && !(await this.#isShared(target, current, signal));
+      wanted.push({ namespace, network, range, pool, wasNeverShared, ...(floating && { floating }) });
+    }
+    return wanted;
+  }
+
+  /** Asked of the server: a pool that a daemon has just made may not have been told yet. */
+  async #isShared(target: Target, current: SlicedRanges, signal: AbortSignal): Promise<boolean> {
+    const { namespace } = target;
+    const opening = current.ranges.filter(({ phase }) => phase === "opening");
+    if (isSharedOver(target, opening)) return true;
+    const { items } = await this.#options.client.list(ipPools, {
+      namespace,
+      labelSelector: `!${sliceLabelName}`,
+      signal,
+    });
+    const shared = items.flatMap(({ metadata, spec }) => {
+      const range = prefixOf(spec.range);
+      if (range === undefined) return [];
+      const marked = metadata.annotations?.[networkAnnotation];
+      const readings = readPoolName(metadata.name ?? "").map(({ before }) => before);
+      // A pool without a mark: of this network by any meaning of its name, or one whose name says no network.
+      const networks =
+        marked === undefined ? [...readings, ...(readings.length === 0 ? [target.network] : [])] : [marked];
+      return networks.map((network) => ({ namespace, network, range }));
+    });
+    return isSharedOver(target, shared);
+  }
+
+  async #write(object: ConfigMap, sliced: SlicedRanges, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#options;
+    const data = { ...object.data, [slicedKey]: writeSlicedRanges(sliced) };
+    const written = await client.update(configMaps, { ...object, data }, { signal });
+    this.#gate = { ...this.#gate, sliced, object: written };
+    const ranges = sliced.ranges.map(({ network, range, phase }) => `${network} ${range} ${phase}`.trim());
+    log.info("the sliced ranges have changed", { version: sliced.version, ranges });
+  }
+}
+
+function seenOf({ metadata }: { readonly metadata: { readonly annotations?: Readonly<Record<string, string>> } }) {
+  const text = metadata.annotations?.[seenAnnotation] ?? "";
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function versionOf(object: ConfigMap | undefined): number {
+  return Number(object?.metadata.resourceVersion ?? "0");
+}
+
+function isOf(entry: SlicedRange, target: Target): boolean {
+  return (
+    entry.namespace === target.namespace &&
+    entry.network === target.network &&
+    entry.pool === target.name &&
+    `${entry.range}` === `${target.range}`
+  );
+}

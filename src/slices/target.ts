@@ -1,0 +1,97 @@
+// What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
+import type { DefinitionObject } from "../cni/definitions.ts";
+import { prefixesOf } from "../net/cover.ts";
+import { IntervalSet } from "../net/interval-set.ts";
+import { intervalOf } from "../net/interval.ts";
+import type { Prefix } from "../net/prefix.ts";
+import { poolNames } from "./names.ts";
+import type { PoolSpec, ReadPool } from "./pool-object.ts";
+import type { SliceObject } from "./slice-object.ts";
+import type { Refusal, Wish, Wishes } from "./wishes.ts";
+
+export interface Target extends PoolSpec {
+  /** namespace/name of the pool. */
+  readonly key: string;
+  /** False: everything drains, and then the pool goes. */
+  readonly wanted: boolean;
+  readonly useful: IntervalSet;
+  /** No definition of the range was ever changed. */
+  readonly isOriginal: boolean;
+  readonly refusal?: Omit<Refusal, "wish">;
+  readonly disagreement?: string;
+  /** Those that ask for slices. */
+  readonly definitions: readonly DefinitionObject[];
+}
+
+/** Key of the result: that of the target. */
+export function targetsOf(
+  { accepted, refused }: Wishes,
+  pools: readonly ReadPool[],
+  slices: Iterable<SliceObject>,
+): Map<string, Target> {
+  const targets = new Map<string, Target>();
+  const names = poolNames([...accepted, ...refused.map(({ wish }) => wish)], pools);
+  const refusals = new Map(refused.map(({ wish, reason, why }) => [wish.key, { reason, why }]));
+  for (const wish of [...accepted, ...refused.map((each) => each.wish)]) {
+    const name = names.get(wish.key);
+    if (name === undefined) continue;
+    const target = wishedTarget(wish, name, refusals.get(wish.key));
+    targets.set(target.key, target);
+  }
+  for (const pool of pools) {
+    const key = `${pool.namespace}/${pool.name}`;
+    // One of whereabouts' that no definition explains is left alone: what network it is of is not known.
+    if (!targets.has(key) && pool.network !== undefined)
+      targets.set(key, unwishedTarget(key, { ...pool, network: pool.network }));
+  }
+  for (const slice of slices) {
+    // Its pool was deleted by hand: it is made again, so that what is granted is drained and not forgotten.
+    if (!targets.has(slice.pool)) targets.set(slice.pool, lostTarget(slice));
+  }
+  return targets;
+}
+
+function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): Target {
+  const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement, uses } = wish;
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    network,
+    range,
+    sliceLength,
+    ...(floatingLength !== undefined && { floatingLength }),
+    wanted: true,
+    useful,
+    isOriginal,
+    ...(refusal && { refusal }),
+    ...(disagreement !== undefined && { disagreement }),
+    definitions: [...new Set(uses.map(({ definition }) => definition.object))],
+  };
+}
+
+function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): Target {
+  const { namespace, name, network, range, sliceLength } = pool;
+  const nothing = { wanted: false, useful: new IntervalSet(), isOriginal: false, definitions: [] };
+  return { key, namespace, name, network, range, sliceLength, ...nothing };
+}
+
+function lostTarget({ pool, object, network, block, range = block }: SliceObject): Target {
+  const namespace = object.metadata.namespace ?? "";
+  return unwishedTarget(pool, {
+    namespace,
+    name: pool.slice(namespace.length + 1),
+    network,
+    range,
+    sliceLength: block.length,
+  });
+}
+
+/** What the state says of blocks is bounded: 1,000 of 45 characters are 45 KB, of the megabyte that a ConfigMap has. */
+const mostBlocks = 1000;
+
+/** The blocks, joined where they touch; the whole range where there are too many to say. */
+export function joinedBlocks(blocks: readonly Prefix[], range: Prefix): Prefix[] {
+  const joined = [...IntervalSet.of(blocks.map(intervalOf))].flatMap(prefixesOf);
+  return joined.length <= mostBlocks ? joined : [range];
+}

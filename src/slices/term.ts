@@ -1,0 +1,266 @@
+import { seenAnnotation } from "../api/node-lease.ts";
+import { fencedAnnotation, grantAnnotation } from "../api/slice-grant.ts";
+// One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
+import { sleep } from "../kube/clock.ts";
+import { Controller } from "../kube/controller.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
+import type { Node, StoredPool } from "../ledger/resources.ts";
+import { contains } from "../net/prefix.ts";
+import { Crowd } from "./crowd.ts";
+import type { SlicesOptions } from "./leader.ts";
+import { LeaseWriter } from "./lease-writer.ts";
+import { Nodes } from "./nodes.ts";
+import { Overview } from "./overview.ts";
+import { Pace } from "./pace.ts";
+import { PoolWriter } from "./pool-writer.ts";
+import { nodeOfLease, renewTimeOf } from "./presence.ts";
+import { ReservedView } from "./reserved-view.ts";
+import { isOfRange, Reserved, type ReservedPlace } from "./reserved.ts";
+import { readSlice } from "./slice-object.ts";
+import { SliceWriter, StaleError } from "./slice-writer.ts";
+import { StateRound } from "./state-round.ts";
+import { Told } from "./told.ts";
+import { SliceWorld } from "./world.ts";
+
+const dayMs = 24 * 3_600_000;
+/** Ten pools change at once when a node joins: its Lease is written for all of them together. */
+const leaseGatherMs = 300;
+const tickMs = 10_000;
+const retryMs = 1000;
+/** While whereabouts is active or handing out is paused: asked again after. */
+const restMs = 5000;
+/** 5,000 objects of a new pool are some 10,000 writes, at 16 at a time of 10 ms each some 7 s; a slow server takes minutes. */
+const reconcileTimeoutMs = 600_000;
+
+export class Term {
+  readonly #options: SlicesOptions;
+  readonly #world: SliceWorld;
+  readonly #reserved: Reserved;
+  readonly #view: ReservedView;
+  readonly #nodes: Nodes;
+  readonly #told: Told;
+  readonly #overview: Overview;
+  readonly #pools: Controller;
+  readonly #leases: Controller;
+  readonly #pace: Pace;
+  readonly #writer: PoolWriter;
+  readonly #leaseWriter: LeaseWriter;
+  #isRunning = false;
+
+  constructor(options: SlicesOptions) {
+    this.#options = options;
+    const { client, clock, log, systemNamespace, reservations, holds, nodes, events } = options;
+    const onError = (error: Error) => log.warn("following slices", { error });
+    const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
+    this.#world = new SliceWorld({ client, clock, systemNamespace, onError }, listeners);
+    this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
+    this.#view = new ReservedView(this.#reserved, this.#world);
+    const rules = { quarantineMs: options.quarantineMs ?? dayMs, deletionFences: options.deletionFences ?? false };
+    const time = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs() };
+    this.#nodes = new Nodes({ nodes, world: this.#world, rules, ...time });
+    this.#told = new Told(events);
+    const state = new StateRound({
+      client,
+      log,
+      systemNamespace,
+      nodes: this.#nodes,
+      reserved: this.#reserved,
+      pools: () => this.#overview.blocks(),
+      floating: (key) => this.#overview.floating(key),
+    });
+    this.#overview = new Overview({ ...options, world: this.#world, state, touch: (key) => this.#pace.touch(key) });
+    this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
+    this.#leases = this.#controller("slice-leases", 16, (node, signal) => this.#reconcileLease(node, signal));
+    this.#pace = new Pace(clock, this.#pools);
+    this.#writer = this.#makeWriter();
+    this.#leaseWriter = this.#makeLeaseWriter();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { ready, ended } = this.#world.run(signal);
+    const ending = ended.catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    try {
+      await Promise.all([ready, this.#othersReady(signal)]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    if (signal.aborted) return ending;
+    this.#isRunning = true;
+    const ends = [
+      this.#options.nodes.handle(({ object }) => this.#onNode(object)),
+      this.#options.definitions.handle(() => this.#overview.wake()),
+    ];
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+    const work = [this.#pools.run(signal), this.#leases.run(signal), this.#overview.run(signal), this.#tick(signal)];
+    await Promise.all([...work, ending]);
+  }
+
+  /** What others follow may lag: what the ledger holds is asked for once. */
+  async #othersReady(signal: AbortSignal): Promise<void> {
+    const { nodes, reservations, holds, clock, log } = this.#options;
+    await Promise.all([nodes.synced(signal), reservations.synced(signal), holds.synced(signal)]);
+    this.#reserved.follow(signal);
+    for (;;) {
+      try {
+        return await this.#reserved.refresh(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn("reservations could not be listed; it is tried again", { error });
+        await sleep(clock, retryMs, signal);
+      }
+    }
+  }
+
+  #controller(
+    name: string,
+    concurrency: number,
+    work: (key: string, signal: AbortSignal) => Promise<void>,
+  ): Controller {
+    const { clock, log, kubeMetrics, metrics } = this.#options;
+    const what = name === "slices" ? "pool" : "lease";
+    return new Controller({
+      name,
+      concurrency,
+      clock,
+      reconcileTimeoutMs,
+      reconcile: (key, { signal }) => work(key, signal),
+      onError: (error, key) => {
+        // Somebody was faster: the next look sees it.
+        if (error instanceof StaleError || isApiError(error, "conflict"))
+          return log.debug("looked at again", { [what]: key, error });
+        metrics?.failed(what);
+        log.warn(`slices: a ${what} could not be brought up to date; it is tried again`, { [what]: key, error });
+      },
+      ...(kubeMetrics && { observer: kubeMetrics.controller(name) }),
+    });
+  }
+
+  #makeWriter(): PoolWriter {
+    const { client, clock, metrics } = this.#options;
+    return new PoolWriter({
+      client,
+      world: this.#world,
+      writer: new SliceWriter(client, this.#world),
+      reserved: this.#view,
+      crowd: new Crowd(),
+      nowMs: () => clock.wallMs(),
+      nodes: (extra) => this.#nodes.all(extra),
+      onPlan: (target, plan, pool) => {
+        this.#told.tell(target, plan, pool);
+        metrics?.pool(target, plan);
+        for (const node of this.#overview.planned(target, plan)) this.#touchLease(node);
+      },
+    });
+  }
+
+  #makeLeaseWriter(): LeaseWriter {
+    const { client, clock, systemNamespace, nodes } = this.#options;
+    return new LeaseWriter({
+      client,
+      world: this.#world,
+      systemNamespace,
+      wallMs: () => clock.wallMs(),
+      facts: (node) => this.#nodes.facts(node),
+      hasNode: (node) => nodes.cache.get(node) !== undefined,
+      waiting: () => this.#overview.waiting(),
+    });
+  }
+
+  async #reconcilePool(key: string, signal: AbortSignal): Promise<void> {
+    const target = this.#overview.target(key);
+    if (target === undefined) return;
+    const phase = await this.#overview.mayWork(target, signal);
+    if (phase === undefined) return this.#pools.enqueueAfter(key, restMs);
+    this.#pace.began(key);
+    const isGone = await this.#writer.reconcile(target, phase, signal);
+    if (!isGone) return;
+    this.#told.forget(key);
+    this.#pace.forget(key);
+    this.#options.metrics?.pool(target, undefined);
+    this.#overview.gone(key);
+  }
+
+  async #reconcileLease(node: string, signal: AbortSignal): Promise<void> {
+    if (await this.#overview.rests(signal)) this.#leases.enqueueAfter(node, restMs);
+    else await this.#leaseWriter.reconcile(node, signal);
+  }
+
+  #touchLease(node: string): void {
+    this.#leases.enqueueAfter(node, leaseGatherMs);
+  }
+
+  readonly #onSlice = (
+    object: DeepReadonly<StoredPool>,
+    previous: DeepReadonly<StoredPool> | undefined,
+    isGone: boolean,
+  ) => {
+    const slice = readSlice(object);
+    if (slice === undefined) return;
+    if (isGone) this.#view.forget(slice);
+    const isNews = isGone || previous === undefined;
+    if (isNews || isUrgent(object, previous)) this.#pace.touch(slice.pool);
+    else this.#pace.touchSlowly(slice.pool);
+    const grantOf = (each: DeepReadonly<StoredPool>) => each.metadata.annotations?.[grantAnnotation];
+    if (isNews || grantOf(object) !== grantOf(previous)) this.#touchLease(slice.node);
+    if (isNews) this.#overview.wake();
+  };
+
+  readonly #onPool = (object: DeepReadonly<{ metadata: { namespace?: string; name?: string } }>) => {
+    this.#pace.touch(`${object.metadata.namespace ?? ""}/${object.metadata.name ?? ""}`);
+    this.#overview.wake();
+  };
+
+  readonly #onLease = (lease: DeepReadonly<Lease>, previous: DeepReadonly<Lease> | undefined, isGone: boolean) => {
+    const node = nodeOfLease(lease);
+    if (node === undefined) return;
+    if (isGone) this.#nodes.renewals.forget(node);
+    else this.#nodes.renewals.saw(node, renewTimeOf(lease));
+    // One that was deleted by hand is made again.
+    if (isGone || previous === undefined) this.#touchLease(node);
+    const seenOf = (each: DeepReadonly<Lease> | undefined) => each?.metadata.annotations?.[seenAnnotation];
+    if (isGone || seenOf(lease) !== seenOf(previous)) this.#overview.wake();
+  };
+
+  readonly #onReserved = ({ namespace, domain, address }: ReservedPlace) => {
+    for (const target of this.#overview.targets()) {
+      const { namespace: own, network, name: pool, range } = target;
+      if (own !== namespace || !contains(range, address)) continue;
+      if (isOfRange(domain, { namespace, network, pool, range })) this.#pace.touch(target.key);
+    }
+  };
+
+  /** Nodes write their status every few seconds: only what makes another node of it counts. */
+  #onNode({ metadata: { name = "" } }: DeepReadonly<Node>): void {
+    if (this.#isRunning && this.#nodes.hasChanged(name)) this.#touchAll([name]);
+  }
+
+  /** What nobody tells: a Lease that is not renewed any more, a quarantine that is over, reservations that are gone. */
+  async #tick(signal: AbortSignal): Promise<void> {
+    while (await sleep(this.#options.clock, tickMs, signal)) {
+      this.#touchAll(this.#nodes.changed());
+      if (this.#reserved.isAhead) await this.#reserved.refresh(signal).catch(() => {}); // the next tick asks again
+    }
+  }
+
+  #touchAll(nodes: readonly string[]): void {
+    if (nodes.length === 0) return;
+    for (const { key } of this.#overview.targets()) this.#pace.touch(key);
+    for (const node of nodes) this.#touchLease(node);
+    this.#overview.wake();
+  }
+}
+
+/** What a plan answers at once; how full a slice is, is looked at within ten seconds. */
+function isUrgent(object: DeepReadonly<StoredPool>, previous: DeepReadonly<StoredPool>): boolean {
+  const textOf = (each: DeepReadonly<StoredPool>) => {
+    const { word, grant } = readSlice(each) ?? {};
+    const { journal, generation, serial, sealed, gives, short, moved } = word ?? {};
+    const fenced = each.metadata.annotations?.[fencedAnnotation];
+    return JSON.stringify([journal, generation, serial, sealed, gives, short, moved?.length, fenced, grant]);
+  };
+  return textOf(object) !== textOf(previous);
+}

@@ -1,0 +1,248 @@
+// Which sliced ranges the definitions of a cluster ask for: one wish per (namespace of the pool objects, network_name, range), with
+// what its definitions say together (docs/decisions/0013). Pure.
+//
+// Promised: the same definitions and pools give the same wishes in any order; inside one namespace and network name, no two wishes
+// overlap. Where definitions disagree the pool that is there counts, else the oldest definition.
+import { sliceUseKey } from "../api/node-lease.ts";
+import type { Definition } from "../cni/definitions.ts";
+import { poolDefinitionOf } from "../cni/pool-definition.ts";
+import type { IpamRange } from "../cni/range.ts";
+import { DefinitionError, reservationsOf, usableOf } from "../ipam/definition.ts";
+import { difference, IntervalSet } from "../net/interval-set.ts";
+import { overlaps, type Prefix } from "../net/prefix.ts";
+
+/** Of a NodeSlicePool that is there. */
+export interface ExistingPool {
+  readonly namespace: string;
+  readonly name: string;
+  /** Undefined: nobody has said it, so it is one of whereabouts'. */
+  readonly network?: string;
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  readonly floatingLength?: number;
+  /** Somebody has a slice of it. */
+  readonly hasSlices: boolean;
+}
+
+/** One range of one definition. */
+export interface Use {
+  readonly definition: Definition;
+  readonly range: IpamRange;
+  /** Its place among the definition's ranges. */
+  readonly index: number;
+}
+
+export interface Wish {
+  /** sliceUseKey: namespace, network, range. */
+  readonly key: string;
+  readonly namespace: string;
+  /** network_name; empty: none. */
+  readonly network: string;
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  readonly floatingLength?: number;
+  /** What any definition hands out. */
+  readonly useful: IntervalSet;
+  /** Those that ask for slices, the oldest first. */
+  readonly uses: readonly Use[];
+  /** No definition of the range was ever changed. */
+  readonly isOriginal: boolean;
+  /** In a sentence what its definitions disagree about. */
+  readonly disagreement?: string;
+}
+
+/** A range that gets no slices, and in a sentence why. */
+export interface Refusal {
+  readonly wish: Wish;
+  readonly reason: "Overlapping" | "Disagreement";
+  readonly why: string;
+}
+
+export interface Wishes {
+  readonly accepted: readonly Wish[];
+  readonly refused: readonly Refusal[];
+}
+
+export function wishesOf(definitions: readonly Definition[], pools: readonly ExistingPool[]): Wishes {
+  const groups = Map.groupBy(usesOf(definitions), ({ definition, range }) =>
+    sliceUseKey({ namespace: definition.poolNamespace, network: definition.config.networkName, range: range.prefix }),
+  );
+  const wishes = [...groups].flatMap(([key, uses]) => wishOf(key, uses, pools) ?? []);
+  const refused: Refusal[] = [];
+  const accepted: Wish[] = [];
+  for (const network of Map.groupBy(wishes, ({ namespace, network: name }) => `${namespace} ${name}`).values()) {
+    const settled = settleRanges(network, pools);
+    refused.push(...settled.refused);
+    for (const wish of settled.accepted) {
+      const other = accepted.find((each) => isSameNetwork(each, wish) && overlaps(each.range, wish.range));
+      if (other === undefined) accepted.push(wish);
+      else refused.push({ wish, reason: "Overlapping", why: overlapWords(wish, other) });
+    }
+  }
+  return { accepted, refused };
+}
+
+/** Every range of every definition, the oldest definition first: what is not sliced counts for what is useful only. */
+function usesOf(definitions: readonly Definition[]): Use[] {
+  const inOrder = definitions.toSorted(
+    (a, b) => createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
+  );
+  return inOrder.flatMap((definition) =>
+    definition.config.ranges.map((range, index) => ({ definition, range, index })),
+  );
+}
+
+function createdMs({ object }: Definition): number {
+  const ms = Date.parse(object.metadata.creationTimestamp ?? "");
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+}
+
+function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]): Wish | undefined {
+  const uses = all.filter(({ range }) => range.sliceLength !== undefined);
+  const [oldest] = uses;
+  if (oldest === undefined) return undefined;
+  const { poolNamespace: namespace, config } = oldest.definition;
+  const base = { key, namespace, network: config.networkName, range: oldest.range.prefix, uses };
+  const disagreement = sizeDisagreement(uses);
+  const there = disagreement === undefined ? undefined : poolOf(base, pools);
+  const { sliceLength, floatingLength } = there ?? oldest.range;
+  return {
+    ...base,
+    sliceLength: sliceLength!,
+    ...(floatingLength !== undefined && { floatingLength }),
+    useful: usefulOf(all),
+    isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),
+    ...(disagreement !== undefined && {
+      disagreement: `${disagreement} The pool has ${sizeText({ sliceLength, floatingLength })}. Write the same into all of them.`,
+    }),
+  };
+}
+
+/** The pool of a range: the one that says so, or one of whereabouts' whose name and range fit. */
+export function poolOf(
+  wish: Pick<Wish, "namespace" | "network" | "range" | "uses">,
+  pools: readonly ExistingPool[],
+): ExistingPool | undefined {
+  const fits = pools.filter((each) => each.namespace === wish.namespace && `${each.range}` === `${wish.range}`);
+  const own = fits.find(({ network }) => network === wish.network);
+  if (own !== undefined) return own;
+  const names = new Set(wish.uses.flatMap(({ definition }) => upstreamNames(definition, wish.range)));
+  return fits.find(({ network, name }) => network === undefined && names.has(name));
+}
+
+function upstreamNames({ config }: Definition, range: Prefix): string[] {
+  const byRange = `${range}`.replaceAll(/[:/]/g, "-");
+  // The fork names it by the range where there is no network_name.
+  return config.networkName === "" ? [config.name, byRange] : [config.networkName];
+}
+
+function sizeDisagreement(uses: readonly Use[]): string | undefined {
+  const bySize = Map.groupBy(uses, ({ range }) => sizeText(range));
+  if (bySize.size < 2) return undefined;
+  const parts = [...bySize].map(([size, each]) => `${namesOf(each)} ask${each.length === 1 ? "s" : ""} for ${size}`);
+  return `Of ${uses[0]!.range.prefix}, ${parts.join(", ")}.`;
+}
+
+function sizeText({ sliceLength, floatingLength }: Sizes): string {
+  const floating = floatingLength === undefined ? "" : ` with a floating /${floatingLength}`;
+  return `slices of /${sliceLength}${floating}`;
+}
+
+interface Sizes {
+  readonly sliceLength?: number | undefined;
+  readonly floatingLength?: number | undefined;
+}
+
+/** A sentence names so many; the events are on each. */
+const mostNames = 5;
+
+function namesOf(uses: readonly Use[]): string {
+  const names = [...new Set(uses.map(({ definition }) => definition.key))];
+  const more = names.length - mostNames;
+  return more <= 0 ? names.join(" and ") : `${names.slice(0, mostNames).join(", ")} and ${more} more`;
+}
+
+function usefulOf(uses: readonly Use[]): IntervalSet {
+  const useful = new IntervalSet();
+  for (const { definition, range } of uses) {
+    for (const each of usefulOfOne(definition, range)) useful.add(each);
+  }
+  return useful;
+}
+
+function usefulOfOne(definition: Definition, range: IpamRange): IntervalSet {
+  const pool = poolDefinitionOf(definition.config, range);
+  try {
+    const usable = usableOf(pool);
+    const kept = [...(pool.excludes ?? []), ...reservationsOf(pool).map(({ interval }) => interval)];
+    return difference(usable === undefined ? [] : [usable], kept);
+  } catch (error) {
+    // Its own ADDs are refused with these words; for the others the range is what they say.
+    if (error instanceof DefinitionError) return new IntervalSet();
+    throw error;
+  }
+}
+
+/**
+ * Of the ranges of one network: definitions of a named network that list other ranges of a family disagree. Then what has slices
+ * stays, and nothing is begun; where none has, the oldest definition counts. Those with slices come first, then the oldest.
+ */
+function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): Wishes {
+  const hasSlices = (wish: Wish) => poolOf(wish, pools)?.hasSlices === true;
+  const ranked = [...wishes.filter(hasSlices), ...wishes.filter((wish) => !hasSlices(wish))];
+  const accepted: Wish[] = [];
+  const refused: Refusal[] = [];
+  for (const family of Map.groupBy(ranked, ({ range }) => range.family).values()) {
+    const disagreement = rangeDisagreement(family);
+    if (disagreement === undefined) {
+      accepted.push(...family);
+      continue;
+    }
+    const oldest = family.flatMap(({ uses }) => uses).reduce((a, b) => (isOlder(b, a) ? b : a)).definition;
+    const stays = family.some(hasSlices)
+      ? hasSlices
+      : (wish: Wish) => wish.uses.some(({ definition }) => definition === oldest);
+    for (const wish of family) {
+      const why = `${disagreement} Write the same range into all of them.`;
+      if (stays(wish)) accepted.push({ ...wish, disagreement: [wish.disagreement, why].filter(Boolean).join(" ") });
+      else refused.push({ wish, reason: "Disagreement", why });
+    }
+  }
+  return { accepted, refused };
+}
+
+function isOlder(a: Use, b: Use): boolean {
+  return (
+    createdMs(a.definition) - createdMs(b.definition) < 0 ||
+    (createdMs(a.definition) === createdMs(b.definition) && a.definition.key < b.definition.key)
+  );
+}
+
+/** Some definition lacks a range that another has, and has one that the other lacks. */
+function rangeDisagreement(family: readonly Wish[]): string | undefined {
+  if (family.length < 2 || family[0]!.network === "") return undefined;
+  const lists = new Map<string, Set<string>>();
+  for (const { range, uses } of family) {
+    for (const { definition } of uses) {
+      const list = lists.get(definition.key) ?? new Set<string>();
+      lists.set(definition.key, list.add(`${range}`));
+    }
+  }
+  const longest = [...lists.values()].reduce((a, b) => (b.size > a.size ? b : a));
+  // Lists that are all parts of the longest one are no disagreement.
+  if ([...lists.values()].every((list) => list.isSubsetOf(longest))) return undefined;
+  const parts = family.map(({ range, uses }) => `${range} (${namesOf(uses)})`);
+  return `Definitions of the network ${JSON.stringify(family[0]!.network)} have different ranges: ${parts.join(", ")}.`;
+}
+
+function isSameNetwork(a: Wish, b: Wish): boolean {
+  return a.namespace === b.namespace && a.network === b.network;
+}
+
+function overlapWords(wish: Wish, other: Wish): string {
+  const network = wish.network === "" ? "without network_name" : `of the network ${JSON.stringify(wish.network)}`;
+  return (
+    `The sliced range ${wish.range} of ${namesOf(wish.uses)} overlaps ${other.range} of ${namesOf(other.uses)}, both ${network}: ` +
+    "it gets no slices. Give it a range of its own, the very same range, or another network_name."
+  );
+}

@@ -1,0 +1,104 @@
+// What the leader follows for slices: slice objects, NodeSlicePools and Leases of nodes, from a list that is made after it began to lead,
+// together with its own writes.
+//
+// Promised: once `ready`, nothing that an earlier leader wrote before this one led is missing.
+import { leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
+import type { Clock } from "../kube/clock.ts";
+import { Informer } from "../kube/informer.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import * as kinds from "../ledger/resources.ts";
+import { Latest, type LatestListener } from "./latest.ts";
+import { goneSinceAnnotation, nodeOfLease } from "./presence.ts";
+import { readSlice, trimSlice } from "./slice-object.ts";
+
+export interface SliceWorldOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
+  readonly onError: (error: Error) => void;
+}
+
+export interface SliceWorldListeners {
+  readonly slice: LatestListener<kinds.StoredPool>;
+  readonly pool: LatestListener<kinds.StoredSlicePool>;
+  readonly lease: LatestListener<Lease>;
+}
+
+export class SliceWorld {
+  readonly slices: Latest<kinds.StoredPool>;
+  readonly pools: Latest<kinds.StoredSlicePool>;
+  readonly leases: Latest<Lease>;
+  readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
+
+  constructor({ systemNamespace, ...options }: SliceWorldOptions, listeners: SliceWorldListeners) {
+    const onError = (error: unknown) => options.onError(error as Error);
+    const sliceIndexes = {
+      pool: (object: kinds.StoredPool | object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
+      node: (object: kinds.StoredPool | object) => oneOf(readSlice(object as kinds.StoredPool)?.node),
+    };
+    this.slices = new Latest<kinds.StoredPool>(sliceIndexes, listeners.slice, onError);
+    this.pools = new Latest<kinds.StoredSlicePool>({}, listeners.pool, onError);
+    const byNode = { node: (object: object) => oneOf(nodeOfLease(object as Lease)) };
+    this.leases = new Latest<Lease>(byNode, listeners.lease, onError);
+    this.#informers = [
+      new Informer({
+        ...options,
+        resource: kinds.ipPools,
+        scope: { labelSelector: sliceLabelName },
+        transform: trimSlice,
+      }),
+      new Informer({ ...options, resource: kinds.nodeSlicePools }),
+      new Informer({
+        ...options,
+        resource: kinds.leases,
+        scope: { namespace: systemNamespace },
+        transform: trimLease,
+      }),
+    ];
+  }
+
+  /** Follows until the signal aborts; `ready` resolves when all has been listed. */
+  run(signal: AbortSignal): { readonly ready: Promise<void>; readonly ended: Promise<void> } {
+    const [slices, pools, leases] = this.#informers;
+    const ends = [this.slices.follow(slices), this.pools.follow(pools), this.leases.follow(leases)];
+    const ended = Promise.all(this.#informers.map((each) => each.run(signal))).then(() => ends.forEach((end) => end()));
+    const ready = Promise.all(this.#informers.map((each) => each.synced(signal))).then(() => undefined);
+    return { ready, ended };
+  }
+
+  leaseOf(node: string) {
+    return this.leases.byIndex("node", node)[0];
+  }
+}
+
+const oneOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
+
+const keptAnnotations = [leaseNodeAnnotation, seenAnnotation, slicesAnnotation, goneSinceAnnotation];
+
+export function trimLease({ apiVersion, kind, metadata, spec }: Lease): Lease {
+  const { name, namespace, uid, resourceVersion, annotations = {} } = metadata;
+  const kept = keptAnnotations.filter((key) => annotations[key] !== undefined).map((key) => [key, annotations[key]!]);
+  const { holderIdentity, renewTime, leaseDurationSeconds } = spec ?? {};
+  const trimmed: KubeObject = {
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata: {
+      ...(name !== undefined && { name }),
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      annotations: Object.fromEntries(kept),
+    },
+  };
+  return {
+    ...trimmed,
+    spec: {
+      ...(holderIdentity !== undefined && { holderIdentity }),
+      ...(renewTime !== undefined && { renewTime }),
+      ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
+    },
+  };
+}

@@ -1,0 +1,185 @@
+// Sliced networks while things are away, on three real nodes: the API server for a minute under ADD and DEL, with a daemon killed
+// and a node without power meanwhile; a node behind a cut cable whose Node is deleted; a node that is off and released, and
+// comes back. The tests are one story, in order.
+import { setTimeout as pause } from "node:timers/promises";
+
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
+
+import {
+  createPod,
+  defineNetwork,
+  type NetworkPlan,
+  networkConfig,
+  removePod,
+  runningPod,
+} from "../lab/holdfast/networks.ts";
+import { coldStartTimeoutMs } from "../lab/start.ts";
+import { until } from "../lab/wait.ts";
+import { ipsOf, SliceGround, storyMs } from "./slice-ground.ts";
+import { NodeTool } from "./slice-tool.ts";
+
+const outageMs = 60_000;
+/** What a node has at most in this story; a slice has 32. */
+const livingMax = 20;
+const network: NetworkPlan = {
+  name: "tough",
+  wire: "macvlan",
+  ipam: { range: "10.77.0.0/24", node_slice_size: "/27", network_name: "tough" },
+};
+/** Three nodes, four slices of four: whoever is short can only have what another has. */
+const tight: NetworkPlan = {
+  name: "tight",
+  wire: "macvlan",
+  ipam: { range: "10.78.0.0/28", node_slice_size: "/30", network_name: "tight" },
+};
+
+let ground: SliceGround;
+let tools: NodeTool[];
+beforeAll(async () => {
+  ground = await SliceGround.open();
+  for (const plan of [network, tight]) await defineNetwork(ground.lab, plan);
+  await ground.pool("10.77.0.0/24", ({ assigned }) => assigned.length === 3);
+  await ground.pool("10.78.0.0/28", ({ assigned }) => assigned.length === 3);
+  tools = await Promise.all(ground.lab.nodes.map((node) => NodeTool.of(node, networkConfig(network))));
+}, coldStartTimeoutMs);
+afterAll(() => ground?.close());
+beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+
+const livingCount = () => tools.reduce((sum, { living }) => sum + living.size, 0);
+
+/** ADD and DEL without pause until the signal. How many of each were answered, and how many refused. */
+async function churn(tool: NodeTool, signal: AbortSignal): Promise<{ given: number; refused: number }> {
+  let [given, refused] = [0, 0];
+  while (!signal.aborted) {
+    if (tool.living.size < livingMax && Math.random() < 0.6) {
+      if ((await tool.add()) === undefined) refused++;
+      else given++;
+    } else await tool.del();
+  }
+  return { given, refused };
+}
+
+test(
+  "the API server away for a minute: ADD and DEL go on, through kill -9 and a power cut; then the books are right",
+  { timeout: 2 * storyMs },
+  async () => {
+    const { lab, holdfast } = ground;
+    const [one, two, three] = tools as [NodeTool, NodeTool, NodeTool];
+    for (const tool of tools) for (let index = 0; index < 5; index++) expect(await tool.add()).toBeDefined();
+    await ground.settled(15);
+    await lab.apiserver.kill();
+    const [end, endThree] = [new AbortController(), new AbortController()];
+    const steady = churn(one, end.signal);
+    const killed = churn(two, end.signal);
+    const cut = churn(three, endThree.signal);
+    await pause(outageMs / 4);
+    await holdfast.daemon(two.node).restart();
+    endThree.abort();
+    expect((await cut).refused).toBe(0);
+    // Without power: its sandboxes are gone, its journal is not.
+    const before = new Set(three.living.values());
+    await three.node.kill();
+    await three.node.start();
+    await holdfast.begin(three.node);
+    const after = await three.add();
+    expect(before).not.toContain(after?.split("/")[0]);
+    await three.delAllAfterPowerCut();
+    for (let index = 0; index < 5; index++) expect(await three.add()).toBeDefined();
+    await pause(outageMs / 2);
+    end.abort();
+    const told = await steady;
+    expect(told.refused).toBe(0);
+    expect(told.given).toBeGreaterThan(20);
+    expect((await killed).given).toBeGreaterThan(20);
+    await lab.apiserver.start();
+    await holdfast.controller.start();
+    await ground.settled(livingCount());
+    for (const tool of tools) while (tool.living.size > 0) await tool.del();
+    await ground.settled(0);
+  },
+);
+
+test(
+  "behind a cut cable with addresses that nobody else knows of, its Node deleted, others short; healed: none twice, none lost",
+  { timeout: 3 * storyMs },
+  async () => {
+    const { lab } = ground;
+    const node = ground.node("node2");
+    const tool = await NodeTool.of(node, networkConfig(tight));
+    tools.push(tool);
+    await until(async () => (await ground.books()).slices.some((each) => each.node === "node2"), { what: "its slice" });
+    await node.partition();
+    const hidden = [await tool.add(), await tool.add()];
+    expect(hidden).not.toContain(undefined);
+    await lab.rest.delete("/api/v1/nodes/node2");
+    // The others take what is theirs, what was nobody's, and then wait.
+    const names = Array.from({ length: 12 }, (_, index) => `greedy-${index}`);
+    for (const [index, name] of names.entries())
+      await createPod(lab, name, "tight", { node: index % 2 === 0 ? "node1" : "node3" });
+    const running = await until(
+      async () => {
+        const books = await ground.books();
+        const full = books.slices.filter((each) => each.pool === "tight" && each.node !== "node2");
+        return full.reduce((sum, { entries }) => sum + entries.length, 0) >= 10 && books;
+      },
+      { what: "the others to have all that is not of node2", everyMs: 500, timeoutMs: storyMs },
+    );
+    expect(running.slices.some((each) => each.pool === "tight" && each.node === "node2")).toBe(true);
+    await pause(5000);
+    await node.heal();
+    await node.kubelet.restart();
+    await node.waitReady({ timeoutMs: storyMs });
+    const books = await ground.settled(12 + 2);
+    const recorded = [...books.slices.flatMap(({ entries }) => entries), ...books.shared];
+    for (const cidr of hidden) {
+      expect(recorded.map(({ address }) => String(address))).toContain(cidr!.split("/")[0]);
+    }
+    const addresses = await Promise.all(names.map(async (name) => ipsOf(await runningPod(lab, name), "tight")[0]));
+    expect(new Set([...addresses, ...hidden.map((cidr) => cidr!.split("/")[0])]).size).toBe(14);
+    while (tool.living.size > 0) await tool.del();
+    for (const name of names) await removePod(lab, name);
+    await ground.settled(0);
+  },
+);
+
+test(
+  "off, and released by an operator: refused while it is heard of; back again, it hands out nothing of what was its own",
+  { timeout: 4 * storyMs },
+  async () => {
+    const { lab, holdfast } = ground;
+    const node = ground.node("node3");
+    const tool = await NodeTool.of(node, networkConfig(tight));
+    expect(await tool.add()).toBeDefined();
+    const before = (await ground.settled(1)).slices.filter((each) => each.node === "node3");
+    expect(before).not.toEqual([]);
+    const release = (...more: readonly string[]) =>
+      holdfast.command("slices", "release", "node3", "--observe-seconds=5", ...more);
+    expect(await release("--yes-the-node-is-off")).toMatchObject({ status: 1 });
+    await node.kill();
+    await lab.rest.delete("/api/v1/nodes/node3");
+    expect((await release()).status).not.toBe(0);
+    await until(async () => (await release("--yes-the-node-is-off")).status === 0, {
+      what: "the release, three minutes after its last word",
+      everyMs: 5000,
+      timeoutMs: 2 * storyMs,
+    });
+    const names = Array.from({ length: 14 }, (_, index) => `heir-${index}`);
+    for (const [index, name] of names.entries())
+      await createPod(lab, name, "tight", { node: index % 2 === 0 ? "node1" : "node2" });
+    for (const name of names) await runningPod(lab, name);
+    await node.start();
+    await holdfast.begin(node);
+    await node.waitReady({ timeoutMs: storyMs });
+    expect(await tool.add()).toBeUndefined();
+    await tool.delAllAfterPowerCut();
+    await ground.settled(14);
+    await removePod(lab, "heir-0");
+    await until(() => tool.add(), { what: "node3 to borrow what is free again", everyMs: 1000 });
+    await ground.settled(14);
+  },
+);
+
+test("no address was ever seen twice", async () => {
+  await ground.sampler.stop();
+  expect(ground.sampler.found).toEqual([]);
+});

@@ -1,0 +1,130 @@
+// `holdfast check`, `who`, `pools` and `slices` where a range is cut into slices, on a server.
+import { beforeEach, expect, it } from "vitest";
+
+import { fencedAnnotation } from "../../src/api/slice-grant.ts";
+import { ManualClock } from "../../src/kube/manual-clock.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { examine } from "../../src/pools/examine.ts";
+import { repair } from "../../src/pools/repair.ts";
+import { readSnapshot } from "../../src/pools/snapshot.ts";
+import { poolRows } from "../../src/pools/table.ts";
+import { parseAsked, whoHolds } from "../../src/pools/who.ts";
+import {
+  leaseObject,
+  type SliceParts,
+  sliceObject,
+  slicedState,
+  slicePoolObject,
+} from "../../src/slices/testing/objects.ts";
+import { command } from "./command.ts";
+import { type Stage, system } from "./stage.ts";
+import { whileTimePasses } from "./watching.ts";
+
+const signal = new AbortController().signal;
+const name = "blue-n1-10.0.0.0-24";
+/** A process of Node on a busy machine, several times. */
+const patienceMs = 60_000;
+
+export function sliceStories(stage: () => Stage): void {
+  const look = () => readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
+  const find = async () => examine(await look());
+  const slice = (parts: SliceParts) => stage().client.create(kinds.ipPools, sliceObject(parts));
+  const lease = (node: string, renewedMs: number) => stage().client.create(kinds.leases, leaseObject(node, renewedMs));
+  const held = (pod: string, uid: string) => ({ id: "c", podref: `shop/${pod}`, ifname: "net1", uid });
+
+  /** A network, a sliced range of it, and node n1 with the pod shop/web on its slice. */
+  beforeEach(async () => {
+    await stage().clear();
+    await stage().node("n1");
+    const ipam = { type: "holdfast", range: "10.0.0.0/16", network_name: "blue", node_slice_size: "/24" };
+    await stage().client.create(kinds.networkAttachmentDefinitions, {
+      metadata: { namespace: "shop", name: "blue" },
+      spec: { config: JSON.stringify({ cniVersion: "1.0.0", name: "blue", type: "bridge", ipam }) },
+    });
+    const { status, ...object } = slicePoolObject();
+    const made = await stage().client.create(kinds.nodeSlicePools, object);
+    await stage().client.update(kinds.nodeSlicePools, { ...made, status: status! }, { subresource: "status" });
+    await stage().client.create(kinds.configMaps, slicedState({}));
+    const networks = [{ name: "shop/blue", interface: "net1", ips: ["10.0.0.5"] }];
+    const uid = await stage().pod("shop", "web", { networks });
+    await slice({ entries: { "5": held("web", uid) } });
+  });
+
+  it("a slice is no shared pool: it is neither adopted nor unused, and all fits together", async () => {
+    await lease("n1", Date.now());
+    expect(await find()).toEqual([]);
+  });
+
+  it("one line of pools, and who has an address on which node", async () => {
+    await stage().hold("10.0.240.1", { uid: "u", name: "vm" }, { domain: "network:blue" });
+    expect(poolRows(await look())).toEqual([
+      {
+        namespace: system,
+        name: "blue",
+        network: "blue",
+        range: "10.0.0.0/16",
+        total: "65534",
+        used: "2",
+        free: "65532",
+        definitions: ["shop/blue"],
+        sliceSize: "/24",
+      },
+    ]);
+    expect(whoHolds(await look(), parseAsked("10.0.0.5"))).toMatchObject([
+      { owner: "pod shop/web (net1)", node: "n1", slice: "10.0.0.0/24", object: `IPPool ${system}/${name}` },
+    ]);
+  });
+
+  it("--repair leaves slices to their nodes", async () => {
+    await lease("n1", Date.now());
+    await stage().deletePod("shop", "web");
+    const before = await stage().readPool(name);
+    const snapshot = await look();
+    const findings = examine(snapshot);
+    expect(findings.map(({ code, severity }) => `${severity} ${code}`)).toEqual(["info entry-without-pod"]);
+    const clock = new ManualClock();
+    const common = {
+      client: stage().client,
+      ledgerOf: () => stage().ledger(),
+      cooldownMs: 0,
+      coexistence: false,
+      signal,
+    };
+    expect(await whileTimePasses(clock, repair(snapshot, findings, { ...common, clock }))).toEqual([]);
+    expect(await stage().readPool(name)).toEqual(before);
+  });
+
+  it(
+    "the commands: slices, check, and release, which refuses a node that is Ready",
+    async () => {
+      const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", stage().server.kubeconfig);
+      await lease("n1", Date.now() - 3_600_000);
+      const shown = await holdfast("slices", "--node", "n1", "-o", "json");
+      const { ranges } = JSON.parse(shown.out) as { ranges: object[] };
+      expect(ranges).toMatchObject([
+        {
+          pool: "blue",
+          phase: "open",
+          rows: [{ node: "n1", state: "active", used: 1, leaseAgeSeconds: expect.any(Number) as unknown }],
+        },
+      ]);
+      const checked = await holdfast("check");
+      expect({ code: checked.code, out: checked.out }).toEqual({
+        code: 1,
+        out: expect.stringContaining("warning node-silent") as unknown,
+      });
+
+      const flags = ["--yes-the-node-is-off", "--observe-seconds", "0", "--no-wait"];
+      const refused = await holdfast("slices", "release", "n1", ...flags);
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("Node n1 is Ready") as unknown });
+      await stage().node("n1", "Unknown");
+      const released = await holdfast("slices", "release", "n1", ...flags);
+      expect({ code: released.code, err: released.err }).toEqual({ code: 0, err: "" });
+      expect(released.out).toContain("1 slices of node n1 are fenced.");
+      const { annotations } = (await stage().readPool(name)).metadata;
+      expect(annotations?.[fencedAnnotation]).toMatch(/^\S+@\S+ at 20\d\d-/);
+      expect((await find()).map(({ code }) => code)).toEqual(["slice-fenced"]);
+    },
+    patienceMs,
+  );
+}

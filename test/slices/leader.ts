@@ -1,0 +1,75 @@
+// A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed
+// between any two writes.
+import { type Clock, realClock } from "../../src/kube/clock.ts";
+import { EventRecorder } from "../../src/kube/events.ts";
+import { Manager } from "../../src/kube/manager.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import { type Log, silent } from "../../src/log/log.ts";
+import { PoolsLeader } from "../../src/pools/leader.ts";
+import { SlicesLeader } from "../../src/slices/leader.ts";
+import type { Line } from "./line.ts";
+
+export interface LeaderSettings {
+  readonly quarantineMs?: number;
+  readonly nodeDeletionFences?: boolean;
+  readonly log?: Log;
+}
+
+interface LeaderOptions extends LeaderSettings {
+  readonly line: Line;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
+}
+
+export class Leader {
+  readonly line: Line;
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+
+  private constructor(options: LeaderOptions) {
+    this.line = options.line;
+    this.#ended = run(options, this.#stop.signal);
+    this.#ended.catch(() => {}); // told by stop()
+  }
+
+  static start(options: LeaderOptions): Leader {
+    return new Leader(options);
+  }
+
+  /** Nothing of it reaches the server any more, and it ends. */
+  async kill(): Promise<void> {
+    this.line.cut();
+    this.#stop.abort();
+    await this.#ended.catch(() => {});
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await (this.line.isCut ? this.#ended.catch(() => {}) : this.#ended);
+  }
+}
+
+async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
+  const { line, clock, systemNamespace, log = silent, quarantineMs, nodeDeletionFences } = options;
+  const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
+  const onError = () => {};
+  const events = new EventRecorder({ client, component: "holdfast-controller", instance: "test", onError });
+  const common = { client, log, systemNamespace, events };
+  const pools = new PoolsLeader({ ...common, clock: realClock, cooldownMs: 0 });
+  const slices = new SlicesLeader({
+    ...common,
+    clock,
+    ...(quarantineMs !== undefined && { quarantineMs }),
+    ...(nodeDeletionFences !== undefined && { nodeDeletionFences }),
+  });
+  await new Manager({
+    informers: [...pools.world.informers, ...slices.informers],
+    runnables: [
+      pools.followDefinitions,
+      slices.followDefinitions,
+      { name: "events", run: (stop) => events.run(stop) },
+      pools.lead,
+      slices.lead,
+    ],
+  }).run(signal);
+}

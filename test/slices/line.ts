@@ -1,0 +1,82 @@
+// One process's line to an API server, in the hands of a test: cut, with answers that are lost, or dead after so many writes.
+import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+
+const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+export class Line {
+  readonly #transport: Transport;
+  readonly #random: () => number;
+  #cut = new AbortController();
+  /** Of a hundred writes, how many are done without the caller being told. */
+  lossPercent = 0;
+  /** Writes that reached the server. */
+  writes = 0;
+  #diesAfter = Number.POSITIVE_INFINITY;
+  #onDeath: () => void = () => {};
+
+  constructor(transport: Transport, random: () => number = Math.random) {
+    this.#transport = transport;
+    this.#random = random;
+  }
+
+  get isCut(): boolean {
+    return this.#cut.signal.aborted;
+  }
+
+  /** Nothing goes out or comes in from now on; open watches end. */
+  cut(): void {
+    this.#cut.abort(new Error("the test cut the line"));
+  }
+
+  heal(): void {
+    if (this.isCut) this.#cut = new AbortController();
+  }
+
+  /** The line is cut right after so many further writes have been done, before the last one is answered. */
+  dieAfter(writes: number): Promise<void> {
+    this.#diesAfter = this.writes + writes;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onDeath = resolve;
+    return promise;
+  }
+
+  readonly transport: Transport = async (request) => {
+    const { signal: cut } = this.#cut;
+    if (cut.aborted) throw new NotSentError("the test cut the line");
+    const signal = request.signal === undefined ? cut : AbortSignal.any([request.signal, cut]);
+    const response = await this.#transport({ ...request, signal });
+    if (!reads.has(request.method)) this.#count();
+    if (cut.aborted) throw new Error("the test cut the line under the answer");
+    const isLost = !reads.has(request.method) && this.#random() * 100 < this.lossPercent;
+    if (isLost) throw new Error("the test lost the answer");
+    return { ...response, body: whole(response.body, cut) };
+  };
+
+  #count(): void {
+    this.writes += 1;
+    if (this.writes < this.#diesAfter) return;
+    this.#diesAfter = Number.POSITIVE_INFINITY;
+    this.cut();
+    this.#onDeath();
+  }
+}
+
+/** The body, until the line is cut under it. */
+async function* whole(body: AsyncIterable<Uint8Array>, cut: AbortSignal): AsyncGenerator<Uint8Array> {
+  const iterator = body[Symbol.asyncIterator]();
+  const { promise: severed, reject } = Promise.withResolvers<never>();
+  severed.catch(() => {});
+  const onCut = () => reject(cut.reason as Error);
+  cut.addEventListener("abort", onCut, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([iterator.next(), severed]);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    cut.removeEventListener("abort", onCut);
+    // Not awaited: a stream that is waiting for its next part ends when its request does.
+    void iterator.return?.()?.catch(() => {});
+  }
+}

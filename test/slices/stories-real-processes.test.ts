@@ -1,0 +1,160 @@
+// The programs themselves on the real API server, killed with -9 one after the other under ADD and DEL: daemons, the controller,
+// the API server. No address is given twice, none is lost, and at the end journals and mirrors say the same.
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
+
+import { connect, type Connection } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { Journal } from "../../src/ledger/journal/journal.ts";
+import { type PodIdentity, World } from "../lab/holdfast/world.ts";
+import { coldStartTimeoutMs } from "../lab/start.ts";
+import { until } from "../lab/wait.ts";
+import { dangers, type Given, remains } from "./audit.ts";
+import { type Books, readBooks } from "./books.ts";
+
+const callers = 12;
+const rounds = 12;
+const network = "killed";
+const config = {
+  cniVersion: "1.0.0",
+  name: network,
+  type: "bridge",
+  ipam: { type: "holdfast", range: "10.140.0.0/25", node_slice_size: "/28", network_name: network },
+};
+
+let world: World;
+let connection: Connection;
+/** Key: address. */
+const given = new Map<string, Given>();
+const violations: string[] = [];
+beforeAll(async () => {
+  const nodeArgs = ["--cooldown-seconds=0"];
+  world = await World.start({ api: "real", daemons: 3, controller: true, nodeArgs });
+  connection = connect(await loadKubeconfig({ path: world.api.kubeconfig }));
+  await surely("the definition", () =>
+    world.api.rest.create("/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions", {
+      apiVersion: "k8s.cni.cncf.io/v1",
+      kind: "NetworkAttachmentDefinition",
+      metadata: { name: network },
+      spec: { config: JSON.stringify(config) },
+    }),
+  );
+}, coldStartTimeoutMs);
+afterAll(async () => {
+  await connection?.[Symbol.asyncDispose]();
+  await world?.stop();
+});
+beforeEach(() => onTestFailed(() => console.error(world.lastWords())));
+
+/** The API server may be away for a while. */
+const surely = <T>(what: string, ask: () => Promise<T>): Promise<T> => until(ask, { what, everyMs: 100 });
+
+interface Living {
+  readonly node: string;
+  readonly pod: PodIdentity;
+  readonly sandbox: string;
+  readonly address: string;
+}
+
+async function come(name: string, node: string): Promise<Living> {
+  const pod = await surely(`the pod ${name}`, () => world.createPod(name, node));
+  let tries = 0;
+  return until(
+    async () => {
+      const sandbox = `${name}-${++tries}`;
+      const told = await world.request("ADD", node, pod, config, { containerId: sandbox }).catch(() => undefined);
+      if (told?.status === 0) return note({ node, pod, sandbox, address: told.body!.ips![0]!.address.split("/")[0]! });
+      await release(node, pod, sandbox);
+      return undefined;
+    },
+    { what: `an address for ${name}`, everyMs: 50, timeoutMs: 120_000 },
+  );
+}
+
+function note(living: Living): Living {
+  const { node, pod, sandbox, address } = living;
+  const other = given.get(address);
+  if (other !== undefined) violations.push(`${address} was given to ${pod.name} while ${other.who} has it`);
+  const who = `default/${pod.name} net1`;
+  given.set(address, { node, namespace: "kube-system", network, address, who, container: sandbox });
+  return living;
+}
+
+async function release(node: string, pod: PodIdentity, sandbox: string): Promise<void> {
+  await until(
+    async () => {
+      const told = await world.request("DEL", node, pod, config, { containerId: sandbox });
+      return told.status === 0;
+    },
+    { what: `the DEL of ${sandbox}`, everyMs: 50, timeoutMs: 120_000 },
+  );
+}
+
+async function go({ node, pod, sandbox, address }: Living): Promise<void> {
+  given.delete(address);
+  await release(node, pod, sandbox);
+  await surely(`${pod.name} to be deleted`, () =>
+    world.api.rest.delete(`/api/v1/namespaces/default/pods/${pod.name}?gracePeriodSeconds=0`),
+  );
+}
+
+/** The last pod of a caller stays. */
+async function call(caller: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    const node = `node${1 + ((caller + round) % 3)}`;
+    const living = await come(`p${caller}-${round}`, node);
+    await pause(Math.random() * 400);
+    if (round < rounds - 1) await go(living);
+  }
+}
+
+/** One after the other, until the callers are done. */
+async function kill(done: AbortSignal): Promise<number> {
+  for (let kills = 0; ; kills++) {
+    if (done.aborted) return kills;
+    await pause(500 + Math.random() * 1500);
+    if (kills % 5 === 4) {
+      await world.api.server.kill();
+      await pause(3000);
+      await world.api.server.start();
+    } else if (kills % 5 === 2) await world.controller!.kill();
+    else await world.daemon(`node${1 + (kills % 3)}`).process.restart();
+    await world.controller!.start();
+  }
+}
+
+async function settle(): Promise<Books> {
+  return until(
+    async () => {
+      const books = await readBooks(connection.client);
+      const wrong = [...dangers(books, [...given.values()]), ...remains(books, [...given.values()])];
+      if (wrong.length === 0) return books;
+      throw new Error(wrong.join("\n"));
+    },
+    { what: "records and sandboxes to agree", everyMs: 500, timeoutMs: 120_000 },
+  );
+}
+
+test("killed under load: none twice, none lost, journals and mirrors alike", { timeout: 600_000 }, async () => {
+  const done = new AbortController();
+  const killing = kill(done.signal);
+  try {
+    await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)));
+  } finally {
+    done.abort();
+  }
+  expect(await killing).toBeGreaterThan(4);
+  expect(violations).toEqual([]);
+  expect(given.size).toBe(callers);
+  const { slices } = await settle();
+  for (const { name, process, socket } of world.daemons) {
+    await process.kill();
+    const journal = await Journal.open({ folder: join(socket, "..", "..", "state", "slices"), now: Date.now });
+    const held = [...journal.holds()].map(({ address }) => String(address));
+    const mirrored = slices.filter((each) => each.node === name).flatMap(({ entries }) => entries);
+    expect(held.toSorted()).toEqual(mirrored.map(({ address }) => String(address)).toSorted());
+    await journal.close();
+  }
+});

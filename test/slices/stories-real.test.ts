@@ -1,0 +1,21 @@
+// Sliced networks on the real kube-apiserver.
+import { connect } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { sliceStories } from "./suite.ts";
+
+sliceStories(
+  "kube-apiserver",
+  async () => {
+    const lab = await cluster();
+    const connection = connect(await loadKubeconfig({ path: lab.kubeconfig, context: undefined }));
+    return {
+      transport: connection.transport,
+      stop: async () => {
+        await connection[Symbol.asyncDispose]();
+        await lab.stop();
+      },
+    };
+  },
+  { startMs: coldStartTimeoutMs, kills: 20, rounds: 15, seeds: [4] },
+);

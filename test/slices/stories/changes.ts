@@ -1,0 +1,133 @@
+// Sliced networks that change while sandboxes live: range, slice size, from shared to sliced and back, the floating part. What
+// is in use stays in use and on record; what is new comes from the new.
+import { describe, expect, it } from "vitest";
+
+import { parseAddress } from "../../../src/net/address.ts";
+import { contains, parsePrefix } from "../../../src/net/prefix.ts";
+import type { Fleet, Guest, Network } from "../fleet.ts";
+import { added, addMany } from "../scenes.ts";
+
+const isIn = (range: string, address: string) =>
+  contains(parsePrefix(range), parseAddress(address.split("/")[0] ?? ""));
+
+/** Asks for the address once more, as a kubelet that restarts a sandbox's pod does not, but CHECK does. */
+async function stillHas(fleet: Fleet, guest: Guest, network: Network, address: string): Promise<void> {
+  const told = await fleet.tryAdd(guest, network);
+  expect(told.json).toMatchObject({ ips: [{ address }] });
+}
+
+export function changeStories(get: () => Fleet): void {
+  describe("of the range", () => {
+    it("running ones keep theirs as reservations, new ones come from the new range, the old slices go", async () => {
+      const fleet = get();
+      const ipam = { node_slice_size: "/28", network_name: "moving" };
+      const before = await fleet.define("moving", { range: "10.100.0.0/24", ...ipam });
+      for (const name of ["a", "b"]) await fleet.join(name);
+      fleet.lead();
+      const guests = [await added(fleet, before, "a"), await added(fleet, before, "b")];
+      await fleet.settle();
+      const after = await fleet.redefine(before, { range: "10.101.0.0/24", ...ipam });
+      for (const node of ["a", "b"]) {
+        const [address = ""] = await fleet.add(await fleet.pod(node), after);
+        expect(isIn("10.101.0.0/24", address)).toBe(true);
+      }
+      const books = await fleet.settle();
+      expect(books.pools.map(({ range }) => String(range))).toEqual(["10.101.0.0/24"]);
+      expect(books.shared.map(({ address }) => String(address)).toSorted()).toEqual(["10.100.0.1", "10.100.0.16"]);
+      // The runtime's cached configuration is the old one; another runtime asks with the new one.
+      await fleet.end(guests[0]!, before);
+      await fleet.end(guests[1]!, after);
+      expect((await fleet.settle()).shared).toEqual([]);
+    });
+
+    it("widened: addresses in use are never given again", async () => {
+      const fleet = get();
+      const ipam = { node_slice_size: "/29", network_name: "wider" };
+      const before = await fleet.define("wider", { range: "10.102.0.0/28", ...ipam });
+      for (const name of ["a", "b"]) await fleet.join(name);
+      fleet.lead();
+      await addMany(fleet, before, "a", 5);
+      await addMany(fleet, before, "b", 5);
+      await fleet.settle();
+      const after = await fleet.redefine(before, { range: "10.102.0.0/27", ...ipam });
+      await addMany(fleet, after, "a", 10);
+      await addMany(fleet, after, "b", 10);
+      expect(await fleet.dangers()).toEqual([]);
+      await fleet.settle();
+      expect(new Set(fleet.given.map(({ address }) => address)).size).toBe(30);
+    });
+  });
+
+  it("of the slice size: every slice is cut anew around what is in use", async () => {
+    const fleet = get();
+    const ipam = { range: "10.103.0.0/24", network_name: "sizes" };
+    let net = await fleet.define("sizes", { ...ipam, node_slice_size: "/28" });
+    for (const name of ["a", "b"]) await fleet.join(name);
+    fleet.lead();
+    const guests = [await added(fleet, net, "a"), await added(fleet, net, "b")];
+    for (const size of ["/26", "/29"]) {
+      await fleet.settle();
+      net = await fleet.redefine(net, { ...ipam, node_slice_size: size });
+      await expect
+        .poll(async () => (await fleet.books()).slices.map(({ slice }) => `/${slice.length}`), { timeout: 60_000 })
+        .toEqual([size, size]);
+      for (const node of ["a", "b"]) guests.push(await added(fleet, net, node));
+      expect(await fleet.dangers()).toEqual([]);
+    }
+    await fleet.settle();
+    for (const guest of guests) await fleet.end(guest, net);
+    const { shared } = await fleet.settle();
+    expect(shared).toEqual([]);
+  });
+
+  it("from shared to sliced and back, with requests all the while: none fails for good, none meets another", async () => {
+    const fleet = get();
+    const ipam = { range: "10.104.0.0/24", network_name: "mode" };
+    let net = await fleet.define("mode", ipam);
+    for (const name of ["a", "b", "c"]) await fleet.join(name);
+    fleet.lead();
+    const shared = await added(fleet, net, "a");
+    const [{ address: first } = { address: "" }] = fleet.given;
+    for (const more of [{ node_slice_size: "/28" }, {}]) {
+      const changed = fleet.redefine(net, { ...ipam, ...more });
+      const requests = ["a", "b", "c", "a", "b", "c"].map(async (node) => added(fleet, net, node));
+      net = await changed;
+      await Promise.all(requests);
+      expect(await fleet.dangers()).toEqual([]);
+      const wanted = "node_slice_size" in more ? 1 : 0;
+      await expect.poll(async () => (await fleet.books()).pools.length, { timeout: 60_000 }).toBe(wanted);
+      await Promise.all(["a", "b", "c"].map(async (node) => added(fleet, net, node)));
+      expect(await fleet.dangers()).toEqual([]);
+      await fleet.settle();
+      await stillHas(fleet, shared, net, `${first}/24`);
+    }
+    expect((await fleet.settle()).slices).toEqual([]);
+    expect(fleet.given).toHaveLength(1 + 2 * 9);
+  });
+
+  it("an address by number is of the floating part, and goes with its owner from node to node", async () => {
+    const fleet = get();
+    const ipam = {
+      range: "10.105.0.0/24",
+      node_slice_size: "/28",
+      floating_slice_size: "/28",
+      network_name: "floating",
+    };
+    const net = await fleet.define("floating", ipam);
+    for (const name of ["a", "b"]) await fleet.join(name);
+    fleet.lead();
+    await fleet.add(await fleet.pod("a"), net);
+    const wanted = { ...net, config: { ...net.config, runtimeConfig: { ips: ["10.105.0.245"] } } };
+    const here = await fleet.pod("a", "static");
+    expect(await fleet.add(here, wanted)).toEqual(["10.105.0.245/24"]);
+    const there = await fleet.pod("b", "static");
+    expect((await fleet.tryAdd(there, wanted)).status).not.toBe(0);
+    const books = await fleet.settle();
+    expect(books.shared.map(({ address, who }) => `${address} ${who}`)).toEqual([
+      `10.105.0.245 default/${here.name} net1`,
+    ]);
+    await fleet.end(here, wanted);
+    expect(await fleet.add(there, wanted)).toEqual(["10.105.0.245/24"]);
+    await fleet.settle();
+  });
+}

@@ -1,0 +1,124 @@
+// Random requests on random nodes with random faults, round after round: daemons restarted, lines cut, answers lost, the leader
+// killed, nodes deleted and back. After every round nothing dangerous is seen; at the end all is on record and nothing else.
+import { expect, it } from "vitest";
+
+import type { Fleet, Guest, Network } from "../fleet.ts";
+import type { Leader } from "../leader.ts";
+
+/** A generator of its own, so that a failure names a seed: mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+class Churn {
+  readonly #fleet: Fleet;
+  readonly #networks: readonly Network[];
+  readonly #random: () => number;
+  readonly #names: readonly string[];
+  readonly #living: { guest: Guest; network: Network }[] = [];
+  #leader: Leader;
+  readonly said: string[] = [];
+
+  constructor(fleet: Fleet, networks: readonly Network[], names: readonly string[], random: () => number) {
+    this.#fleet = fleet;
+    this.#networks = networks;
+    this.#names = names;
+    this.#random = random;
+    this.#leader = fleet.lead();
+  }
+
+  #oneOf<T>(list: readonly T[]): T {
+    return list[Math.floor(this.#random() * list.length)]!;
+  }
+
+  /** Several requests at once, and a fault beside them. */
+  async round(): Promise<void> {
+    const requests = Array.from({ length: 12 }, () => (this.#random() < 0.6 ? this.#come() : this.#go()));
+    await Promise.all([...requests, this.#fault()]);
+  }
+
+  async #come(): Promise<void> {
+    const network = this.#oneOf(this.#networks);
+    const guest = await this.#fleet.pod(this.#oneOf(this.#names));
+    const told = await this.#fleet.tryAdd(guest, network).catch(() => undefined);
+    if (told?.status === 0) this.#living.push({ guest, network });
+    else await this.#leave(guest, network);
+  }
+
+  async #go(): Promise<void> {
+    const [chosen] = this.#living.splice(Math.floor(this.#random() * this.#living.length), 1);
+    if (chosen !== undefined) await this.#leave(chosen.guest, chosen.network);
+  }
+
+  /** A kubelet asks until the DEL is answered. */
+  async #leave(guest: Guest, network: Network): Promise<void> {
+    for (let tries = 0; tries < 200; tries++) {
+      const told = await this.#fleet.tryDel(guest, network).catch(() => undefined);
+      if (told?.status === 0) return this.#fleet.endPod(guest);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`DEL of ${guest.name} on ${guest.node} was never answered`);
+  }
+
+  async #fault(): Promise<void> {
+    const node = this.#fleet.node(this.#oneOf(this.#names));
+    const kind = this.#oneOf(["none", "restart", "cut", "heal", "heal", "loss", "leader", "leader-step"]);
+    this.said.push(`${kind} ${node.name}`);
+    if (kind === "restart") {
+      await node.rig.stop();
+      await node.rig.start();
+    } else if (kind === "cut") node.line.cut();
+    else if (kind === "heal") node.line.heal();
+    else if (kind === "loss") node.line.lossPercent = node.line.lossPercent === 0 ? 30 : 0;
+    else if (kind.startsWith("leader")) await this.#succeed(kind === "leader-step");
+  }
+
+  async #succeed(inTheMiddle: boolean): Promise<void> {
+    if (inTheMiddle) {
+      const died = this.#leader.line.dieAfter(1 + Math.floor(this.#random() * 5));
+      await Promise.race([died, new Promise((resolve) => setTimeout(resolve, 1000))]);
+    }
+    await this.#leader.kill();
+    this.#leader = this.#fleet.lead();
+  }
+
+  /** Everything works again, and everybody goes. */
+  async end(): Promise<void> {
+    for (const name of this.#names) {
+      const { line } = this.#fleet.node(name);
+      line.heal();
+      line.lossPercent = 0;
+    }
+    await this.#fleet.settle(120_000);
+    for (const { guest, network } of this.#living.splice(0)) await this.#leave(guest, network);
+  }
+}
+
+export function churnStories(get: () => Fleet, rounds: number, seeds: readonly number[]): void {
+  it.each(seeds)(`${rounds} rounds of it, seed %i`, { timeout: 600_000 }, async (seed) => {
+    const fleet = get();
+    const names = ["a", "b", "c", "d"];
+    for (const name of names) await fleet.join(name);
+    const networks = [
+      await fleet.define("tight", { range: "10.130.0.0/27", node_slice_size: "/30", network_name: "tight" }),
+      await fleet.define("roomy", { range: "10.131.0.0/24", node_slice_size: "/28", network_name: "roomy" }),
+      await fleet.define("six", { range: "fd30::/120", node_slice_size: "/124", network_name: "six" }),
+    ];
+    const churn = new Churn(fleet, networks, names, randomOf(seed));
+    for (let round = 0; round < rounds; round++) {
+      await churn.round();
+      expect(await fleet.dangers(), `round ${round}: ${churn.said.join(", ")}`).toEqual([]);
+    }
+    await churn.end();
+    const { shared, slices } = await fleet.settle(120_000);
+    expect(fleet.given).toEqual([]);
+    expect(shared).toEqual([]);
+    expect(slices.flatMap(({ entries }) => entries)).toEqual([]);
+  });
+}

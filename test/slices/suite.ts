@@ -1,0 +1,57 @@
+// The stories of sliced networks, whole: daemons with journals, controllers, and an API server of either kind.
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
+
+import { KubeClient } from "../../src/kube/rest.ts";
+import { installDefinitions } from "../ledger/definitions.ts";
+import type { Server } from "../node/world.ts";
+import { Fleet } from "./fleet.ts";
+import { changeStories } from "./stories/changes.ts";
+import { churnStories } from "./stories/churn.ts";
+import { dailyStories } from "./stories/daily.ts";
+import { killStories } from "./stories/kills.ts";
+import { nodeStories } from "./stories/nodes.ts";
+import { wipe } from "./wipe.ts";
+
+export interface SuiteOptions {
+  readonly startMs?: number;
+  readonly kills: number;
+  readonly rounds: number;
+  readonly seeds: readonly number[];
+}
+
+/** A story waits for leases, mirrors and rounds of a second each; a busy machine takes ten times what an idle one takes. */
+const storyMs = 180_000;
+
+export function sliceStories(name: string, start: () => Promise<Server>, options: SuiteOptions): void {
+  describe(`sliced networks on the ${name}`, { timeout: storyMs }, () => {
+    let server: Server;
+    let fleet: Fleet;
+    beforeAll(async () => {
+      server = await start();
+      await installDefinitions(new KubeClient({ transport: server.transport }));
+    }, options.startMs);
+    beforeEach(() => void (fleet = new Fleet(server)));
+    afterEach(async () => {
+      await fleet.close();
+      await wipe(fleet.admin);
+    }, 60_000);
+    afterAll(() => server?.stop());
+    const get = () => fleet;
+
+    describe("every day", () => {
+      dailyStories(get);
+    });
+    describe("changes", () => {
+      changeStories(get);
+    });
+    describe("nodes", () => {
+      nodeStories(get);
+    });
+    describe("the controller", () => {
+      killStories(get, options.kills);
+    });
+    describe("churn", () => {
+      churnStories(get, options.rounds, options.seeds);
+    });
+  });
+}
