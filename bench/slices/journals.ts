@@ -1,5 +1,8 @@
 // What the journals of daemons hold when they have ended: read from the disk, as the next start of each would.
-import { Journal } from "../../src/ledger/journal/journal.ts";
+import { realClock } from "../../src/kube/clock.ts";
+import type { Journal } from "../../src/ledger/journal/journal.ts";
+import { makeLog } from "../../src/log/log.ts";
+import { openJournal } from "../../src/node/slice-assembly.ts";
 import type { Held } from "./audit.ts";
 
 export interface JournalsRead {
@@ -10,10 +13,12 @@ export interface JournalsRead {
 
 /** Key: node; the folder of its daemon's state. */
 export async function readJournals(states: ReadonlyMap<string, string>): Promise<JournalsRead> {
+  const write = (line: string) => void process.stderr.write(`${line}\n`);
+  const log = makeLog({ write, level: "warn", format: "text", now: Date.now });
   const held: Held[] = [];
   let damaged = 0;
   for (const [node, folder] of states) {
-    const journal = await Journal.open({ folder, now: Date.now });
+    const journal = await openJournal(folder, realClock, log);
     damaged += journal.damaged;
     held.push(...heldBy(node, journal));
     await journal.close();
