@@ -51,7 +51,8 @@ export class LeaseWriter {
     const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
     const saysNothing = lease?.metadata.annotations?.[slicesAnnotation] === undefined;
     if (isEmpty && saysNothing && !isGone) return;
-    await this.#write(node, lease, content, isGone && !isPresent, signal);
+    const note = this.#note(lease, isGone, isPresent);
+    await this.#write(node, lease, content, note, signal);
   }
 
   #content(node: string, slices: readonly SliceObject[], isGone: boolean): NodeSlices {
@@ -71,30 +72,38 @@ export class LeaseWriter {
     return { grants, waiting };
   }
 
+  /** A new leader that has not waited long enough to call the Lease silent leaves the note of the one before. */
+  #note(lease: DeepReadonly<Lease> | undefined, isGone: boolean, isPresent: boolean): Record<string, string | null> {
+    const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
+    const isValid = goneSinceMs(lease) !== undefined;
+    if (isGone && !isPresent && !isValid)
+      return { [goneSinceAnnotation]: goneSinceNote(lease, this.#options.wallMs()) };
+    return hasNote && (!isGone || !isValid) ? { [goneSinceAnnotation]: null } : {};
+  }
+
   async #write(
     node: string,
     lease: DeepReadonly<Lease> | undefined,
     content: NodeSlices,
-    isLost: boolean,
+    note: Record<string, string | null>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, world, systemNamespace: namespace, wallMs } = this.#options;
+    const { client, world, systemNamespace: namespace } = this.#options;
     const text = writeNodeSlices(content);
-    const isNoted = goneSinceMs(lease) !== undefined;
-    const note = isLost && !isNoted ? { [goneSinceAnnotation]: goneSinceNote(lease, wallMs()) } : {};
     const name = nodeLeaseName(node);
     if (lease === undefined) {
-      const annotations = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text, ...note };
+      const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text, ...note };
+      const annotations = Object.fromEntries(
+        Object.entries(marks).filter((mark): mark is [string, string] => mark[1] !== null),
+      );
       world.leases.put(
         trimLease(await client.create(leases, { metadata: { namespace, name, annotations } }, { signal })),
       );
       return;
     }
-    const hasNote = lease.metadata.annotations?.[goneSinceAnnotation] !== undefined;
     const annotations = {
       ...(lease.metadata.annotations?.[slicesAnnotation] !== text && { [slicesAnnotation]: text }),
       ...note,
-      ...(hasNote && !isLost && { [goneSinceAnnotation]: null }),
     };
     if (Object.keys(annotations).length === 0) return;
     const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };

@@ -80,6 +80,8 @@ export const suites: readonly Suite[] = [
       "test/node/embedded",
       "test/node/outage",
       "test/pools/embedded",
+      "test/slices/leader",
+      "test/slices/keeper",
       "test/slices/audit",
       "test/slices/stories-embedded",
       "test/apiserver/",

@@ -30,8 +30,8 @@ interface Waiting extends Entry {
 const batchBytesMax = 2 ** 20;
 /** Ten networks of 250 pods, started 25 times over while the disk stands still: 65,536 entries of 1 KiB are 64 MiB. */
 const waitingMax = 65_536;
-/** A file below this is not worth a rewriting: at 200 bytes a line, 800 KB. */
-const slackLines = 4096;
+/** Fewer dead lines are not worth a rewriting: at 200 bytes a line, 800 KB. */
+export const slackLines = 4096;
 
 export interface WriterOptions {
   readonly disk: JournalDisk;
@@ -41,6 +41,8 @@ export interface WriterOptions {
   readonly snapshot: () => Snapshot;
   /** How many lines a snapshot has. */
   readonly live: () => number;
+  /** So many more than twice that are left alone. */
+  readonly slackLines: number;
   /** The file as it was opened. */
   readonly file: JournalFile;
   readonly bytes: number;
@@ -280,11 +282,11 @@ export class Writer {
 
   #considerCompaction(): void {
     if (this.#compaction?.isEnded === true) this.#compaction = undefined;
-    const { disk, folder, snapshot, live } = this.#options;
+    const { disk, folder, snapshot, live, slackLines: slack } = this.#options;
     if (this.#compaction !== undefined || this.#lines < this.#compactAt) return;
-    if (this.#lines <= slackLines + 2 * live()) return;
+    if (this.#lines <= slack + 2 * live()) return;
     // Should it fail, the next try comes when the file has grown by as much again.
-    this.#compactAt = this.#lines + slackLines;
+    this.#compactAt = this.#lines + slack;
     this.#compaction = new Compaction(disk, folder, snapshot(), this.#next, () => {
       this.#running ??= this.#run();
     });

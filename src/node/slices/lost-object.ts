@@ -12,22 +12,12 @@ import {
   writeGrant,
 } from "../../api/slice-grant.ts";
 import { isApiError } from "../../kube/errors.ts";
-import type { KubeObject } from "../../kube/meta.ts";
 import { parseKey } from "../../kube/meta.ts";
-import { defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import { ipPools, type StoredPool } from "../../ledger/resources.ts";
+import { ipPools, nodeSlicePools, type StoredPool } from "../../ledger/resources.ts";
 import { formatInterval } from "../../net/interval.ts";
 import { nodeAnnotation } from "./slice-object.ts";
-
-const nodeSlicePools = defineResource<KubeObject>({
-  group: nodeSlicePoolKind.group,
-  version: nodeSlicePoolKind.version,
-  plural: nodeSlicePoolKind.plural,
-  kind: nodeSlicePoolKind.kind,
-  namespaced: true,
-});
 
 interface Call {
   readonly signal: AbortSignal;

@@ -43,8 +43,7 @@ export class SliceMetrics {
 
   /** Read when somebody looks. */
   watch(keeper: Pick<SliceKeeper, "figures">): void {
-    for (const [name, help, read] of gauges) {
-      this.#registry.removeSingleMetric(name); // of a daemon that ran before in this process
+    const gauge = (name: string, help: string, read: (figures: Figures) => number) =>
       new Gauge({
         name,
         help,
@@ -53,6 +52,9 @@ export class SliceMetrics {
           this.set(read(keeper.figures));
         },
       });
+    for (const [name, help, read] of gauges) {
+      this.#registry.removeSingleMetric(name); // of a daemon that ran before in this process
+      gauge(name, help, read);
     }
   }
 }

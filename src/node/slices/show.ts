@@ -26,7 +26,7 @@ export interface ShowParts {
 }
 
 /** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
-const writeEveryMs = 1000;
+export const writeEveryMs = 1000;
 const callMs = 10_000;
 
 /** When to show again; undefined: the object says it all. */

@@ -19,7 +19,7 @@ import type { Log } from "../../log/log.ts";
 import { act } from "./act.ts";
 import { look, type TellSlice } from "./look.ts";
 import type { Shortage } from "./shortage.ts";
-import { show } from "./show.ts";
+import { show, writeEveryMs } from "./show.ts";
 import { newSliceState, type SliceState } from "./slice-state.ts";
 
 export interface TendingOptions {
@@ -134,8 +134,10 @@ export class Tending {
     this.#measure(domain);
     for (const grant of journal.grants()) {
       if (grant.domain !== domain) continue;
-      this.#stateOf(grant.key).dirtySinceMs ??= clock.monotonicMs();
-      this.#controller.enqueueAfter(grant.key, gatherMs);
+      const state = this.#stateOf(grant.key);
+      const nowMs = clock.monotonicMs();
+      state.dirtySinceMs ??= nowMs;
+      this.#controller.enqueueAfter(grant.key, Math.max(gatherMs, state.lastWriteMs + writeEveryMs - nowMs));
     }
   }
 

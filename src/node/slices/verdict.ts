@@ -5,7 +5,7 @@
 import { tryAddress } from "../../api/address-name.ts";
 import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
 import { blocksOf } from "../../api/slice-grant.ts";
-import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import { type JournalGrant, writeJournalGrant } from "../../ledger/journal/grant.ts";
 import { comparePrefixes, containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
 import type { ReadGrant, SliceObject } from "./slice-object.ts";
 
@@ -37,7 +37,8 @@ export function judgeObject(node: string, object: SliceObject, known: JournalGra
   }
   if (granted.grant.serial < known.serial) return nothing;
   const next = changed(known, granted);
-  return sameGrant(known, next) ? nothing : { verdict: "change", grant: next };
+  const isSame = JSON.stringify(writeJournalGrant(known)) === JSON.stringify(writeJournalGrant(next));
+  return isSame ? nothing : { verdict: "change", grant: next };
 }
 
 /** The slice's IPPool is not there. `pool`: its NodeSlicePool; undefined: that is not there either. */
@@ -60,10 +61,6 @@ export function judgeAbsence(
   if (others.length > 0) return "drop";
   // Nobody has it. Either the controller let it go after this grant, or it has forgotten the grant.
   return lastGeneration >= known.generation ? "drop" : "make-again";
-}
-
-export function sameGrant(a: JournalGrant, b: JournalGrant): boolean {
-  return JSON.stringify(plain(a)) === JSON.stringify(plain(b));
 }
 
 function holdBack(known: JournalGrant, why: string): Verdict {
@@ -127,18 +124,4 @@ function isAmong(block: Prefix, blocks: readonly Prefix[]): boolean {
 
 function meets(block: Prefix, slice: Prefix): boolean {
   return block.family === slice.family && overlaps(block, slice);
-}
-
-/** Texts stand for addresses: equal texts are equal blocks. */
-function plain(grant: JournalGrant): unknown {
-  const { domain, namespace, network, key, generation, serial, phase, sealed } = grant;
-  return {
-    ...{ domain, namespace, network, key, generation, serial, phase, sealed },
-    range: String(grant.range),
-    slice: String(grant.slice),
-    without: grant.without.map(String),
-    taken: grant.taken.map(({ first, last }) => `${first}-${last}`),
-    gives: grant.gives === undefined ? "" : `${grant.gives.ask} ${grant.gives.block}`,
-    moved: grant.moved.map(String),
-  };
 }

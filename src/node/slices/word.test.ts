@@ -52,8 +52,9 @@ it("counts no more than JSON can say", () => {
 it("an address is of the narrowest grant around it", () => {
   const piece = { ...grant, key: "ns/b", slice: parsePrefix("10.0.0.8/30") };
   const other = { ...grant, key: "ns/c", domain: "slice:ns/other", slice: parsePrefix("10.0.0.8/32") };
+  const sealed = { ...grant, key: "ns/d", sealed: true, slice: parsePrefix("10.0.0.9/32") };
   const at = (text: string) =>
-    grantAround([grant, piece, other], { domain: grant.domain, address: parseAddress(text) });
+    grantAround([sealed, grant, piece, other], { domain: grant.domain, address: parseAddress(text) });
   expect([at("10.0.0.9")?.key, at("10.0.0.1")?.key, at("10.0.1.1")?.key, at("fd00::1")?.key]).toEqual([
     "ns/b",
     "ns/a",

@@ -41,7 +41,10 @@ export function wordOf({ journal, grant, used, free, short }: WordFacts): NodeWo
   };
 }
 
-/** The grant of a domain that an address is handed out by: the narrowest, since a piece may have come back to its lender. */
+/**
+ * The grant of a domain that an address is handed out by: the narrowest, since a piece may have come back to its lender. One that is
+ * sealed has nothing, unless there is no other.
+ */
 export function grantAround(
   grants: Iterable<JournalGrant>,
   { domain, address }: Pick<Hold, "domain" | "address">,
@@ -49,7 +52,8 @@ export function grantAround(
   let found: JournalGrant | undefined;
   for (const grant of grants) {
     if (grant.domain !== domain || grant.slice.family !== address.family || !contains(grant.slice, address)) continue;
-    if (found === undefined || grant.slice.length > found.slice.length) found = grant;
+    if (found === undefined || (found.sealed && !grant.sealed)) found = grant;
+    else if (found.sealed === grant.sealed && grant.slice.length > found.slice.length) found = grant;
   }
   return found;
 }

@@ -1,0 +1,225 @@
+// What a node does about a slice, as stories: what the journal has, what the API server shows, what follows.
+import { describe, expect, it } from "vitest";
+
+import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
+import { fencedAnnotation, grantAnnotation, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import { parseAddress } from "../../net/address.ts";
+import { parseBlock } from "../../net/interval.ts";
+import { parsePrefix } from "../../net/prefix.ts";
+import { readSliceObject } from "./slice-object.ts";
+import { judgeAbsence, judgeObject } from "./verdict.ts";
+
+const known: JournalGrant = {
+  key: "ns/net-n1-10.0.0.0-26",
+  domain: "slice:ns/net",
+  namespace: "ns",
+  network: "net",
+  range: parsePrefix("10.0.0.0/24"),
+  slice: parsePrefix("10.0.0.0/26"),
+  generation: 4,
+  serial: 7,
+  phase: "active",
+  without: [],
+  taken: [],
+  sealed: false,
+  moved: [],
+};
+const block = parsePrefix("10.0.0.48/28");
+const gives = { ask: 2, block };
+const lend = { ask: 2, addresses: 16 };
+const word = { journal: "before", generation: 4, serial: 7, sealed: false, moved: [], used: 0, free: 0, short: 0 };
+
+function object(annotations: Record<string, string | object>, node = "n1") {
+  const texts = Object.entries(annotations).map(([key, value]) => [
+    key,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return readSliceObject({
+    apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
+    kind: "IPPool",
+    metadata: {
+      namespace: "ns",
+      name: "net-n1-10.0.0.0-26",
+      annotations: {
+        "holdfast.io/node": node,
+        "holdfast.io/network-name": "net",
+        "holdfast.io/slice-pool": "net",
+        "holdfast.io/sliced-range": "10.0.0.0/24",
+        ...Object.fromEntries(texts),
+      },
+    },
+    spec: { range: "10.0.0.0/26", allocations: {} },
+  })!;
+}
+const granted = (grant: object, more: Record<string, string> = {}) =>
+  object({ [grantAnnotation]: { generation: 4, serial: 7, phase: "active", ...grant }, ...more });
+const said = (more: object) => ({ [nodeWordAnnotation]: writeNodeWord({ ...word, ...more }) });
+
+describe("the journal does not know it", () => {
+  it.each([
+    ["a grant is taken", granted({}), { verdict: "accept", grant: known }],
+    ["a fenced one is not", granted({}, { [fencedAnnotation]: "by hand" }), { verdict: "nothing" }],
+    [
+      "another node's is not",
+      object({ [grantAnnotation]: { generation: 4, serial: 7, phase: "active" } }, "n2"),
+      { verdict: "nothing" },
+    ],
+    ["one that whereabouts made, without a grant, is not", object({}), { verdict: "nothing" }],
+    ["one with a block that cannot be read is not", granted({ without: ["10.0.0.48/2x"] }), { verdict: "nothing" }],
+    ["one with a block outside is not", granted({ without: ["10.0.1.0/28"] }), { verdict: "nothing" }],
+    ["one with a taken address that cannot be read is not", granted({ taken: ["10.0.0"] }), { verdict: "nothing" }],
+    [
+      "what the journal before it sealed stays sealed",
+      granted({}, said({ sealed: true, moved: ["10.0.0.9"] })),
+      { verdict: "accept", grant: { ...known, sealed: true, moved: [parseAddress("10.0.0.9")] } },
+    ],
+    [
+      "what it sealed of an earlier grant does not count",
+      granted({}, said({ sealed: true, generation: 3 })),
+      { verdict: "accept", grant: known },
+    ],
+    [
+      "what it gave up stays given up",
+      granted({ lend }, said({ gives: { ask: 2, block: String(block) } })),
+      { verdict: "accept", grant: { ...known, gives } },
+    ],
+    [
+      "what it gave up to an ask that is over is not",
+      granted({}, said({ gives: { ask: 2, block: String(block) } })),
+      { verdict: "accept", grant: known },
+    ],
+  ])("%s", (_, slice, expected) => {
+    expect(judgeObject("n1", slice, undefined)).toEqual(expected);
+  });
+});
+
+describe("the journal knows it", () => {
+  const taken = [parseBlock("10.0.0.1-10.0.0.2")];
+  it.each([
+    ["nothing changed", known, granted({}), { verdict: "nothing" }],
+    [
+      "a newer serial",
+      known,
+      granted({ serial: 8, taken: ["10.0.0.1-10.0.0.2"] }),
+      { verdict: "change", grant: { ...known, serial: 8, taken } },
+    ],
+    [
+      "an older serial, from an older copy of etcd",
+      { ...known, without: [block] },
+      granted({ serial: 6 }),
+      { verdict: "nothing" },
+    ],
+    [
+      "an older generation",
+      known,
+      granted({ generation: 3 }),
+      { verdict: "hold-back", grant: { ...known, phase: "returning" } },
+    ],
+    [
+      "an older generation, held back already",
+      { ...known, phase: "returning" as const },
+      granted({ generation: 3 }),
+      { verdict: "nothing" },
+    ],
+    [
+      "a newer generation is a grant of its own",
+      { ...known, sealed: true, without: [block] },
+      granted({ generation: 5, serial: 1 }),
+      { verdict: "accept", grant: { ...known, generation: 5, serial: 1 } },
+    ],
+    [
+      "fenced",
+      known,
+      granted({}, { [fencedAnnotation]: "by hand" }),
+      { verdict: "drop", why: "it is fenced: by hand" },
+    ],
+    ["another's", known, object({}, "n2"), { verdict: "drop" }],
+    ["no grant", known, object({}), { verdict: "hold-back", grant: { ...known, phase: "returning" } }],
+    [
+      "held back, and the grant is there again",
+      { ...known, phase: "returning" as const },
+      granted({}),
+      { verdict: "change", grant: known },
+    ],
+    [
+      "returning",
+      known,
+      granted({ serial: 8, phase: "returning" }),
+      { verdict: "change", grant: { ...known, serial: 8, phase: "returning" } },
+    ],
+    [
+      "in use again",
+      { ...known, phase: "returning" as const },
+      granted({ serial: 9 }),
+      { verdict: "change", grant: { ...known, serial: 9 } },
+    ],
+    [
+      "sealed, and in use again: it stays sealed",
+      { ...known, sealed: true },
+      granted({ serial: 9 }),
+      { verdict: "change", grant: { ...known, serial: 9, sealed: true } },
+    ],
+    ["a piece is asked for: that is for another step", known, granted({ serial: 7, lend }), { verdict: "nothing" }],
+    ["a piece is given up, and the ask stands", { ...known, gives }, granted({ lend }), { verdict: "nothing" }],
+    [
+      "the piece is lent",
+      { ...known, gives },
+      granted({ serial: 8, without: [String(block)] }),
+      { verdict: "change", grant: { ...known, serial: 8, without: [block] } },
+    ],
+    [
+      "the ask is gone, and the piece was not lent",
+      { ...known, gives },
+      granted({ serial: 8 }),
+      { verdict: "change", grant: { ...known, serial: 8 } },
+    ],
+    [
+      "another ask",
+      { ...known, gives },
+      granted({ serial: 8, lend: { ask: 3, addresses: 4 } }),
+      { verdict: "change", grant: { ...known, serial: 8 } },
+    ],
+    [
+      "a lent piece comes back",
+      { ...known, without: [block] },
+      granted({ serial: 8 }),
+      { verdict: "change", grant: { ...known, serial: 8 } },
+    ],
+  ])("%s", (_, journal, slice, expected) => {
+    expect(judgeObject("n1", slice, journal)).toMatchObject(expected);
+    const verdict = judgeObject("n1", slice, journal);
+    if (verdict.verdict === "change")
+      expect("gives" in verdict.grant).toBe("gives" in (expected as { grant: object }).grant);
+  });
+});
+
+describe("the object is gone", () => {
+  const pool = (lastGeneration: number, ...allocations: [string, string][]): Pick<NodeSlicePool, "status"> => ({
+    status: { lastGeneration, allocations: allocations.map(([nodeName, sliceRange]) => ({ nodeName, sliceRange })) },
+  });
+  it.each([
+    ["it was sealed", { ...known, sealed: true }, pool(4, ["n1", "10.0.0.0/26"]), "drop"],
+    ["it is still assigned to this node: a hand deleted it", known, pool(9, ["n1", "10.0.0.0/26"]), "make-again"],
+    ["it is another's", known, pool(9, ["n2", "10.0.0.0/26"]), "drop"],
+    ["a part of it is another's", known, pool(9, ["n2", "10.0.0.0/28"]), "drop"],
+    ["it is inside another's", known, pool(3, ["n2", "10.0.0.0/25"]), "drop"],
+    [
+      "a piece of the lender's slice that is this node's",
+      { ...known, slice: block },
+      pool(9, ["n2", "10.0.0.0/26"], ["n1", String(block)]),
+      "make-again",
+    ],
+    [
+      "the piece that it lent is another's, as it should be",
+      { ...known, without: [block] },
+      pool(3, ["n2", String(block)]),
+      "make-again",
+    ],
+    ["the controller let it go", known, pool(4), "drop"],
+    ["the controller has forgotten the grant: etcd was restored", known, pool(3), "make-again"],
+    ["the pool is gone too", known, undefined, "make-again"],
+  ] as const)("%s", (_, journal, found, expected) => {
+    expect(judgeAbsence("n1", journal, found)).toBe(expected);
+  });
+});

@@ -1,0 +1,386 @@
+// The node's side of slices on the embedded API, with the real journal: what a grant, a restart, a loss and a wish of the controller do.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { fencedAnnotation } from "../../src/api/slice-grant.ts";
+import { openApi } from "../../src/apiserver/api.ts";
+import { ownerKey } from "../../src/ipam/owner.ts";
+import { parseKey } from "../../src/kube/meta.ts";
+import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { listHolds } from "../../src/ledger/held-objects.ts";
+import { ipPools, leases, pods } from "../../src/ledger/resources.ts";
+import { parseAddress } from "../../src/net/address.ts";
+import { installDefinitions } from "../ledger/definitions.ts";
+import { domain, heldBy, KeeperRig, keyOfSlice, namespace, podOwner, slice, take, use } from "./keeper-rig.ts";
+
+const patience = { timeout: 20_000 };
+let rig: KeeperRig;
+
+beforeEach(async () => {
+  rig = new KeeperRig(openApi({ path: ":memory:" }));
+  await installDefinitions(rig.client);
+});
+afterEach(() => rig.close());
+
+const size = (node: { journal: { blocksOf(domain: string): { size: bigint } } }) => node.journal.blocksOf(domain).size;
+const reserved = async () => {
+  const found: string[] = [];
+  for await (const each of listHolds(rig.client)) {
+    if (each.unreadable === undefined) found.push(`${each.hold.domain} ${each.hold.address} ${each.hold.owner.name}`);
+  }
+  return found.sort();
+};
+
+/** One bit of the line that has the text. */
+function damageLine(folder: string, text: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf(`"${text}"`);
+    if (at < 0) continue;
+    bytes[at + 2]! ^= 1;
+    writeFileSync(path, bytes);
+  }
+}
+
+describe("a grant", () => {
+  it("is handed out of, and shown with its word", async () => {
+    const node = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    expect(node.keeper.mayHandOut()).toBe("");
+    expect(node.keeper.isKnown()).toBe(true);
+    expect(node.keeper.domainOf(use)).toBe(domain);
+    expect(await take(node, "10.0.0.3", "a")).toBe("taken");
+    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await expect
+      .poll(() => rig.word(slice), patience)
+      .toMatchObject({ journal: node.journal.id, generation: 1, serial: 1, used: 1, free: 15 });
+    await node.journal.release({
+      domain,
+      address: parseAddress("10.0.0.3"),
+      owner: ownerKey(podOwner("a")),
+      cooldownMs: 0,
+    });
+    await expect.poll(() => rig.entries(slice), patience).toEqual({});
+    await expect.poll(() => node.keeper.figures, patience).toMatchObject({ slices: 1, holds: 0, behind: 0 });
+  });
+
+  it("renews the Lease, keeps what the controller wrote, and tells what was seen", async () => {
+    let seen = 4;
+    await rig.grant(slice);
+    const node = await rig.start({ seenVersion: () => seen });
+    const lease = () => rig.client.get(leases, { namespace, name: nodeLeaseName("n1") });
+    await expect
+      .poll(async () => (await lease()).metadata.annotations, patience)
+      .toMatchObject({ "holdfast.io/seen": "4", "holdfast.io/node": "n1" });
+    expect((await lease()).spec).toMatchObject({ holderIdentity: node.journal.id, leaseDurationSeconds: 43_200 });
+    seen = 5;
+    await expect.poll(async () => (await lease()).metadata.annotations?.["holdfast.io/seen"], patience).toBe("5");
+    expect((await lease()).metadata.annotations?.["holdfast.io/slices"]).toContain(keyOfSlice(slice));
+  });
+
+  it("that whereabouts filled is read before anything is handed out", async () => {
+    await rig.grant(slice, {}, { "10.0.0.1": { ...podOwner("old"), uid: "" } });
+    const node = await rig.start();
+    await expect.poll(() => size(node), patience).toBe(16n);
+    expect(await take(node, "10.0.0.1", "new")).toBe("held");
+    expect(heldBy(node)).toEqual(["10.0.0.1"]);
+  });
+
+  it("waits with a reason", async () => {
+    const node = await rig.start();
+    expect(node.keeper.why(use)).toContain("no slice of 10.0.0.0/24 yet");
+    await rig.tellLease((slices) => ({
+      ...slices,
+      waiting: { [`${namespace} net 10.0.0.0/24`]: "all slices are taken" },
+    }));
+    await expect.poll(() => node.keeper.why(use), patience).toBe("all slices are taken");
+  });
+
+  it("that another journal has sealed, or that is fenced, is not handed out of", async () => {
+    const node = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await take(node, "10.0.0.3", "a");
+    const at = { namespace, name: parseKey(keyOfSlice(slice)).name };
+    const body = { metadata: { annotations: { [fencedAnnotation]: "an operator" } } };
+    await rig.client.patch(ipPools, at, { type: "merge", body });
+    await rig.name(slice, undefined);
+    await expect.poll(() => size(node), patience).toBe(0n);
+    expect(heldBy(node)).toEqual(["10.0.0.3"]);
+    await expect(take(node, "10.0.0.4", "b")).rejects.toThrow("no slice");
+    expect(await take(node, "10.0.0.3", "a")).toBe("yours");
+  });
+});
+
+describe("a restart", () => {
+  it("goes on where it was", async () => {
+    const first = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await take(first, "10.0.0.3", "a");
+    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await first.stop();
+    const before = (await rig.object(slice)).metadata.resourceVersion;
+    const second = await rig.start();
+    await expect.poll(() => second.keeper.isKnown(), patience).toBe(true);
+    expect(heldBy(second)).toEqual(["10.0.0.3"]);
+    await expect.poll(() => second.keeper.figures.behind, patience).toBe(0);
+    expect((await rig.object(slice)).metadata.resourceVersion).toBe(before);
+  });
+
+  it("of a machine made anew reads the mirror and the running pods first", async () => {
+    const first = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await take(first, "10.0.0.3", "a");
+    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await first.stop();
+    const status = [
+      { name: "cluster", interface: "eth0", ips: ["10.0.0.9"], default: true },
+      { name: "default/net", interface: "net1", ips: ["10.0.0.5"] },
+    ];
+    await rig.pod("live", { annotations: { "k8s.v1.cni.cncf.io/network-status": JSON.stringify(status) } });
+    rig.reimage();
+    const second = await rig.start();
+    expect(second.journal.id).not.toBe(first.journal.id);
+    await expect.poll(() => size(second), patience).toBe(16n);
+    expect(heldBy(second)).toEqual(["10.0.0.3", "10.0.0.5"]);
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ journal: second.journal.id, used: 2 });
+  });
+
+  it("with a stale generation hands out nothing of it, and keeps what is held", async () => {
+    const first = await rig.start();
+    await rig.grant(slice, { generation: 5 });
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await take(first, "10.0.0.3", "a");
+    await first.stop();
+    await rig.remove(slice);
+    await rig.grant(slice, { generation: 3 });
+    const second = await rig.start();
+    await expect.poll(() => second.keeper.isKnown(), patience).toBe(true);
+    expect(size(second)).toBe(0n);
+    expect(heldBy(second)).toEqual(["10.0.0.3"]);
+    await second.stop();
+    await rig.remove(slice);
+    await rig.grant(slice, { generation: 6 });
+    const third = await rig.start();
+    await expect.poll(() => size(third), patience).toBe(16n);
+    expect(await take(third, "10.0.0.3", "b")).toBe("held");
+  });
+
+  it("finds its object gone: it is made again, or it is another's", async () => {
+    const first = await rig.start();
+    await rig.grant(slice, { generation: 5, taken: ["10.0.0.1"] });
+    await expect.poll(() => size(first), patience).toBe(15n);
+    await take(first, "10.0.0.3", "a");
+    await first.stop();
+    await rig.remove(slice);
+    const second = await rig.start();
+    await expect.poll(() => size(second), patience).toBe(15n);
+    await expect.poll(() => rig.entries(slice), patience).toEqual({ "3": "default/a" });
+    await second.stop();
+    await rig.remove(slice);
+    await rig.slicePool(5, [{ nodeName: "n2", sliceRange: slice }]);
+    const third = await rig.start();
+    await expect.poll(() => third.journal.grants(), patience).toEqual([]);
+    expect([size(third), heldBy(third)]).toEqual([0n, ["10.0.0.3"]]);
+  });
+});
+
+describe("the API server is away", () => {
+  let isAway = false;
+  const transport: Transport = (request) =>
+    isAway ? Promise.reject(new NotSentError("the test cut the line")) : rig.api.transport(request);
+  beforeEach(() => void (isAway = false));
+
+  it("the journal goes on, and the mirror catches up", async () => {
+    const node = await rig.start({ transport });
+    await rig.grant(slice);
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
+    isAway = true;
+    for (let each = 1; each <= 9; each++) expect(await take(node, `10.0.0.${each}`, `p${each}`)).toBe("taken");
+    await expect.poll(() => node.keeper.figures, patience).toMatchObject({ isAway: true, behind: 1 });
+    expect(node.keeper.mayHandOut()).toBe("");
+    isAway = false;
+    await expect.poll(async () => Object.keys(await rig.entries(slice)).length, patience).toBe(9);
+    await expect.poll(() => node.keeper.figures, patience).toMatchObject({ isAway: false, behind: 0 });
+  });
+
+  it("a restart believes the journal while its authority lasts, and no longer", async () => {
+    const first = await rig.start({ transport });
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await first.stop();
+    isAway = true;
+    const second = await rig.start({ transport });
+    await expect.poll(() => second.keeper.isKnown(), patience).toBe(true);
+    expect(second.keeper.mayHandOut()).toBe("");
+    const hours = (count: number) => count * 3_600_000;
+    rig.moment = { ...rig.moment, uptimeMs: rig.moment.uptimeMs + hours(13) };
+    expect(second.keeper.mayHandOut()).toContain("has not renewed its Lease for 12 h");
+    await second.stop();
+    rig.moment = { bootId: "next", uptimeMs: 0, wallMs: rig.moment.wallMs - hours(1) };
+    const third = await rig.start({ transport });
+    await expect.poll(() => third.keeper.figures.isAway, patience).toBe(true);
+    expect([third.keeper.isKnown(), third.keeper.mayHandOut()]).toEqual([false, expect.stringContaining("clock")]);
+    isAway = false;
+    await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
+  });
+
+  it("when the authority was over, slices are compared before they are handed out of again", async () => {
+    const node = await rig.start({ transport });
+    await rig.grant(slice, { generation: 5 });
+    await expect.poll(() => size(node), patience).toBe(16n);
+    isAway = true;
+    await expect.poll(() => node.keeper.figures.isAway, { timeout: 40_000 }).toBe(true);
+    rig.moment = { ...rig.moment, uptimeMs: rig.moment.uptimeMs + 25 * 3_600_000 };
+    await rig.remove(slice);
+    await rig.slicePool(6, [{ nodeName: "n2", sliceRange: slice }]);
+    isAway = false;
+    await expect.poll(() => node.keeper.mayHandOut(), patience).toBe("");
+    expect(size(node)).toBe(0n);
+  }, 60_000);
+});
+
+describe("what the controller wishes", () => {
+  it("an empty slice is sealed when it is to be returned, one in use is not", async () => {
+    const node = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await take(node, "10.0.0.3", "a");
+    await rig.change(slice, () => ({ phase: "returning" }));
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ serial: 2, sealed: false, used: 1 });
+    expect(size(node)).toBe(0n);
+    await rig.change(slice, () => ({ phase: "active" }));
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await rig.change(slice, () => ({ phase: "returning" }));
+    await expect.poll(() => size(node), patience).toBe(0n);
+    await node.journal.release({
+      domain,
+      address: parseAddress("10.0.0.3"),
+      owner: ownerKey(podOwner("a")),
+      cooldownMs: 2000,
+    });
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true, used: 0 });
+    await rig.remove(slice);
+    await rig.name(slice, undefined);
+    await expect.poll(() => node.journal.grants(), patience).toEqual([]);
+  });
+
+  it("a draining slice moves what it holds to the reservation ledger, and is sealed", async () => {
+    const node = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    for (const each of ["3", "4"]) await take(node, `10.0.0.${each}`, `p${each}`);
+    await rig.change(slice, () => ({ phase: "draining" }));
+    await expect
+      .poll(() => rig.word(slice), patience)
+      .toMatchObject({ sealed: true, used: 0, moved: ["10.0.0.3", "10.0.0.4"] });
+    expect(await reserved()).toEqual(["network:net 10.0.0.3 p3", "network:net 10.0.0.4 p4"]);
+    expect(node.moved.map(({ address, owner }) => [String(address), owner])).toEqual([
+      ["10.0.0.3", podOwner("p3")],
+      ["10.0.0.4", podOwner("p4")],
+    ]);
+    expect([heldBy(node), await rig.entries(slice)]).toEqual([[], {}]);
+  });
+
+  it("an address that is recorded for another stays, and the slice is not sealed", async () => {
+    const node = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await take(node, "10.0.0.3", "a");
+    await rig.reserve("10.0.0.3", "b");
+    await rig.change(slice, () => ({ phase: "draining" }));
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ serial: 2, sealed: false });
+    expect(heldBy(node)).toEqual(["10.0.0.3"]);
+    await node.journal.release({
+      domain,
+      address: parseAddress("10.0.0.3"),
+      owner: ownerKey(podOwner("a")),
+      cooldownMs: 0,
+    });
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true });
+    expect(await reserved()).toEqual(["network:net 10.0.0.3 b"]);
+  });
+
+  it("a piece is given up, lent, and comes back", async () => {
+    const node = await rig.start();
+    await rig.grant(slice);
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await take(node, "10.0.0.15", "a");
+    await rig.change(slice, () => ({ lend: { ask: 1, addresses: 4 } }));
+    await expect
+      .poll(() => rig.word(slice), patience)
+      .toMatchObject({ gives: { ask: 1, block: "10.0.0.8/30" }, free: 11 });
+    await expect(take(node, "10.0.0.9", "b")).rejects.toThrow("no slice");
+    await rig.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
+    await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
+    expect(size(node)).toBe(12n);
+    await rig.change(slice, () => ({ without: [] }));
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await rig.change(slice, () => ({ lend: { ask: 2, addresses: 4 } }));
+    await expect.poll(() => rig.word(slice), patience).toMatchObject({ gives: { ask: 2 } });
+    await rig.change(slice, () => ({ lend: undefined }));
+    await expect.poll(() => size(node), patience).toBe(16n);
+    await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
+  });
+
+  it("a node that is short says so at once, and who waits is woken by more", async () => {
+    const node = await rig.start();
+    await rig.grant("10.0.0.0/32");
+    await expect.poll(() => size(node), patience).toBe(1n);
+    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
+    node.keeper.short(use);
+    const grown = node.keeper.changed(use, AbortSignal.timeout(20_000));
+    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 1 });
+    await rig.change("10.0.0.0/32", () => ({ exhausted: "the range is used up" }));
+    await expect.poll(() => node.keeper.why(use), patience).toBe("the range is used up");
+    await rig.grant("10.0.0.16/28");
+    await grown;
+    expect(size(node)).toBe(17n);
+    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
+  });
+});
+
+it("addresses of pods that are gone are freed, others are not", async () => {
+  await rig.pod("stays");
+  await rig.pod("ended", { phase: "Succeeded" });
+  const uidOf = async (name: string) => (await rig.client.get(pods, { namespace: "default", name })).metadata.uid!;
+  const node = await rig.start();
+  await rig.grant(slice);
+  await expect.poll(() => size(node), patience).toBe(16n);
+  const owners = [
+    { ...podOwner("stays"), uid: await uidOf("stays") },
+    { ...podOwner("ended"), uid: await uidOf("ended") },
+    podOwner("gone"),
+    { ...podOwner("container"), namespace: "n1" },
+  ];
+  for (const [at, owner] of owners.entries())
+    await node.journal.take({ domain, address: parseAddress(`10.0.0.${at}`), owner });
+  await expect.poll(() => node.orphans(), patience).toBe(2);
+  expect(heldBy(node)).toEqual(["10.0.0.0", "10.0.0.3"]);
+});
+
+it("a journal that lost lines hands out nothing until it has read its slices again", async () => {
+  const first = await rig.start();
+  await rig.grant(slice);
+  await expect.poll(() => size(first), patience).toBe(16n);
+  for (const each of [1, 2, 3]) await take(first, `10.0.0.${each}`, `p${each}`);
+  await expect.poll(async () => Object.keys(await rig.entries(slice)), patience).toEqual(["1", "2", "3"]);
+  await first.stop();
+  damageLine(rig.folder, "10.0.0.2");
+  const second = await rig.start({ transport: () => Promise.reject(new NotSentError("the test cut the line")) });
+  await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
+  expect(second.keeper.mayHandOut()).toContain("damaged");
+  await expect(take(second, "10.0.0.2", "other")).rejects.toThrow("damaged");
+  await second.stop();
+  const third = await rig.start();
+  await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
+  expect(heldBy(third)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+  expect(await take(third, "10.0.0.2", "other")).toBe("held");
+});
