@@ -101,7 +101,14 @@ export class FreeSpace {
         pieces.push(...prefixesOf(run).map((each) => this.#cut(each)));
       }
     }
-    return pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
+    pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
+    // A piece that was lent on as a whole is in the `without` of each who lent it.
+    const seen = new IntervalSet();
+    return pieces.filter(({ first, last }) => {
+      if (seen.has(first)) return false;
+      seen.add({ first, last });
+      return true;
+    });
   }
 
   /** What a slice of an older, larger shape gave up may be larger than a slice is now. */

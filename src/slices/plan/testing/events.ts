@@ -24,6 +24,11 @@ export const v4: readonly PoolConfig[] = [
   configOf("10.0.0.64/26", 29, "10.0.0.70-10.0.0.119"),
   configOf("10.0.0.0/26", 30, "10.0.0.1-10.0.0.62"),
 ];
+/** Four slices, or sixteen of one address: most nodes live on what others lend. */
+export const scarce: readonly PoolConfig[] = [
+  configOf("10.0.0.0/28", 30, "10.0.0.0/28"),
+  configOf("10.0.0.0/28", 29, "10.0.0.1-10.0.0.14"),
+];
 export const v4Floating: readonly PoolConfig[] = [...v4, configOf("10.0.0.0/26", 29, "10.0.0.0/26", 28)];
 export const v6: readonly PoolConfig[] = [
   configOf("fd00::/122", 125, "fd00::1-fd00::3f"),
