@@ -103,3 +103,8 @@ export function isTakenUp(entry: Entry): boolean {
 export function isHeard({ word, grant }: Entry): boolean {
   return word !== undefined && grant !== undefined && word.serial >= grant.serial;
 }
+
+/** All of it is lent: nothing can be handed out of it, and the same block can come back to the node only when this is gone. */
+export function isHollow({ block, lentBefore }: Entry): boolean {
+  return lentBefore.some((each) => containsPrefix(each, block));
+}

@@ -64,10 +64,11 @@ export class FreeSpace {
     }
   }
 
-  /** The largest piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
-  takePiece(): Prefix | undefined {
+  /** The largest fitting piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
+  takePiece(isFitting: (piece: Prefix) => boolean): Prefix | undefined {
     this.#pieces ??= this.#findPieces();
-    return this.#pieces.shift();
+    const at = this.#pieces.findIndex(isFitting);
+    return at < 0 ? undefined : this.#pieces.splice(at, 1)[0];
   }
 
   #walk(): Prefix | undefined {
