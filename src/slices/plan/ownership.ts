@@ -5,7 +5,7 @@ import { difference, IntervalSet } from "../../net/interval-set.ts";
 // Prefixes are nested or apart, so in order (the larger first) all that overlaps an entry and comes before it encloses it.
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, type Prefix } from "../../net/prefix.ts";
-import type { Entry } from "./entry.ts";
+import { covers, type Entry } from "./entry.ts";
 
 /** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
 export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
@@ -55,10 +55,6 @@ function settle(outer: Entry, inner: Entry): string {
 /** What the status has outranks what only an object says, and what was granted what never was; then the earlier one. */
 function rank({ isAssigned, grant }: Entry): number {
   return (isAssigned ? 2 : 0) + (grant === undefined ? 0 : 1);
-}
-
-function covers(blocks: readonly Prefix[], block: Prefix): boolean {
-  return blocks.some((each) => containsPrefix(each, block));
 }
 
 /** What some journal may hand out, or may have until this plan is carried out. */
