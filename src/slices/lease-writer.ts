@@ -28,7 +28,6 @@ export interface LeaseWriterOptions {
   readonly systemNamespace: string;
   readonly wallMs: () => number;
   readonly facts: (node: string) => NodeFacts;
-  readonly hasNode: (node: string) => boolean;
   /** Every target, with why nodes have nothing of it. */
   readonly waiting: () => Iterable<{ readonly target: Target; readonly why: (node: string) => string | undefined }>;
 }
@@ -41,12 +40,12 @@ export class LeaseWriter {
   }
 
   async reconcile(node: string, signal: AbortSignal): Promise<void> {
-    const { world, hasNode, facts } = this.#options;
+    const { world, facts } = this.#options;
     const lease = world.leaseOf(node);
     const slices = world.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
-    const isGone = !hasNode(node);
-    const { isPresent } = facts(node);
-    if (isGone && !isPresent && slices.length === 0) return this.#remove(lease, signal);
+    const { isPresent, isLeaving = false } = facts(node);
+    const isGone = !isPresent || isLeaving;
+    if (!isPresent && slices.length === 0) return this.#remove(lease, signal);
     const content = this.#content(node, slices, isGone);
     const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
     const saysNothing = lease?.metadata.annotations?.[slicesAnnotation] === undefined;

@@ -337,7 +337,7 @@ describe("what the controller wishes", () => {
     await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 0 });
     node.keeper.short(use);
     const grown = node.keeper.changed(use, AbortSignal.timeout(20_000));
-    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 1 });
+    await expect.poll(() => rig.word("10.0.0.0/32"), patience).toMatchObject({ short: 1, free: 0 });
     await rig.change("10.0.0.0/32", () => ({ exhausted: "the range is used up" }));
     await expect.poll(() => node.keeper.why(use), patience).toBe("the range is used up");
     await rig.grant("10.0.0.16/28");

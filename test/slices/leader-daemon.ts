@@ -16,16 +16,29 @@ import {
   slicePoolAnnotation,
   writeNodeWord,
 } from "../../src/api/slice-grant.ts";
+import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { Lease } from "../../src/kube/lease.ts";
 import { parseKey } from "../../src/kube/meta.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import type { SlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { type Address, next, plus } from "../../src/net/address.ts";
 import { IntervalSet } from "../../src/net/interval-set.ts";
 import { intervalOf, parseBlock } from "../../src/net/interval.ts";
 import { parsePrefix, Prefix } from "../../src/net/prefix.ts";
-import { type Stage, system } from "./leader-stage.ts";
+
+export const system = "kube-system";
+
+/** What a daemon needs of the test. */
+export interface Ground {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** `network address` -> who handed it out. */
+  readonly held: Map<string, string>;
+  sliced(): Promise<SlicedRanges>;
+}
 
 interface Slice {
   readonly key: string;
@@ -50,11 +63,11 @@ export class Daemon {
   journal = "journal-1";
   readonly slices = new Map<string, Slice>();
   waiting: Readonly<Record<string, string>> = {};
-  readonly #stage: Stage;
+  readonly #stage: Ground;
   #renewals = 0;
   #lastRenewedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(stage: Stage, name: string) {
+  constructor(stage: Ground, name: string) {
     this.#stage = stage;
     this.name = name;
   }

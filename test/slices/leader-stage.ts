@@ -23,9 +23,10 @@ import { silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { SlicesLeader, type SlicesOptions } from "../../src/slices/leader.ts";
 import { SliceMetrics } from "../../src/slices/metrics.ts";
-import { Daemon } from "./leader-daemon.ts";
+import { Daemon, system } from "./leader-daemon.ts";
 
-export const system = "kube-system";
+export { system };
+
 const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
 const crds = defineResource({
   group: "apiextensions.k8s.io",

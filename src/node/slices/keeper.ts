@@ -19,7 +19,6 @@ import { NodeLease } from "./lease.ts";
 import type { TellSlice } from "./look.ts";
 import { Orphans } from "./orphans.ts";
 import { Shortage } from "./shortage.ts";
-import { carrierOf } from "./show.ts";
 import { Tending } from "./tending.ts";
 
 export interface SliceUse {
@@ -55,7 +54,8 @@ export interface SliceKeeperOptions {
   readonly log: Log;
   /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
   readonly poolOf?: (use: SliceUse) => string | undefined;
-  readonly onOrphan?: () => void;
+  /** An address of a pod that is gone was freed, and cools down. */
+  readonly onOrphan?: (hold: Hold) => void;
 }
 
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
@@ -87,7 +87,11 @@ export class SliceKeeper {
       isLeaseHeard: () => this.#lease.isHeard,
       onAnswer: (isHeard) => this.#answered(isHeard),
     });
-    this.#orphans = new Orphans({ ...options, isHeard: () => !this.#isAway, onFreed: () => options.onOrphan?.() });
+    this.#orphans = new Orphans({
+      ...options,
+      isHeard: () => !this.#isAway,
+      onFreed: (hold) => options.onOrphan?.(hold),
+    });
     this.#lease = new NodeLease({
       ...options,
       namespace: options.systemNamespace,
@@ -146,12 +150,10 @@ export class SliceKeeper {
   /** A request found nothing free: the controller is told at once. */
   short(use: SliceUse): void {
     const isNew = this.#shortage.add(sliceUseKey(use));
-    const [grant] = this.#grantsOf(use);
-    const carrier = grant === undefined ? undefined : carrierOf(this.journal, grant.domain);
-    if (isNew && carrier !== undefined) this.#tending.hurry(carrier);
+    if (isNew) for (const { key } of this.#grantsOf(use)) this.#tending.hurry(key);
   }
 
-  /** Resolves when what may be handed out of the range has grown; rejects with the signal's reason. */
+  /** Resolves when what may be handed out of the range has grown, or something of it was given back; rejects with the signal's reason. */
   changed(use: SliceUse, signal: AbortSignal): Promise<void> {
     return this.#shortage.grown(sliceUseKey(use), signal);
   }

@@ -147,7 +147,9 @@ export class Tending {
     const grant = journal.grants().find((each) => each.domain === domain);
     if (grant !== undefined) this.#uses.set(domain, sliceUseKey(grant));
     const use = this.#uses.get(domain);
-    if (use !== undefined) shortage.sized(use, journal.blocksOf(domain).size);
+    if (use === undefined) return;
+    shortage.sized(use, journal.blocksOf(domain).size);
+    shortage.held(use, Array.from(journal.holdsOf(domain)).length);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {

@@ -66,7 +66,7 @@ function entryOf(
   const isFenced = object?.fenced !== undefined || fencedNodes.has(node);
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
-  const lentBefore = blocksOf(grant?.without ?? []);
+  const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));
   const given = givenOf(block, grant, current);
   return {
     node,
