@@ -83,6 +83,7 @@ export const suites: readonly Suite[] = [
       "test/slices/leader",
       "test/slices/keeper",
       "test/slices/audit",
+      "test/slices/check",
       "test/slices/stories-embedded",
       "test/apiserver/",
       "test/transfer/embedded",
