@@ -84,7 +84,7 @@ export interface NodeOptions {
 
 /** One cluster and the disks of its nodes. */
 export class KeeperRig {
-  readonly api: Api;
+  readonly api: Pick<Api, "transport" | "close">;
   /** Of the test, never disturbed. */
   readonly client: KubeClient;
   #folder = mkdtempSync(join(tmpdir(), "holdfast-keeper-"));
@@ -93,7 +93,7 @@ export class KeeperRig {
   moment: Moment = { bootId: "boot", uptimeMs: 3_600_000, wallMs: Date.UTC(2026, 0, 1) };
   #note: string | undefined;
 
-  constructor(api: Api) {
+  constructor(api: Pick<Api, "transport" | "close">) {
     this.api = api;
     this.client = new KubeClient({ transport: api.transport });
   }
