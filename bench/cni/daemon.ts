@@ -77,11 +77,13 @@ export interface DaemonPlan extends ServicePlan {
   readonly socket: string;
 }
 
-export function startDaemon(plan: DaemonPlan): HoldfastProcess {
+/** `state`: where it keeps what must survive it. */
+export function startDaemon(plan: DaemonPlan): HoldfastProcess & { readonly state: string } {
   const { node, socket, folder } = plan;
-  const options = { "node-name": node, socket, state: join(folder, "state"), coexistence: "off" };
+  const state = join(folder, "state");
+  const options = { "node-name": node, socket, state, coexistence: "off" };
   const args = ["node", ...asArgs(options), ...serviceArgs(plan)];
-  return new HoldfastProcess({ name: "node", args, folder });
+  return Object.assign(new HoldfastProcess({ name: "node", args, folder }), { state });
 }
 
 export function startController(plan: ServicePlan): HoldfastProcess {

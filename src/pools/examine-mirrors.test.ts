@@ -184,6 +184,15 @@ const stories: readonly Story[] = [
     { held: [{ ...blue("10.0.0.9", "db"), cooling: { untilMs: nowMs, lastOwner: "x" as never } }] },
     [],
   ],
+  [
+    "a pod that has the network's gateway",
+    {
+      ipam: { node_slice_size: "/24", gateway: "10.0.0.5" },
+      slices: [sliceObject({ entries: web })],
+      pods: [podOf("web")],
+    },
+    ["error gateway-held"],
+  ],
   ["an entry whose pod is gone", { slices: [sliceObject({ entries: web })] }, ["info entry-without-pod"]],
   [
     "an entry whose pod was made anew",
@@ -202,7 +211,7 @@ describe("check of what slices hold", () => {
 
   it("each finding names what it is about and what to do, and none is repaired from outside", () => {
     const findings = stories.flatMap(([, scene]) => examineMirrors(sceneOf(scene)));
-    expect(new Set(findings.map(({ code }) => code)).size).toBe(5);
+    expect(new Set(findings.map(({ code }) => code)).size).toBe(6);
     for (const { message, remedy, objects, repair } of findings) {
       expect(message).toMatch(/^(\d|pod shop\/).*\.$/);
       expect(remedy).toMatch(/[.?]$/);

@@ -8,6 +8,7 @@ import type { Address } from "../net/address.ts";
 import { NetError } from "../net/error.ts";
 import { includes, parseBlock } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
+import { count } from "../slices/count.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { stateOf } from "../slices/table.ts";
 import { isSamePod, type UsedAddress, usedAddresses } from "./examine-pods.ts";
@@ -28,6 +29,7 @@ export function examineMirrors(snapshot: Snapshot): Finding[] {
     ...clashes,
     ...sharedHolds(snapshot, places),
     ...podsWithout(snapshot, places),
+    ...gateways(snapshot, places),
     ...snapshot.slices.slices.flatMap((slice) => entriesWithoutPod(snapshot, slice)),
   ];
 }
@@ -177,6 +179,23 @@ function heldByAnother({ pod, words }: UsedAddress, { slice, owner }: Entry): Fi
   };
 }
 
+function gateways({ networks }: Snapshot, places: Places): Finding[] {
+  return networks.sliced.flatMap(({ config: { gateway }, range, definition, namespace, identity }): Finding[] => {
+    if (gateway === undefined || !contains(range.prefix, gateway)) return [];
+    const holder = places.get(placeOf(namespace, identity.network, gateway));
+    if (holder === undefined) return [];
+    return [
+      {
+        code: "gateway-held",
+        severity: "error",
+        objects: [`IPPool ${holder.slice.key}`, `NetworkAttachmentDefinition ${definition}`],
+        message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.owner)} holds it on node ${holder.slice.node}.`,
+        remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
+      },
+    ];
+  });
+}
+
 function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
   const gone = slice.entries.filter(({ owner }) => {
     if (owner.kind !== "pod" || owner.namespace === "" || owner.name === "") return false;
@@ -192,7 +211,7 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
       code: "entry-without-pod",
       severity: "info",
       objects: [`IPPool ${slice.key}`],
-      message: `${gone.length} addresses of slice ${slice.block} are held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
+      message: `${count(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
       remedy: `Its daemon gives them back when their sandboxes are gone; if they stay, see its log on node ${slice.node}.`,
     },
   ];

@@ -170,7 +170,7 @@ describe("check of slices", () => {
 
   it("says what a silent node still does, and how to take its slices", () => {
     const after = (hours: number) => findingsOf({ leases: [leaseObject("n1", nowMs - hours * 3_600_000)] })[0];
-    expect(after(2)?.message).toContain("last renewed its Lease 120 minutes ago; it has 1 slices");
+    expect(after(2)?.message).toContain("last renewed its Lease 120 minutes ago; it has 1 slice,");
     expect(after(13)?.message).toContain("it hands nothing out any more");
     expect(after(13)?.remedy).toContain("holdfast slices release n1");
   });

@@ -1,8 +1,10 @@
 // Slices against the pools that assign them, against each other and against what their nodes say. Pure.
 import { blocksOf, floatingNode } from "../api/slice-grant.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../net/prefix.ts";
+import { count } from "../slices/count.ts";
+import { freshMs } from "../slices/presence.ts";
 import type { SlicePoolView, SliceView } from "../slices/slice-view.ts";
-import { freshMs, leaseAgeMs, type SlicesSnapshot } from "../slices/snapshot.ts";
+import { leaseAgeMs, type SlicesSnapshot } from "../slices/snapshot.ts";
 import { stateOf } from "../slices/table.ts";
 import type { Finding } from "./finding.ts";
 import { named } from "./named.ts";
@@ -38,7 +40,7 @@ function overlapsOf(snapshot: SlicesSnapshot, slices: ReadonlyMap<string, SliceV
   return [...domains.values()].flatMap((pools) => {
     const all = pools.flatMap((pool): Placed[] => [
       ...pool.allocations.map((each) => ({ ...each, pool })),
-      ...(pool.floating === undefined ? [] : [{ node: floatingNode, block: pool.floating, pool }]),
+      ...pool.floating.map((block) => ({ node: floatingNode, block, pool })),
     ]);
     const hasGivenUp = (giver: Placed, { block }: Placed) => {
       const without = slices.get(placeOf(giver.pool.namespace, giver.pool.name, giver))?.grant?.without ?? [];
@@ -92,7 +94,7 @@ function withoutObject(pool: SlicePoolView, slices: ReadonlyMap<string, SliceVie
       code: "slice-without-object",
       severity: "warning",
       objects: [`NodeSlicePool ${pool.key}`],
-      message: `${bare.length} assigned slices of NodeSlicePool ${pool.key} have no IPPool, so that nobody hands out of them: ${which}.`,
+      message: `NodeSlicePool ${pool.key} has ${count(bare.length, "assigned slice")} without an IPPool, which nobody hands out of: ${which}.`,
       remedy: "The controller writes them within seconds: is one running? Its log says why not.",
     },
   ];
@@ -139,7 +141,7 @@ function fenced(slices: readonly SliceView[]): Finding[] {
     code: "slice-fenced",
     severity: "warning",
     objects: all.map(({ key }) => `IPPool ${key}`),
-    message: `${all.length} slices of node ${node} are fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
+    message: `Of node ${node}, ${count(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
     remedy:
       "The controller removes them within seconds: is one running? Do not switch the node on before they are gone.",
   }));
@@ -186,7 +188,7 @@ function silent({ leases, slices, nowMs }: SlicesSnapshot): Finding[] {
         code: "node-silent",
         severity: "warning",
         objects: [`Node ${node}`],
-        message: `The daemon of node ${node} ${heard}${rest}; it has ${all.length} slices, and what their mirrors show may be old.`,
+        message: `The daemon of node ${node} ${heard}${rest}; it has ${count(all.length, "slice")}, and what the mirror shows may be old.`,
         remedy: `Look at its daemon (holdfast node). If the machine is switched off for good: holdfast slices release ${node}.`,
       },
     ];
@@ -203,7 +205,7 @@ function behind({ leases, nowMs }: SlicesSnapshot, slice: SliceView): Finding[] 
   const reasons = [
     ...(word === undefined ? ["its daemon has not taken it up"] : []),
     ...(word !== undefined && word.used !== entries.length
-      ? [`its daemon holds ${word.used} addresses, and ${entries.length} are shown`]
+      ? [`its daemon holds ${count(word.used, "address")}, and shown are ${entries.length}`]
       : []),
     ...(word !== undefined && lease!.journal !== "" && word.journal !== lease!.journal
       ? [`it was written by journal ${word.journal}, and the node's is ${lease!.journal} now`]

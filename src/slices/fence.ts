@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools } from "../ledger/resources.ts";
+import { count } from "./count.ts";
 import { ReleaseError } from "./release-error.ts";
 import { assertReleasable, assertSilent, hasSpoken, releaseLines, spokenError } from "./release.ts";
 import { isUnreadable, type SliceView, sliceViewOf } from "./slice-view.ts";
@@ -53,7 +54,7 @@ async function fenceAll(options: ReleaseOptions, slices: readonly SliceView[]): 
       await fence(options, slice);
     } catch (error) {
       if (!(error instanceof ReleaseError) || done === 0) throw error;
-      const words = `${done} of ${slices.length} slices are fenced already, and a daemon that sees it hands nothing out of them.`;
+      const words = `${done} of ${count(slices.length, "slice")} are fenced already, and a daemon that sees it hands nothing out of them.`;
       throw new ReleaseError(error.code, `${error.message} ${words}`);
     }
   }

@@ -28,7 +28,6 @@ export interface LeaseWriterOptions {
   readonly systemNamespace: string;
   readonly wallMs: () => number;
   readonly facts: (node: string) => NodeFacts;
-  readonly hasNode: (node: string) => boolean;
   /** Every target, with why nodes have nothing of it. */
   readonly waiting: () => Iterable<{ readonly target: Target; readonly why: (node: string) => string | undefined }>;
 }
@@ -41,17 +40,18 @@ export class LeaseWriter {
   }
 
   async reconcile(node: string, signal: AbortSignal): Promise<void> {
-    const { world, hasNode, facts } = this.#options;
+    const { world, facts } = this.#options;
     const lease = world.leaseOf(node);
     const slices = world.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
-    const isGone = !hasNode(node);
-    const { isPresent } = facts(node);
-    if (isGone && !isPresent && slices.length === 0) return this.#remove(lease, signal);
+    const { isPresent, isLeaving = false } = facts(node);
+    const isGone = !isPresent || isLeaving;
+    if (!isPresent && slices.length === 0) return this.#remove(lease, signal);
     const content = this.#content(node, slices, isGone);
     const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
     const saysNothing = lease?.metadata.annotations?.[slicesAnnotation] === undefined;
     if (isEmpty && saysNothing && !isGone) return;
-    await this.#write(node, lease, content, isGone && !isPresent, signal);
+    const note = this.#note(lease, isGone, isPresent);
+    await this.#write(node, lease, content, note, signal);
   }
 
   #content(node: string, slices: readonly SliceObject[], isGone: boolean): NodeSlices {
@@ -71,30 +71,38 @@ export class LeaseWriter {
     return { grants, waiting };
   }
 
+  /** A new leader that has not waited long enough to call the Lease silent leaves the note of the one before. */
+  #note(lease: DeepReadonly<Lease> | undefined, isGone: boolean, isPresent: boolean): Record<string, string | null> {
+    const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
+    const isValid = goneSinceMs(lease) !== undefined;
+    if (isGone && !isPresent && !isValid)
+      return { [goneSinceAnnotation]: goneSinceNote(lease, this.#options.wallMs()) };
+    return hasNote && (!isGone || !isValid) ? { [goneSinceAnnotation]: null } : {};
+  }
+
   async #write(
     node: string,
     lease: DeepReadonly<Lease> | undefined,
     content: NodeSlices,
-    isLost: boolean,
+    note: Record<string, string | null>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, world, systemNamespace: namespace, wallMs } = this.#options;
+    const { client, world, systemNamespace: namespace } = this.#options;
     const text = writeNodeSlices(content);
-    const isNoted = goneSinceMs(lease) !== undefined;
-    const note = isLost && !isNoted ? { [goneSinceAnnotation]: goneSinceNote(lease, wallMs()) } : {};
     const name = nodeLeaseName(node);
     if (lease === undefined) {
-      const annotations = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text, ...note };
+      const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text, ...note };
+      const annotations = Object.fromEntries(
+        Object.entries(marks).filter((mark): mark is [string, string] => mark[1] !== null),
+      );
       world.leases.put(
         trimLease(await client.create(leases, { metadata: { namespace, name, annotations } }, { signal })),
       );
       return;
     }
-    const hasNote = lease.metadata.annotations?.[goneSinceAnnotation] !== undefined;
     const annotations = {
       ...(lease.metadata.annotations?.[slicesAnnotation] !== text && { [slicesAnnotation]: text }),
       ...note,
-      ...(hasNote && !isLost && { [goneSinceAnnotation]: null }),
     };
     if (Object.keys(annotations).length === 0) return;
     const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };

@@ -27,13 +27,15 @@ export class Nodes {
   facts(name: string): NodeFacts {
     const { nodes, world, rules, wallMs } = this.#options;
     const isFresh = this.renewals.isFresh(name);
-    const signs = { node: nodes.cache.get(name), lease: world.leaseOf(name), isFresh, wallMs: wallMs() };
+    const isAlone = this.#isAlone();
+    const signs = { node: nodes.cache.get(name), lease: world.leaseOf(name), isFresh, isAlone, wallMs: wallMs() };
     return { name, ...nodeState(signs, rules), isSilent: !isFresh };
   }
 
   /** Every Node by name, and those of the list, each once. A node without a Node object gets nothing new. */
   all(extra: Iterable<string>): NodeFacts[] {
-    const names = new Set([...this.#options.nodes.cache.keys(), ...extra]);
+    const { nodes } = this.#options;
+    const names = new Set([...nodes.cache.keys(), ...(this.#isAlone() ? this.#leased() : []), ...extra]);
     return [...names].sort().map((name) => this.facts(name));
   }
 
@@ -47,12 +49,7 @@ export class Nodes {
 
   /** Those that are not what they were at the last call: a Lease that is not renewed tells nobody. */
   changed(): string[] {
-    const { nodes, world } = this.#options;
-    const names = new Set(nodes.cache.keys());
-    for (const lease of world.leases.list()) {
-      const node = nodeOfLease(lease);
-      if (node !== undefined) names.add(node);
-    }
+    const names = new Set([...this.#options.nodes.cache.keys(), ...this.#leased()]);
     const changed = [...names].filter((name) => this.hasChanged(name));
     for (const name of this.#before.keys()) {
       if (names.has(name)) continue;
@@ -60,6 +57,17 @@ export class Nodes {
       changed.push(name);
     }
     return changed;
+  }
+
+  #isAlone(): boolean {
+    return this.#options.nodes.cache.keys().next().done === true;
+  }
+
+  *#leased(): IterableIterator<string> {
+    for (const lease of this.#options.world.leases.list()) {
+      const node = nodeOfLease(lease);
+      if (node !== undefined) yield node;
+    }
   }
 
   /** The versions of the sliced ranges that daemons with a fresh Lease work by; undefined: one that has not said any. */

@@ -71,6 +71,8 @@ export interface NodeSigns {
   readonly node: DeepReadonly<Node> | undefined;
   readonly lease: DeepReadonly<Lease> | undefined;
   readonly isFresh: boolean;
+  /** There is no Node at all: not a cluster, but a machine of its own (`holdfast up`), whose daemon is its node. */
+  readonly isAlone?: boolean;
   readonly wallMs: number;
 }
 
@@ -81,11 +83,11 @@ export interface NodeState {
   readonly fenced?: string;
 }
 
-export function nodeState({ node, lease, isFresh, wallMs }: NodeSigns, rules: FenceRules): NodeState {
+export function nodeState({ node, lease, isFresh, isAlone = false, wallMs }: NodeSigns, rules: FenceRules): NodeState {
   const fenced = node === undefined ? fencedGone(lease, isFresh, wallMs, rules) : fencedByTaint(node);
   return {
     isPresent: node !== undefined || isFresh,
-    isLeaving: node === undefined && isFresh,
+    isLeaving: node === undefined && isFresh && !isAlone,
     ...(fenced !== undefined && { fenced }),
   };
 }

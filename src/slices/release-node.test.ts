@@ -147,15 +147,16 @@ describe("released", () => {
     expect(error).toBeUndefined();
     expect(await fenced()).toEqual(done);
     expect(said).toEqual([
-      "Node n1 is not Ready; its daemon was last heard 18000 s ago. It has 2 slices with 1 addresses held, as far as it could tell:",
+      "Node n1 is not Ready; its daemon was last heard 18000 s ago. It has 2 slices with 1 address held, as far as it could tell:",
       "  POOL              SLICE        STATE   HELD",
       "  kube-system/blue  10.0.0.0/24  active  1",
       "  kube-system/blue  10.0.1.0/24  active  0",
       "  10.0.0.5  pod shop/web (net1)",
       "These addresses are given to others from then on. If a pod still runs there, an address is given twice.",
+      "Its Node object stays, so it is given an empty slice anew; delete the Node if it does not come back.",
       "Watching for 90 s whether node n1 stays silent.",
-      "2 slices of node n1 are fenced.",
-      "The controller removes them; holdfast slices shows when it has.",
+      "Fenced: 2 slices of node n1.",
+      "The controller removes what is fenced; holdfast slices shows when it has.",
     ]);
   });
 
@@ -210,9 +211,9 @@ describe("waiting for the controller", () => {
     const { said, error } = await release({ wait: true });
     expect(error).toBeUndefined();
     expect(said.slice(-3)).toEqual([
-      "1 of 2 slices are removed.",
-      "2 of 2 slices are removed.",
-      "All of them are removed: their addresses are free for others.",
+      "Removed: 1 of 2 slices.",
+      "Removed: 2 of 2 slices.",
+      "Removed: the addresses are free for others.",
     ]);
   });
 
@@ -248,7 +249,7 @@ describe("waiting for the controller", () => {
     let round = 1;
     stage.clock.meanwhile = () => renew(round++);
     const slow = await release({ wait: true });
-    expect(slow.error?.message).toContain("the controller has not removed them yet");
+    expect(slow.error?.message).toContain("the controller has not removed it yet");
     expect(slow.said.filter((line) => line.startsWith("No controller"))).toEqual([]);
   });
 });

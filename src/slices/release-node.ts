@@ -1,4 +1,5 @@
 // `holdfast slices release`, whole: fence, then wait until the controller has removed what is fenced.
+import { count } from "./count.ts";
 import { fenceNode, type ReleaseOptions } from "./fence.ts";
 import { awaitRemoval } from "./removal-watch.ts";
 
@@ -15,8 +16,8 @@ export async function releaseNode(options: ReleaseNodeOptions): Promise<void> {
   const { node, dryRun, wait, say, systemNamespace: namespace, leaderLease: name } = options;
   const fenced = await fenceNode(options);
   if (dryRun) return say("Nothing was written: this was a dry run.");
-  say(`${fenced.length} slices of node ${node} are fenced.`);
-  if (!wait) return say("The controller removes them; holdfast slices shows when it has.");
+  say(`Fenced: ${count(fenced.length, "slice")} of node ${node}.`);
+  if (!wait) return say("The controller removes what is fenced; holdfast slices shows when it has.");
   await awaitRemoval(fenced, { ...options, leader: { namespace, name } });
-  say(`All of them are removed: their addresses are free for others.`);
+  say("Removed: the addresses are free for others.");
 }

@@ -4,9 +4,11 @@
 // reports, a Lease that is renewed, a slice whose daemon writes.
 import { describeOwner } from "../ipam/owner.ts";
 import { columnLines } from "./columns.ts";
+import { count } from "./count.ts";
+import { freshMs } from "./presence.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { SliceView } from "./slice-view.ts";
-import { freshMs, leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
+import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 import { stateOf } from "./table.ts";
 
 /** Held addresses named for one slice; the rest is counted. A screen has 24 to 60 lines. */
@@ -80,10 +82,13 @@ export function releaseLines({ slices, nodes, leases, nowMs }: SlicesSnapshot, n
     String(slice.entries.length),
   ]);
   return [
-    `Node ${node} ${object}; its daemon ${heard}. It has ${slices.length} slices with ${held} addresses held, as far as it could tell:`,
+    `Node ${node} ${object}; its daemon ${heard}. It has ${count(slices.length, "slice")} with ${count(held, "address")} held, as far as it could tell:`,
     ...columnLines([["POOL", "SLICE", "STATE", "HELD"], ...rows]).map((line) => `  ${line}`),
     ...slices.flatMap(heldLines),
     "These addresses are given to others from then on. If a pod still runs there, an address is given twice.",
+    ...(nodes.has(node)
+      ? ["Its Node object stays, so it is given an empty slice anew; delete the Node if it does not come back."]
+      : []),
   ];
 }
 

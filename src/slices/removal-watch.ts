@@ -3,6 +3,7 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases } from "../ledger/resources.ts";
+import { count } from "./count.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { SliceView } from "./slice-view.ts";
 
@@ -31,17 +32,17 @@ export async function awaitRemoval(fenced: readonly SliceView[], options: Remova
     await leader.look();
     if (clock.monotonicMs() >= endMs || !(await sleep(clock, roundMs, signal))) throw notRemoved(left, leader.isSilent);
     const now = await stillThere(left, options);
-    if (now.length < left.length) say(`${fenced.length - now.length} of ${fenced.length} slices are removed.`);
+    if (now.length < left.length) say(`Removed: ${fenced.length - now.length} of ${count(fenced.length, "slice")}.`);
     left = now;
   }
 }
 
 function notRemoved(left: readonly SliceView[], isSilent: boolean): ReleaseError {
-  const which = left.length === 1 ? `slice ${left[0]!.block} is` : `${left.length} slices are`;
   const why = isSilent
-    ? "no controller leads; start one (holdfast controller): it removes them"
-    : "the controller has not removed them yet; holdfast slices shows when it has";
-  return new ReleaseError("not-removed", `The slices are fenced, which stands, but ${which} still there: ${why}.`);
+    ? "no controller leads; start one (holdfast controller), which removes what is fenced"
+    : "the controller has not removed it yet; holdfast slices shows when it has";
+  const which = left.length === 1 ? String(left[0]!.block) : count(left.length, "slice");
+  return new ReleaseError("not-removed", `What is fenced stays so, but not all of it is gone (${which}): ${why}.`);
 }
 
 /** An object of the same name with another UID is a slice that was granted anew. */

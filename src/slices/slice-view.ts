@@ -3,25 +3,16 @@
 // Promised: an object that is no slice at all (no range, no node) is told in a sentence, not dropped. A grant or a word that cannot be
 // read is absent, as for everyone (src/api/slice-grant.ts).
 import { readAllocations } from "../api/allocations.ts";
-import { networkAnnotation } from "../api/hold-marks.ts";
-import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
-import { holdfastGroup, parseObject } from "../api/kind.ts";
+import { ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
 import { nodeSlicePoolKind } from "../api/node-slice-pool.ts";
 import { parseRange } from "../api/range.ts";
-import {
-  blocksOf,
-  fencedAnnotation,
-  floatingNode,
-  type NodeWord,
-  readGrant,
-  readNodeWord,
-  type SliceGrant,
-  slicedRangeAnnotation,
-  slicePoolAnnotation,
-} from "../api/slice-grant.ts";
+import { blocksOf, floatingNode, type NodeWord, type SliceGrant } from "../api/slice-grant.ts";
 import type { Condition } from "../kube/conditions.ts";
-import { keyOf, type KubeObject } from "../kube/meta.ts";
+import { keyOf, type KubeObject, parseKey } from "../kube/meta.ts";
+import type { StoredPool } from "../ledger/resources.ts";
 import type { Prefix } from "../net/prefix.ts";
+import { readSlice } from "./slice-object.ts";
 
 /** One slice, or a piece of one, of one node. */
 export interface SliceView {
@@ -58,7 +49,8 @@ export interface SlicePoolView {
   readonly sliceLength: number;
   /** What is assigned; the floating part is not among it. */
   readonly allocations: readonly { readonly node: string; readonly block: Prefix }[];
-  readonly floating: Prefix | undefined;
+  /** The part that belongs to no node; two while it moves. */
+  readonly floating: readonly Prefix[];
   /** How many slices, as the status says; empty: it does not. */
   readonly totals: { readonly total: string; readonly assigned: string; readonly free: string };
   readonly conditions: readonly Condition[];
@@ -70,26 +62,28 @@ export interface Unreadable {
   readonly why: string;
 }
 
-export function sliceViewOf(object: KubeObject): SliceView | Unreadable {
+export function sliceViewOf(object: StoredPool): SliceView | Unreadable {
   const named = `IPPool ${keyOf(object)}`;
+  const slice = readSlice(object);
+  if (slice === undefined) {
+    const why = `${named} is marked as a slice, and its range, node or pool cannot be read: nobody uses it. Delete it.`;
+    return { object: named, why };
+  }
   try {
-    const pool: IPPool = parseObject(ipPoolKind, object);
-    const { namespace = "", name = "", annotations = {}, uid = "", resourceVersion = "" } = pool.metadata;
-    const node = annotations[`${holdfastGroup}/node`] ?? "";
-    if (node === "") return { object: named, why: `${named} is a slice and names no node: delete it, nobody has it.` };
-    const { entries, unreadable } = readAllocations(pool);
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = object.metadata;
+    const { entries, unreadable } = readAllocations(parseObject(ipPoolKind, object));
     return {
       key: keyOf(object),
       namespace,
       name,
-      node,
-      network: annotations[networkAnnotation] ?? "",
-      pool: annotations[slicePoolAnnotation] ?? "",
-      range: blocksOf([annotations[slicedRangeAnnotation] ?? ""])[0],
-      block: parseRange(pool.spec.range).prefix,
-      grant: readGrant(pool.metadata),
-      word: readNodeWord(pool.metadata),
-      fenced: annotations[fencedAnnotation] ?? "",
+      node: slice.node,
+      network: slice.network,
+      pool: parseKey(slice.pool).name,
+      range: slice.range,
+      block: slice.block,
+      grant: slice.grant,
+      word: slice.word,
+      fenced: slice.fenced ?? "",
       entries,
       faults: unreadable.map(({ message }) => message),
       uid,
@@ -115,7 +109,7 @@ export function slicePoolViewOf(object: KubeObject): SlicePoolView | Unreadable 
       sliceLength: Number(spec.sliceSize.replace("/", "")),
       // whereabouts writes free slices too, with no node.
       allocations: all.filter(({ node }) => node !== "" && node !== floatingNode),
-      floating: all.find(({ node }) => node === floatingNode)?.block,
+      floating: all.filter(({ node }) => node === floatingNode).map(({ block }) => block),
       totals: {
         total: String(status?.totalSlices ?? ""),
         assigned: String(status?.assignedSlices ?? ""),

@@ -3,13 +3,7 @@ import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
 //
 // Not promised: one moment. The kinds are read one after the other, the slices before the pools that assign them: a slice that was
 // assigned in between shows as an allocation without its object, which is the harmless side.
-import {
-  leaseNodeAnnotation,
-  nodeLeaseName,
-  type NodeSlices,
-  readNodeSlices,
-  slicesAnnotation,
-} from "../api/node-lease.ts";
+import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../api/node-lease.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
@@ -19,6 +13,7 @@ import type { KubeClient, Scope } from "../kube/rest.ts";
 import * as kinds from "../ledger/resources.ts";
 import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState } from "../ledger/state.ts";
+import { nodeOfLease } from "./presence.ts";
 import {
   isUnreadable,
   type SlicePoolView,
@@ -64,9 +59,6 @@ export interface SlicesOptions {
 
 /** Selects the IPPools that are slices; with a `!` before it, those that are shared. */
 export const sliceSelector = sliceLabelName;
-
-/** A node's Lease that was renewed within this counts as alive (docs/decisions/0013): three renewals. */
-export const freshMs = 180_000;
 
 export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
   const { client, systemNamespace: namespace, now, signal } = options;
@@ -120,18 +112,17 @@ async function readNodes({ client, node, signal }: SlicesOptions): Promise<kinds
 }
 
 /** Undefined: it is no node's Lease of ours. */
-function leaseViewOf({ metadata, spec }: Lease): NodeLeaseView | undefined {
-  const { name = "", annotations = {} } = metadata;
-  const prefix = nodeLeaseName("");
-  if (!name.startsWith(prefix)) return undefined;
-  const node = annotations[leaseNodeAnnotation] ?? name.slice(prefix.length);
+function leaseViewOf(lease: Lease): NodeLeaseView | undefined {
+  const node = nodeOfLease(lease);
+  if (node === undefined) return undefined;
+  const { metadata, spec } = lease;
   const renewedMs = Date.parse(spec?.renewTime ?? "");
   return {
     node,
     journal: spec?.holderIdentity ?? "",
     renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
     authorityMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
-    slices: readNodeSlices(annotations[slicesAnnotation]),
+    slices: readNodeSlices(metadata.annotations?.[slicesAnnotation]),
   };
 }
 

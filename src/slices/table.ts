@@ -2,6 +2,7 @@
 import { sliceUseKey } from "../api/node-lease.ts";
 import { comparePrefixes, type Prefix } from "../net/prefix.ts";
 import { columnLines } from "./columns.ts";
+import { count as counted } from "./count.ts";
 import type { SlicePoolView, SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 
@@ -81,7 +82,7 @@ function tableOf(
     range: String(pool.range),
     sliceSize: `/${pool.sliceLength}`,
     phase: told?.phase ?? "",
-    floating: String(pool.floating ?? ""),
+    floating: pool.floating.join(","),
     slices: pool.totals,
     totals: {
       nodes: new Set(rows.map((row) => row.node)).size,
@@ -180,7 +181,7 @@ export function rangeLines(table: RangeTable): string[] {
   const states = (["borrowed", "returning", "draining", "sealed", "fenced", "waiting"] as const).filter(
     (each) => totals[each] > 0,
   );
-  const fill = `${totals.nodes} nodes, ${totals.used} addresses used, ${totals.free} free`;
+  const fill = `${counted(totals.nodes, "node")}, ${counted(totals.used, "address")} used, ${totals.free} free`;
   return [
     head,
     `  ${ofAll}${floating === "" ? "" : `, floating ${floating}`}`,

@@ -158,14 +158,13 @@ export class Term {
   }
 
   #makeLeaseWriter(): LeaseWriter {
-    const { client, clock, systemNamespace, nodes } = this.#options;
+    const { client, clock, systemNamespace } = this.#options;
     return new LeaseWriter({
       client,
       world: this.#world,
       systemNamespace,
       wallMs: () => clock.wallMs(),
       facts: (node) => this.#nodes.facts(node),
-      hasNode: (node) => nodes.cache.get(node) !== undefined,
       waiting: () => this.#overview.waiting(),
     });
   }

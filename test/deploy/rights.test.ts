@@ -53,6 +53,19 @@ async function account(name: string): Promise<Access> {
   return { ...lab.access, token: status.token };
 }
 
+/** As a kubelet gets it for a pod of that node. */
+async function boundAccount(node: string): Promise<Access> {
+  const pods = "/api/v1/namespaces/kube-system/pods";
+  await lab.rest.create("/api/v1/nodes", { metadata: { name: node } });
+  const spec = { serviceAccountName: "holdfast-node", nodeName: node, containers: [{ name: "c", image: "i" }] };
+  const pod = await lab.rest.create<{ metadata: { uid: string } }>(pods, { metadata: { name: "daemon" }, spec });
+  const boundObjectRef = { kind: "Pod", apiVersion: "v1", name: "daemon", uid: pod.metadata.uid };
+  const path = "/api/v1/namespaces/kube-system/serviceaccounts/holdfast-node/token";
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { boundObjectRef } };
+  const { status } = await lab.rest.create<{ status: { token: string } }>(path, request);
+  return { ...lab.access, token: status.token };
+}
+
 /** A generation rises with every change of what its object asks for. Accounts and rights have none; their tables are below. */
 async function generations(): Promise<string> {
   const format = "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.generation}{'\\n'}{end}";
@@ -101,8 +114,9 @@ const tables: Readonly<Record<string, Table>> = {
       "whereabouts.cni.cncf.io/ippools": ["get", "list", "create", "patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],
+      "whereabouts.cni.cncf.io/nodeslicepools": ["get"],
     },
-    inSystemNamespace: { "/configmaps": ["get"] },
+    inSystemNamespace: { "/configmaps": ["get"], "coordination.k8s.io/leases": [...read, "create", "patch"] },
   },
   "holdfast-controller": {
     everywhere: {
@@ -113,14 +127,16 @@ const tables: Readonly<Record<string, Table>> = {
       "apps/daemonsets": ["list"],
       "apps/deployments": ["list"],
       "k8s.cni.cncf.io/network-attachment-definitions": read,
-      "whereabouts.cni.cncf.io/ippools": [...read, "patch"],
+      "whereabouts.cni.cncf.io/ippools": [...read, "create", "patch", "delete"],
       "whereabouts.cni.cncf.io/ippools/status": ["patch"],
+      "whereabouts.cni.cncf.io/nodeslicepools": [...read, "create", "update", "delete"],
+      "whereabouts.cni.cncf.io/nodeslicepools/status": ["update"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": [...read, ...write],
       "holdfast.io/holds": [...read, ...write],
     },
     inSystemNamespace: {
       "/configmaps": ["get", "list", "create", "update", "delete"],
-      "coordination.k8s.io/leases": ["create"],
+      "coordination.k8s.io/leases": [...read, "create", "patch", "delete"],
     },
   },
 };
@@ -155,14 +171,12 @@ describe("single objects of the system namespace", () => {
     ["holdfast-node", "watch", "", "configmaps", "kubeadm-config", false],
     ["holdfast-node", "get", "coordination.k8s.io", "leases", "whereabouts", true],
     ["holdfast-node", "update", "coordination.k8s.io", "leases", "whereabouts", false],
-    ["holdfast-node", "get", "coordination.k8s.io", "leases", "holdfast-controller", false],
+    ["holdfast-node", "delete", "coordination.k8s.io", "leases", "holdfast-controller", false],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "holdfast-controller", true],
     ["holdfast-controller", "get", "coordination.k8s.io", "leases", "holdfast-controller", true],
     ["holdfast-controller", "get", "coordination.k8s.io", "leases", "whereabouts", true],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "whereabouts", false],
-    ["holdfast-controller", "get", "coordination.k8s.io", "leases", "kube-scheduler", false],
     ["holdfast-controller", "update", "coordination.k8s.io", "leases", "kube-scheduler", false],
-    ["holdfast-controller", "delete", "coordination.k8s.io", "leases", "holdfast-controller", false],
   ])("%s may %s %s/%s %s: %s", async (who, verb, group, resource, name, isAllowed) => {
     const rest = new Rest(await account(who));
     expect(await mayI(rest, { namespace: "kube-system", verb, group, resource, name })).toBe(isAllowed);
@@ -176,6 +190,48 @@ describe("single objects of the system namespace", () => {
     expect(own.kind).toBe("ConfigMapList");
     await expect(rest.get(path)).rejects.toMatchObject({ code: 403 });
     rest.close();
+  });
+});
+
+describe("what is written of Leases", () => {
+  const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+  const lease = (name: string) => ({ metadata: { name } });
+  /** The server learns of a policy within seconds. */
+  const inForce = async (rest: Rest) => {
+    for (let tries = 0; tries < 100; tries++) {
+      const made = await rest.create(`${path}?dryRun=All`, lease("kube-scheduler-2")).then(
+        () => true,
+        () => false,
+      );
+      if (!made) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  };
+
+  test("a node writes Leases of nodes only, the controller its own too", async () => {
+    const node = new Rest(await account("holdfast-node"));
+    const controller = new Rest(await account("holdfast-controller"));
+    await inForce(node);
+    await inForce(controller);
+    const refused = { code: 422 };
+    await expect(node.create(path, lease("kube-scheduler-2"))).rejects.toMatchObject(refused);
+    await expect(node.create(path, lease("holdfast-controller"))).rejects.toMatchObject(refused);
+    await expect(controller.create(path, lease("kube-scheduler-2"))).rejects.toMatchObject(refused);
+    // A token that says no node: the one of a test, or of a server before 1.32.
+    expect(await node.create(path, lease("holdfast-node-n1"))).toMatchObject(lease("holdfast-node-n1"));
+    expect(await controller.create(path, lease("holdfast-node-n2"))).toMatchObject(lease("holdfast-node-n2"));
+    expect(await controller.create(path, lease("holdfast-controller"))).toMatchObject(lease("holdfast-controller"));
+    node.close();
+    controller.close();
+  });
+
+  test("a token that says its node writes the Lease of that node", async () => {
+    const bound = await boundAccount("n7");
+    const node = new Rest(bound);
+    await inForce(node);
+    await expect(node.create(path, lease("holdfast-node-n8"))).rejects.toMatchObject({ code: 422 });
+    expect(await node.create(path, lease("holdfast-node-n7"))).toMatchObject(lease("holdfast-node-n7"));
+    node.close();
   });
 });
 

@@ -13,3 +13,15 @@ export async function command(...argv: string[]): Promise<{ code: number | null;
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { code: code as number | null, out, err };
 }
+
+/** The same, left running until it is disposed of; killed then. */
+export function background(...argv: string[]): AsyncDisposable {
+  const child = spawn(process.execPath, [join(root, "bin", "holdfast.ts"), ...argv], { stdio: "ignore" });
+  const ended = once(child, "exit");
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}

@@ -16,7 +16,8 @@ import {
   slicedState,
   slicePoolObject,
 } from "../../src/slices/testing/objects.ts";
-import { command } from "./command.ts";
+import { until } from "../conformance/api/until.ts";
+import { background, command } from "./command.ts";
 import { type Stage, system } from "./stage.ts";
 import { whileTimePasses } from "./watching.ts";
 
@@ -120,11 +121,32 @@ export function sliceStories(stage: () => Stage): void {
       await stage().node("n1", "Unknown");
       const released = await holdfast("slices", "release", "n1", ...flags);
       expect({ code: released.code, err: released.err }).toEqual({ code: 0, err: "" });
-      expect(released.out).toContain("1 slices of node n1 are fenced.");
+      expect(released.out).toContain("Fenced: 1 slice of node n1.");
       const { annotations } = (await stage().readPool(name)).metadata;
       expect(annotations?.[fencedAnnotation]).toMatch(/^\S+@\S+ at 20\d\d-/);
       expect((await find()).map(({ code }) => code)).toEqual(["slice-fenced"]);
     },
     patienceMs,
+  );
+
+  it(
+    "a controller that leads removes what was released",
+    async () => {
+      await stage().node("n1", "Unknown");
+      await stage().node("n2");
+      const flags = ["--metrics-port", "0", "--metrics-host", "127.0.0.1", "--whereabouts-silent-minutes", "0"];
+      const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", stage().server.kubeconfig);
+      await using _ = background("controller", ...flags, "--kubeconfig", stage().server.kubeconfig);
+      const before = (await stage().readPool(name)).metadata.uid;
+      await until("the controller has granted n2 a slice", async () => (await look()).slices.slices.length === 2);
+      const confirmed = ["--yes-the-node-is-off", "--observe-seconds", "0", "--timeout-seconds", "60"];
+      const released = await holdfast("slices", "release", "n1", ...confirmed);
+      expect({ code: released.code, err: released.err }).toEqual({ code: 0, err: "" });
+      expect(released.out).toContain("Removed: the addresses are free for others.");
+      const { slices } = (await look()).slices;
+      expect(slices.filter(({ uid }) => uid === before)).toEqual([]);
+      expect(slices.every(({ node, entries }) => node === "n2" || entries.length === 0)).toBe(true);
+    },
+    4 * patienceMs,
   );
 }

@@ -4,6 +4,7 @@ import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { SlicesLeader } from "../../src/slices/leader.ts";
@@ -11,7 +12,7 @@ import type { Line } from "./line.ts";
 
 export interface LeaderSettings {
   readonly quarantineMs?: number;
-  readonly nodeDeletionFences?: boolean;
+  readonly deletionFences?: boolean;
   readonly log?: Log;
 }
 
@@ -50,26 +51,26 @@ export class Leader {
 }
 
 async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
-  const { line, clock, systemNamespace, log = silent, quarantineMs, nodeDeletionFences } = options;
+  const { line, clock, systemNamespace, log = silent, quarantineMs, deletionFences } = options;
   const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
   const onError = () => {};
   const events = new EventRecorder({ client, component: "holdfast-controller", instance: "test", onError });
-  const common = { client, log, systemNamespace, events };
+  const definitions = new FollowedDefinitions({ client, clock: realClock, onError });
+  const common = { client, log, systemNamespace, events, definitions };
   const pools = new PoolsLeader({ ...common, clock: realClock, cooldownMs: 0 });
+  const { nodes, reservations, holds } = pools.world;
   const slices = new SlicesLeader({
     ...common,
     clock,
+    nodes,
+    reservations,
+    holds,
     ...(quarantineMs !== undefined && { quarantineMs }),
-    ...(nodeDeletionFences !== undefined && { nodeDeletionFences }),
+    ...(deletionFences !== undefined && { deletionFences }),
   });
+  const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   await new Manager({
-    informers: [...pools.world.informers, ...slices.informers],
-    runnables: [
-      pools.followDefinitions,
-      slices.followDefinitions,
-      { name: "events", run: (stop) => events.run(stop) },
-      pools.lead,
-      slices.lead,
-    ],
+    informers: pools.world.informers,
+    runnables: [pools.followDefinitions, recording, pools.lead, slices.lead],
   }).run(signal);
 }

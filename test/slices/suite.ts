@@ -2,7 +2,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
-import { installDefinitions } from "../ledger/definitions.ts";
 import type { Server } from "../node/world.ts";
 import { Fleet } from "./fleet.ts";
 import { changeStories } from "./stories/changes.ts";
@@ -10,7 +9,7 @@ import { churnStories } from "./stories/churn.ts";
 import { dailyStories } from "./stories/daily.ts";
 import { killStories } from "./stories/kills.ts";
 import { nodeStories } from "./stories/nodes.ts";
-import { wipe } from "./wipe.ts";
+import { prepare, wipe } from "./wipe.ts";
 
 export interface SuiteOptions {
   readonly startMs?: number;
@@ -28,7 +27,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
     let fleet: Fleet;
     beforeAll(async () => {
       server = await start();
-      await installDefinitions(new KubeClient({ transport: server.transport }));
+      await prepare(new KubeClient({ transport: server.transport }));
     }, options.startMs);
     beforeEach(() => void (fleet = new Fleet(server)));
     afterEach(async () => {

@@ -1,9 +1,21 @@
-// An API server as if nobody had ever used it, but for the definitions of kinds: between two stories on one server.
+// An API server as an administrator prepares it, and as if nobody had used it since: before the stories, and between them.
+import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import type { Resource } from "../../src/kube/resource.ts";
+import type { AnyObject } from "../../src/kube/meta.ts";
+import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { until } from "../lab/wait.ts";
+import { installDefinitions } from "../ledger/definitions.ts";
 import { nodeSlicePools } from "./books.ts";
+
+const definitions = defineResource<AnyObject>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
 
 const everywhere = [
   kinds.networkAttachmentDefinitions,
@@ -16,6 +28,15 @@ const everywhere = [
 ] as readonly Resource[];
 /** Beside what is ours there is what belongs to the server itself. */
 const ours = [kinds.leases, kinds.configMaps] as readonly Resource[];
+
+/** Every kind is there and served. */
+export async function prepare(client: KubeClient): Promise<void> {
+  await installDefinitions(client);
+  await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd) as unknown as AnyObject);
+  for (const resource of everywhere) {
+    await until(async () => client.list(resource).then(() => true), { what: `${resource.plural} to be served` });
+  }
+}
 
 export async function wipe(client: KubeClient): Promise<void> {
   for (const resource of [...everywhere, ...ours]) {

@@ -81,6 +81,7 @@ export const suites: readonly Suite[] = [
       "test/node/outage",
       "test/pools/embedded",
       "test/slices/keeper-",
+      "test/slices/leader",
       "test/slices/audit",
       "test/slices/stories-embedded",
       "test/apiserver/",

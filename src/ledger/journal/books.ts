@@ -16,9 +16,9 @@ interface Book {
 export class Books {
   readonly #books = new Map<Domain, Book>();
   /** UID, or namespace/name where there is none -> holds of any domain */
-  readonly #byIdentity = new HoldIndex();
+  readonly #byIdentity = new HoldIndex(({ owner }) => identityOfOwner(owner));
   /** container id -> holds of any domain */
-  readonly #byContainer = new HoldIndex();
+  readonly #byContainer = new HoldIndex(({ owner }) => containerOf(owner));
   #count = 0;
 
   /** How many holds there are. */
@@ -84,7 +84,7 @@ export class Books {
     return holds.filter((hold) => hold.domain === domain && ownerKey(hold.owner) === key);
   }
 
-  ofContainer(containerId: string): readonly Hold[] {
+  ofContainer(containerId: string): Hold[] {
     return this.#byContainer.get(containerId);
   }
 
@@ -98,16 +98,14 @@ export class Books {
 
   #learn(hold: Hold): void {
     this.#count += 1;
-    this.#byIdentity.add(identityOfOwner(hold.owner), hold);
-    const container = containerOf(hold.owner);
-    if (container !== undefined) this.#byContainer.add(container, hold);
+    this.#byIdentity.add(hold);
+    this.#byContainer.add(hold);
   }
 
   #forget(hold: Hold): void {
     this.#count -= 1;
-    this.#byIdentity.delete(identityOfOwner(hold.owner), hold);
-    const container = containerOf(hold.owner);
-    if (container !== undefined) this.#byContainer.delete(container, hold);
+    this.#byIdentity.delete(hold);
+    this.#byContainer.delete(hold);
   }
 }
 

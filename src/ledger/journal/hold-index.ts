@@ -1,27 +1,45 @@
-// Holds found by a text that few of them share. Most texts have one hold, so that one needs no list.
+// Holds found by a text of theirs, such as a container id, that few of them share. Half of what a million entries cost in a Map of texts.
 import type { Hold } from "../../ipam/ledger.ts";
+import { hashText, SlotIndex } from "../../ipam/slot-index.ts";
 
 export class HoldIndex {
-  /** text -> the hold, or several */
-  readonly #holds = new Map<string, Hold | Hold[]>();
+  readonly #textOf: (hold: Hold) => string | undefined;
+  /** Slot -> hold; undefined where the slot is unused. */
+  readonly #holds: (Hold | undefined)[] = [];
+  readonly #unused: number[] = [];
+  readonly #index = new SlotIndex();
 
-  get(text: string): readonly Hold[] {
-    const found = this.#holds.get(text);
-    if (found === undefined) return [];
-    return Array.isArray(found) ? found : [found];
+  /** Undefined: the hold is not found by a text. */
+  constructor(textOf: (hold: Hold) => string | undefined) {
+    this.#textOf = textOf;
   }
 
-  add(text: string, hold: Hold): void {
-    const found = this.#holds.get(text);
-    if (found === undefined) this.#holds.set(text, hold);
-    else if (Array.isArray(found)) found.push(hold);
-    else this.#holds.set(text, [found, hold]);
+  get(text: string): Hold[] {
+    const found: Hold[] = [];
+    this.#index.find(hashText(text), (slot) => {
+      const hold = this.#holds[slot]!;
+      if (this.#textOf(hold) === text) found.push(hold);
+      return false; // on to the next
+    });
+    return found;
   }
 
-  delete(text: string, hold: Hold): void {
-    const left = this.get(text).filter((each) => each !== hold);
-    if (left.length > 1) this.#holds.set(text, left);
-    else if (left.length === 1) this.#holds.set(text, left[0]!);
-    else this.#holds.delete(text);
+  add(hold: Hold): void {
+    const text = this.#textOf(hold);
+    if (text === undefined) return;
+    const slot = this.#unused.pop() ?? this.#holds.length;
+    this.#holds[slot] = hold;
+    this.#index.add(hashText(text), slot);
+  }
+
+  delete(hold: Hold): void {
+    const text = this.#textOf(hold);
+    if (text === undefined) return;
+    const hash = hashText(text);
+    const slot = this.#index.find(hash, (each) => this.#holds[each] === hold);
+    if (slot < 0) return;
+    this.#index.delete(hash, slot);
+    this.#holds[slot] = undefined;
+    this.#unused.push(slot);
   }
 }

@@ -31,7 +31,7 @@ import type { JournalRecord } from "./record.ts";
 import { RestClock } from "./rest-clock.ts";
 import { snapshotOf } from "./snapshot.ts";
 import type { State } from "./state.ts";
-import { Writer } from "./writer.ts";
+import { slackLines as defaultSlackLines, Writer } from "./writer.ts";
 
 export interface JournalOptions {
   readonly folder: string;
@@ -41,6 +41,8 @@ export interface JournalOptions {
   readonly log?: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
   /** How much is kept aside for releases on a full disk. */
   readonly ballastBytes?: number;
+  /** How many dead lines are left alone before the file is written anew. */
+  readonly slackLines?: number;
   readonly newId?: () => string;
 }
 
@@ -75,7 +77,7 @@ export class Journal implements Ledger {
   }
 
   private constructor(
-    { folder, disk, log }: JournalOptions & { disk: JournalDisk },
+    { folder, disk, log, slackLines = defaultSlackLines }: JournalOptions & { disk: JournalDisk },
     clock: RestClock,
     ballast: Ballast,
     opened: Opened,
@@ -92,7 +94,7 @@ export class Journal implements Ledger {
     this.#renewedOnDiskMs = state.renewedMs;
     const say = (message: string, fields: Readonly<Record<string, unknown>>) =>
       log?.warn(message, { folder, ...fields });
-    const place = { disk, folder, ballast, file, bytes, lines, next, say };
+    const place = { disk, folder, ballast, file, bytes, lines, next, say, slackLines };
     this.#commits = new Commits(state, new Followers((error) => say("a follower failed", { error })), (observed) => {
       const snapshot = () => observed(snapshotOf(state, clock, id, this.#doubt));
       return new Writer({ ...place, snapshot, live: () => state.size });
@@ -120,7 +122,7 @@ export class Journal implements Ledger {
 
   async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
     signal?.throwIfAborted();
-    if (this.#ballast.isGone) await this.#ballast.retry();
+    if (this.#ballast.isShort) await this.#ballast.retry();
     const { domain, address, owner } = request;
     const what = `taking ${address} in ${domain} for ${describeOwner(owner)}`;
     refuse(what, this.#closed() || this.suspect);
@@ -134,10 +136,10 @@ export class Journal implements Ledger {
       await this.#commits.settled(signal);
       return (step as { answer: TakeOutcome }).answer;
     }
-    refuse(what, this.#ballast.isGone ? `the disk of ${this.#folder} is full: free some of it` : "");
+    refuse(what, this.#ballast.isShort ? `the disk of ${this.#folder} is full: free some of it` : "");
     const note = request.note ?? hold?.note;
     const written = this.#hold({ domain, address, owner, ...(note && { note }) });
-    await this.#commits.commit([{ op: "hold", hold: written }], signal);
+    await this.#commits.commit([{ op: "hold", hold: written }], signal, false);
     return { outcome: step.outcome, hold: written };
   }
 

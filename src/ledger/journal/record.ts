@@ -20,7 +20,7 @@ export interface HeadRecord {
   readonly doubt: number;
 }
 
-export interface FreeRecord {
+interface FreeRecord {
   readonly op: "free";
   readonly domain: Domain;
   readonly address: Address;
@@ -41,7 +41,7 @@ export type JournalRecord =
   | { readonly op: "renewed"; readonly wallMs: number };
 
 /** Of the format. A later one is refused rather than guessed at. */
-export const formatVersion = 1;
+const formatVersion = 1;
 
 export function encodeRecord(record: JournalRecord): string {
   switch (record.op) {
@@ -127,11 +127,15 @@ export function foreignFormat(text: string): number | undefined {
   }
 }
 
-function holdOf({ d = "", v = 0, o, n }: Line, address: string, intern: Intern): Hold {
-  const hold = { domain: intern(d), address: parseAddress(address), owner: ownerOf(o as OwnerRow, intern) };
-  if (n === undefined) return { ...hold, version: String(v) };
+/** Each object is made once, in its last form: at a million holds, copies on the way are half of the time. */
+function holdOf({ d = "", v = 0, o, n }: Line, text: string, intern: Intern): Hold {
+  const domain = intern(d);
+  const address = parseAddress(text);
+  const owner = ownerOf(o as OwnerRow, intern);
+  const version = String(v);
+  if (n === undefined) return { domain, address, owner, version };
   const note = n.pool === undefined ? n : { ...n, pool: intern(n.pool) };
-  return { ...hold, version: String(v), note };
+  return { domain, address, owner, version, note };
 }
 
 /** kind, uid, namespace, name, interface or NIC, container id, part; the end is left out where it is empty. */
@@ -148,18 +152,22 @@ function ownerRow(owner: Owner): OwnerRow {
   return [kind, uid, namespace, name, owner.interface];
 }
 
-function ownerOf([kind, uid, namespace, name, port = "", containerId, part]: OwnerRow, intern: Intern): Owner {
-  const named = { uid, namespace: intern(namespace), name };
+function ownerOf(row: OwnerRow, intern: Intern): Owner {
+  const [kind, uid, , name, , containerId, part] = row;
+  const namespace = intern(row[2]);
+  const port = intern(row[4] ?? "");
   switch (kind) {
     case "claim":
-      return { kind, ...named };
+      return { kind, uid, namespace, name };
     case "nic":
-      return { kind, ...named, nic: intern(port) };
-    case "pod": {
-      const pod = { kind, ...named, interface: intern(port) } as const;
-      const container = containerId === undefined || containerId === null ? {} : { containerId };
-      return { ...pod, ...container, ...(part !== undefined && { part }) };
-    }
+      return { kind, uid, namespace, name, nic: port };
+    case "pod":
+      if (part !== undefined) {
+        const container = typeof containerId === "string" ? { containerId } : {};
+        return { kind, uid, namespace, name, interface: port, part, ...container };
+      }
+      if (typeof containerId !== "string") return { kind, uid, namespace, name, interface: port };
+      return { kind, uid, namespace, name, interface: port, containerId };
     default:
       throw new TypeError("the owner is of no known kind");
   }

@@ -13,8 +13,8 @@ export const besideName = "journal.new";
 export interface Snapshot {
   /** The head line's payload. */
   head(next: number): string;
-  /** Encoded when asked for: what they are made of does not change. */
-  readonly lines: Iterable<string>;
+  /** From the first, at every call: a disk that was full is tried again. Encoded when asked for: what they are made of does not change. */
+  lines(): Iterable<string>;
   readonly count: number;
   /** To be called once it is on the disk. */
   readonly settle: () => void;
@@ -62,7 +62,7 @@ function* chunks(snapshot: Snapshot, next: number): IterableIterator<Buffer> {
   let frames = [encodeFrame(0, snapshot.head(next))];
   let bytes = frames[0]!.length;
   let sequence = 0;
-  for (const line of snapshot.lines) {
+  for (const line of snapshot.lines()) {
     sequence += 1;
     const frame = encodeFrame(sequence, line);
     frames.push(frame);

@@ -37,13 +37,13 @@ export function snapshotOf(state: State, clock: RestClock, id: string, doubt: nu
   const { versions } = state;
   return {
     head: (next) => encodeRecord({ op: "head", id, lines: count, next, versions, doubt }),
-    lines: lines(copy),
+    lines: () => linesOf(copy),
     count,
     settle: () => state.settle(grants),
   };
 }
 
-function* lines({ renewedMs, grants, holds, rests, wallMs, nowMs }: Copy): IterableIterator<string> {
+function* linesOf({ renewedMs, grants, holds, rests, wallMs, nowMs }: Copy): IterableIterator<string> {
   if (renewedMs !== undefined) yield encodeRecord({ op: "renewed", wallMs: renewedMs });
   for (const grant of grants) yield encodeRecord({ op: "grant", grant });
   for (const hold of holds) yield encodeRecord({ op: "hold", hold });

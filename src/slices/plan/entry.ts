@@ -15,10 +15,10 @@ export interface Entry extends Allocation {
   readonly isOutdated: boolean;
   /** Why it goes: sealed, fenced, or never granted. */
   readonly isRemoved: boolean;
-  /** `without` of the grant as it stands. */
-  readonly lentBefore: readonly Prefix[];
+  /** `without` of the grant as it stands; where there is none yet, what is another's inside the block. */
+  lentBefore: readonly Prefix[];
   /** And with what the node gave up since. */
-  readonly lent: readonly Prefix[];
+  lent: readonly Prefix[];
   phase: GrantPhase;
   /** Overlaps what is another's. */
   isConflict: boolean;
@@ -66,7 +66,7 @@ function entryOf(
   const isFenced = object?.fenced !== undefined || fencedNodes.has(node);
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
-  const lentBefore = blocksOf(grant?.without ?? []);
+  const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));
   const given = givenOf(block, grant, current);
   return {
     node,

@@ -12,17 +12,19 @@ const takenMax = 1024;
 
 export interface GrantContext {
   readonly reserved: IntervalSet;
+  /** And with what no definition hands out: a node must neither count it as free nor lend it. */
+  readonly closed: IntervalSet;
   /** The number for a new grant. */
   readonly nextGeneration: () => number;
 }
 
-export function grantOf(entry: Entry, { reserved, nextGeneration }: GrantContext): SliceGrant {
+export function grantOf(entry: Entry, { reserved, closed, nextGeneration }: GrantContext): SliceGrant {
   const { grant } = entry;
   const content = {
     phase: entry.phase,
     without: withoutOf(entry),
     // What drains or returns hands nothing out: its own moved holds would change it again and again.
-    taken: grant !== undefined && entry.phase !== "active" ? grant.taken : takenOf(entry.block, reserved),
+    taken: grant !== undefined && entry.phase !== "active" ? grant.taken : takenOf(entry.block, reserved, closed),
     ...(entry.lend !== undefined && entry.phase === "active" && { lend: entry.lend }),
     ...(entry.exhausted !== undefined && entry.phase === "active" && { exhausted: entry.exhausted }),
   };
@@ -33,12 +35,16 @@ export function grantOf(entry: Entry, { reserved, nextGeneration }: GrantContext
 
 function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
   if (grant !== undefined && lent.length === lentBefore.length) return grant.without;
-  return [...lent].sort(comparePrefixes).map(String);
+  return [...new Set([...(grant?.without ?? []), ...[...lent].sort(comparePrefixes).map(String)])];
 }
 
-/** Beyond the limit all the rest of the slice counts as taken: less is handed out, and nothing twice. */
-function takenOf(block: Prefix, reserved: IntervalSet): string[] {
-  const found = [...common([intervalOf(block)], reserved)];
+/**
+ * Beyond the limit what is of no use is left out: the request path knows it. Where the reserved alone are too many, all the rest of
+ * the slice counts as taken: less is handed out, and nothing twice.
+ */
+function takenOf(block: Prefix, reserved: IntervalSet, closed: IntervalSet): string[] {
+  const all = [...common([intervalOf(block)], closed)];
+  const found = all.length <= takenMax ? all : [...common([intervalOf(block)], reserved)];
   if (found.length <= takenMax) return found.map(formatInterval);
   const kept = found.slice(0, takenMax - 1);
   return [...kept, { first: found[takenMax - 1]!.first, last: block.last }].map(formatInterval);

@@ -10,6 +10,7 @@ import type { Entry } from "./entry.ts";
 /** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
 export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
   const conflicts: string[] = [];
+  for (const entry of entries) if (entry.grant === undefined) spare(entry, entries);
   const around: Entry[] = [];
   for (const entry of entries) {
     while (around.length > 0 && !containsPrefix(around.at(-1)!.block, entry.block)) around.pop();
@@ -22,6 +23,12 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
     around.push(entry);
   }
   return conflicts;
+}
+
+/** What is not granted yet will be granted without what others have inside it. */
+function spare(entry: Entry, entries: readonly Entry[]): void {
+  entry.lentBefore = outermost(insideOf(entries, entry.block));
+  entry.lent = entry.lentBefore;
 }
 
 /** A slice that was never granted is granted without what lies inside it: no conflict, unless it is the same block. */

@@ -11,13 +11,13 @@ import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
 // changed or gone, and cannot grant what was given to another meanwhile. A block is free in the plan after the one that removed it.
 //
 // A grant is never widened: a piece that comes back is given out as a piece. Two leaders could otherwise widen and assign at once.
-import { common, difference, IntervalSet } from "../../net/interval-set.ts";
+import { common, difference, IntervalSet, union } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
 import { compareEntries, type Entry, entriesOf, isHeard, isTakenUp, newEntry } from "./entry.ts";
 import type { Allocation, PlannedGrant, PoolFacts, SlicePlan } from "./facts.ts";
 import { planFloating, wantedFloating } from "./floating.ts";
-import { grantOf } from "./grant.ts";
+import { type GrantContext, grantOf } from "./grant.ts";
 import { askLenders } from "./lending.ts";
 import { isNeedy, type Lack, type Need, needsOf, surplusOf } from "./need.ts";
 import { insideOf, judgeOverlaps } from "./ownership.ts";
@@ -46,7 +46,8 @@ export function planSlices(facts: PoolFacts): SlicePlan {
   if (facts.wanted) returnSurplus(facts, needs, entries);
 
   const staying = [...entries.filter(({ isRemoved }) => !isRemoved), ...assignment.made].sort(compareEntries);
-  const { grants, lastGeneration } = grantsOf(facts, staying, reserved);
+  const useless = facts.wanted ? difference([intervalOf(facts.range)], useful) : [];
+  const { grants, lastGeneration } = grantsOf(facts, staying, { reserved, closed: union(reserved, useless) });
   const allocations = [
     ...staying.filter(({ isAssigned, isConflict }) => isAssigned || !isConflict).map(lineOf),
     ...floating.assigned.map((block) => ({ node: floatingNode, block })),
@@ -175,14 +176,17 @@ function sizeOfSlice({ range, sliceLength }: PoolFacts): bigint {
   return 1n << BigInt(range.hostBits + range.length - sliceLength);
 }
 
-/** While nothing may be granted, what has no grant waits. */
-function grantsOf(facts: PoolFacts, entries: readonly Entry[], reserved: IntervalSet) {
+/**
+ * While nothing may be granted, what has no grant waits. But what is assigned in a range that nobody wants and has lost its object
+ * (a leader that died between deleting it and writing the status, or a hand) is granted once more, to drain: only its node's word frees it.
+ */
+function grantsOf(facts: PoolFacts, entries: readonly Entry[], kept: Omit<GrantContext, "nextGeneration">) {
   let last = facts.lastGeneration;
   for (const { grant, word } of facts.slices) last = Math.max(last, grant?.generation ?? 0, word?.generation ?? 0);
-  const context = { reserved, nextGeneration: () => (last += 1) };
+  const context = { ...kept, nextGeneration: () => (last += 1) };
   const grants: PlannedGrant[] = [];
   for (const entry of entries) {
-    if (entry.grant === undefined && !facts.mayGrant) continue;
+    if (entry.grant === undefined && !facts.mayGrant && facts.wanted) continue;
     grants.push({ node: entry.node, block: entry.block, grant: grantOf(entry, context) });
   }
   return { grants, lastGeneration: last };

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { type DiskCall, flawedDisk } from "../../../src/ledger/journal/flawed-disk.ts";
 import type { JournalGrant } from "../../../src/ledger/journal/grant.ts";
 import { Journal } from "../../../src/ledger/journal/journal.ts";
 import { parsePrefix } from "../../../src/net/prefix.ts";
+import { type DiskCall, flawedDisk } from "../../journal/flawed-disk.ts";
 import { ledgerConformance } from "./suite.ts";
 
 const domains = ["slice:kube-system/a", "slice:kube-system/b", "slice:kube-system/c"] as const;

@@ -4,6 +4,7 @@ import { flowControlObjects } from "../../../src/api/flow-control.ts";
 import { kinds } from "../../../src/api/kinds.ts";
 import { daemonSet } from "./daemon-set.ts";
 import { controllerObjects } from "./deployment.ts";
+import { leasePolicyObjects } from "./lease-policy.ts";
 import { controllerName, imageRepository, nodeName, systemNamespace } from "./place.ts";
 import { rightsObjects } from "./rights.ts";
 
@@ -22,6 +23,7 @@ export function installation({ image }: InstallationOptions): object[] {
     ...kinds.map(definitionOf),
     ...flowControlObjects(accounts),
     ...rightsObjects(),
+    ...leasePolicyObjects(),
     daemonSet(image),
     ...controllerObjects(image),
   ];

@@ -22,12 +22,14 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
   verbs,
 });
 
-/** Does whereabouts run, wherever it was installed; and when was it last at work. */
+/** Does whereabouts run, wherever it was installed. */
 const workloads = rule("apps", ["daemonsets", "deployments"], ["list"]);
-const lastAtWork: Rule = {
-  ...rule("coordination.k8s.io", ["leases"], ["get"]),
-  resourceNames: ["whereabouts"],
-};
+/**
+ * A node's Lease (docs/decisions/0013), and whereabouts' own, which says when it was last at work. RBAC knows neither prefixes nor "its
+ * own": a name that differs per node cannot be written here, and a create has no name at all. So both may speak of every Lease of the
+ * system namespace. What a node may write is narrowed by the policy in lease-policy.ts.
+ */
+const leases = (verbs: readonly string[]) => rule("coordination.k8s.io", ["leases"], verbs);
 
 /** Cluster-wide: pods and, with `pool_namespace: nad`, pools live in every namespace. */
 const nodeRules: readonly Rule[] = [
@@ -39,6 +41,7 @@ const nodeRules: readonly Rule[] = [
   rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
+  rule(pools, ["nodeslicepools"], ["get"]), // whose a slice is whose object was deleted by a hand
 ];
 
 /** In the system namespace. */
@@ -46,7 +49,7 @@ const nodeSystemRules: readonly Rule[] = [
   // `holdfast-state` is watched by name; the names of free maps are hashes, and RBAC knows no prefixes.
   rule("", ["configmaps"], ["get"]),
   { ...rule("", ["configmaps"], ["list", "watch"]), resourceNames: ["holdfast-state"] },
-  lastAtWork,
+  leases(["get", "list", "watch", "create", "patch"]), // its own: renewed once a minute, followed for its slices
 ];
 
 const controllerRules: readonly Rule[] = [
@@ -55,17 +58,18 @@ const controllerRules: readonly Rule[] = [
   workloads,
   rule("", ["events"], ["create", "patch"]),
   rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
-  rule(pools, ["ippools"], ["get", "list", "watch", "patch"]), // the mirror
+  rule(pools, ["ippools"], ["get", "list", "watch", "create", "patch", "delete"]), // the mirror; slices of nodes
   rule(pools, ["ippools/status"], ["patch"]), // totals
+  rule(pools, ["nodeslicepools"], ["get", "list", "watch", "create", "update", "delete"]), // ranges that are cut into slices
+  rule(pools, ["nodeslicepools/status"], ["update"]), // who has which slice
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", "watch", ...everyWrite]), // collection, cooling, adoption
   rule(ours, ["holds"], ["get", "list", "watch", ...everyWrite]),
 ];
 
 const controllerSystemRules: readonly Rule[] = [
   rule("", ["configmaps"], ["get", "list", "create", "update", "delete"]), // holdfast-state and the free maps
-  rule("coordination.k8s.io", ["leases"], ["create"]), // its own; RBAC cannot name what does not exist yet
-  { ...rule("coordination.k8s.io", ["leases"], ["get", "update"]), resourceNames: [controllerName] },
-  lastAtWork,
+  leases(["get", "list", "watch", "create", "patch", "delete"]), // of nodes: which slices each has; whereabouts' own
+  { ...leases(["update"]), resourceNames: [controllerName] }, // who leads
 ];
 
 /** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */

@@ -1,5 +1,5 @@
 // The disk of tests: the real one, whose calls fail on request.
-import { type JournalDisk, type JournalFile, realJournalDisk } from "./disk.ts";
+import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
 
 export type DiskCall =
   | "append"

@@ -1,0 +1,44 @@
+// Many writes, few at a time.
+import { expect, it } from "vitest";
+
+import { Crowd } from "./crowd.ts";
+
+const items = Array.from({ length: 50 }, (_, index) => index);
+
+it("does each once, never more at a time than the limit, also for two callers", async () => {
+  const crowd = new Crowd(4);
+  const done: number[] = [];
+  let running = 0;
+  let most = 0;
+  const work = async (item: number) => {
+    most = Math.max(most, (running += 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    done.push(item);
+  };
+  const { signal } = new AbortController();
+  await Promise.all([crowd.each(items.slice(0, 25), work, signal), crowd.each(items.slice(25), work, signal)]);
+  expect(done.toSorted((a, b) => a - b)).toEqual(items);
+  expect(most).toBe(4);
+});
+
+it("goes on after a failure, and throws the first", async () => {
+  const done: number[] = [];
+  const work = async (item: number) => {
+    if (item % 10 === 3) throw new Error(`no ${item}`);
+    done.push(item);
+  };
+  await expect(new Crowd(1).each(items, work, new AbortController().signal)).rejects.toThrow("no 3");
+  expect(done).toHaveLength(45);
+});
+
+it("begins nothing more once the signal aborts", async () => {
+  const stop = new AbortController();
+  const done: number[] = [];
+  const work = async (item: number) => {
+    done.push(item);
+    if (item === 5) stop.abort(new Error("stopped"));
+  };
+  await expect(new Crowd(1).each(items, work, stop.signal)).rejects.toThrow("stopped");
+  expect(done).toEqual([0, 1, 2, 3, 4, 5]);
+});

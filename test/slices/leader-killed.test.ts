@@ -1,0 +1,98 @@
+// A leader that is killed at each of its writes, with the answer to that write lost: whoever leads next comes to the same end, no address
+// is given twice (the stage throws) and none is lost.
+import { expect, it } from "vitest";
+
+import { type Leader, Stage } from "./leader-stage.ts";
+
+const limitMs = 300_000;
+
+interface Story {
+  readonly about: string;
+  tell(stage: Stage, wait: (what: string, isSo: () => Promise<boolean>) => Promise<void>): Promise<void>;
+}
+
+const network = { range: "10.0.0.0/27", network_name: "blue", node_slice_size: "/29", enable_l3: true };
+
+const stories: readonly Story[] = [
+  {
+    about: "nodes join, one leaves with addresses held, the range is changed",
+    tell: async (stage, wait) => {
+      const free = (pool: string, nodes: readonly string[]) => async () =>
+        nodes.every((node) => stage.daemons.get(node)!.hasFree(pool));
+      for (const name of ["n1", "n2"]) await stage.node(name);
+      await stage.define("a", network);
+      await wait("both hand out", free("blue", ["n1", "n2"]));
+      stage.daemons.get("n1")!.take("blue", 2);
+      await stage.node("n3");
+      await stage.deleteNode("n1");
+      await wait("n3 hands out", free("blue", ["n3"]));
+      await wait("n1 has nothing", async () => (await stage.allocations("blue"))["n1"] === undefined);
+      await exhaust(stage, "blue", 30, wait);
+      await stage.define("a", { ...network, range: "10.0.1.0/27" });
+      await wait("the new range is handed out", free("blue-10.0.1.0-27", ["n2", "n3"]));
+      await wait("the old one is gone", async () => !(await stage.hasPool("blue")));
+      await wait("the state has one range", async () => (await stage.sliced()).ranges.length === 1);
+      expect(stage.held.size).toBe(32);
+    },
+  },
+  {
+    about: "more nodes than slices: pieces are lent, and everything goes back",
+    tell: async (stage, wait) => {
+      for (const name of ["n1", "n2", "n3"]) await stage.node(name);
+      await stage.define("a", { ...network, range: "10.0.0.0/28" });
+      await exhaust(stage, "blue", 16, wait);
+      for (const daemon of stage.daemons.values()) {
+        daemon.releaseAll("blue");
+        daemon.take("blue", 0);
+      }
+      await stage.undefine("a");
+      await wait("the pool is gone", async () => !(await stage.hasPool("blue")));
+      await wait("the state is empty", async () => (await stage.sliced()).ranges.length === 0);
+    },
+  },
+];
+
+/** Everybody takes what there is until it is all: so many, none lost; and then there is nothing more, and the pool says so. */
+async function exhaust(stage: Stage, pool: string, count: number, wait: Parameters<Story["tell"]>[1]): Promise<void> {
+  let given = 0;
+  const take = () => {
+    for (const daemon of stage.daemons.values()) given += daemon.take(pool, 1);
+  };
+  await wait(`${count} are handed out`, async () => {
+    take();
+    return given >= count;
+  });
+  await wait("it is exhausted", async () => {
+    take();
+    return (await stage.condition(pool, "Exhausted"))?.status === "True";
+  });
+  expect(given).toBe(count);
+}
+
+/** Tells the story; a leader that dies is followed by one that lives. Its writes, if it lived. */
+async function run(story: Story, killAtWrite: number): Promise<number> {
+  const stage = await Stage.open();
+  try {
+    const first = stage.lead({}, killAtWrite);
+    let second: Leader | undefined;
+    const wait = (what: string, isSo: () => Promise<boolean>) =>
+      stage.until(`${what}, killed at write ${killAtWrite}`, async () => {
+        if (first.isDead) second ??= stage.lead();
+        return isSo();
+      });
+    await story.tell(stage, wait);
+    return first.writes;
+  } finally {
+    await stage.close();
+  }
+}
+
+it.each(stories)(
+  "$about",
+  async (story) => {
+    const writes = await run(story, Number.POSITIVE_INFINITY);
+    expect(writes).toBeGreaterThan(20);
+    for (let killAtWrite = 1; killAtWrite <= writes; killAtWrite++) await run(story, killAtWrite);
+  },
+  limitMs,
+);

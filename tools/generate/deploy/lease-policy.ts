@@ -1,0 +1,57 @@
+// What RBAC cannot say of Leases: a node's account writes the Lease of its own node and no other, the controller's its own and those of
+// nodes. Without it a taken node could end the leadership of every controller that has its Lease in the system namespace.
+//
+// A token says its node since Kubernetes 1.32 (and is then believed); before, any node's Lease may be written by any node.
+import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
+
+const name = "holdfast-leases";
+const prefix = "holdfast-node-";
+const accountOf = (account: string) => `system:serviceaccount:${systemNamespace}:${account}`;
+const nodeClaim = "authentication.kubernetes.io/node-name";
+/** A longer node's name is cut, with a hash at its end (src/api/node-lease.ts): then only the beginning is compared. */
+const longestWhole = 253 - prefix.length;
+
+export function leasePolicyObjects(): object[] {
+  const metadata = { name, labels: labelsOf("holdfast") };
+  const group = "admissionregistration.k8s.io/v1";
+  return [
+    { apiVersion: group, kind: "ValidatingAdmissionPolicy", metadata, spec: policy() },
+    {
+      apiVersion: group,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: name, validationActions: ["Deny"] },
+    },
+  ];
+}
+
+function policy(): object {
+  const isNode = `request.userInfo.username == "${accountOf(nodeName)}"`;
+  const isController = `request.userInfo.username == "${accountOf(controllerName)}"`;
+  const claims = `request.userInfo.?extra[?"${nodeClaim}"].orValue([])`;
+  const isOwn = `${claims}.all(node, node.size() > ${longestWhole} || object.metadata.name == "${prefix}" + node)`;
+  return {
+    failurePolicy: "Fail",
+    matchConstraints: {
+      resourceRules: [
+        {
+          apiGroups: ["coordination.k8s.io"],
+          apiVersions: ["v1"],
+          operations: ["CREATE", "UPDATE"],
+          resources: ["leases"],
+        },
+      ],
+    },
+    matchConditions: [{ name: "ours", expression: `${isNode} || ${isController}` }],
+    validations: [
+      {
+        expression: `!(${isNode}) || (object.metadata.name.startsWith("${prefix}") && ${isOwn})`,
+        message: "A node's daemon writes the Lease of its own node only.",
+      },
+      {
+        expression: `!(${isController}) || object.metadata.name == "${controllerName}" || object.metadata.name.startsWith("${prefix}")`,
+        message: "The controller writes its own Lease and those of nodes only.",
+      },
+    ],
+  };
+}
