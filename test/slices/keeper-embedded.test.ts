@@ -36,7 +36,7 @@ const reserved = async () => {
 };
 
 /** A disk whose flushes wait while it is told to, all but the next. */
-function slowDisk(): { readonly disk: JournalDisk; hold(): () => void } {
+function slowDisk(): { readonly disk: JournalDisk; readonly hold: () => () => void } {
   let gate = Promise.resolve();
   let passing = 0;
   const slow = (file: JournalFile): JournalFile => ({
@@ -61,8 +61,9 @@ function slowDisk(): { readonly disk: JournalDisk; hold(): () => void } {
 
 /** One bit of the line that has the text. */
 function damageLine(folder: string, text: string): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(folder, entry.name);
     const bytes = readFileSync(path);
     const at = bytes.indexOf(`"${text}"`);
     if (at < 0) continue;
