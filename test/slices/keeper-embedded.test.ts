@@ -35,8 +35,8 @@ const reserved = async () => {
   return found.sort();
 };
 
-/** A disk whose flushes wait while it is told to, all but the next. */
-function slowDisk(): { readonly disk: JournalDisk; readonly hold: () => () => void } {
+/** A disk whose flushes wait while it is told to, all but the next few. */
+function slowDisk(): { readonly disk: JournalDisk; readonly hold: (passing: number) => () => void } {
   let gate = Promise.resolve();
   let passing = 0;
   const slow = (file: JournalFile): JournalFile => ({
@@ -50,10 +50,10 @@ function slowDisk(): { readonly disk: JournalDisk; readonly hold: () => () => vo
     open: async (path: string) => slow(await realJournalDisk.open(path)),
     create: async (path: string) => slow(await realJournalDisk.create(path)),
   };
-  const hold = () => {
+  const hold = (count: number) => {
     const held = Promise.withResolvers<void>();
     gate = held.promise;
-    passing = 1;
+    passing = count;
     return held.resolve;
   };
   return { disk, hold };
@@ -422,7 +422,7 @@ it.each([
   await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
   await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
   const words = async () => (await rig.word(slice)) as unknown as Record<string, unknown>;
-  const release = hold();
+  const release = hold(1);
   try {
     await rig.change(slice, () => wish);
     const decided = () => node.journal.grant(keyOfSlice(slice)) as unknown as Record<string, unknown>;
@@ -436,4 +436,20 @@ it.each([
     release();
   }
   await expect.poll(async () => Boolean((await words())[said]), patience).toBe(true);
+});
+
+it("a grant that is just being written does not stop what is handed out of the others", async () => {
+  const { disk, hold } = slowDisk();
+  const node = await rig.start({ disk });
+  await rig.grant(slice);
+  await expect.poll(() => size(node), patience).toBe(16n);
+  const release = hold(0);
+  try {
+    await rig.grant("10.0.0.16/28");
+    await expect.poll(() => node.journal.grants().length, patience).toBe(2);
+    expect([node.keeper.mayHandOut(), node.keeper.isKnown(), size(node)]).toEqual(["", true, 16n]);
+  } finally {
+    release();
+  }
+  await expect.poll(() => size(node), patience).toBe(32n);
 });
