@@ -59,7 +59,7 @@ export interface SliceKeeperOptions {
 }
 
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
-export const defaultAuthorityMs = 12 * 3_600_000;
+const defaultAuthorityMs = 12 * 3_600_000;
 
 export class SliceKeeper {
   readonly journal: Journal;
