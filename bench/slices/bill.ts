@@ -30,9 +30,9 @@ export class Bill {
     this.#hosts = hosts;
   }
 
-  async reading(): Promise<BillReading> {
+  async reading({ collect = false } = {}): Promise<BillReading> {
     const { apiserver, etcd } = this.#lab.cluster;
-    const daemons = await this.#hosts.usage();
+    const daemons = await this.#hosts.usage(collect);
     return {
       atMs: performance.now(),
       daemons,

@@ -75,6 +75,7 @@ export async function scale(
   await sleep(idleMs);
   const rested = await bill.reading();
   const idle = { elapsedMs: rested.atMs - after.atMs, costs: bill.costs(after, rested) };
+  const atEnd = await bill.reading({ collect: true });
   const mirrors = await SliceWatch.mirrors(lab);
   const journals = await hosts.end();
   assertAudited(`${nodes} nodes`, { answers: rolled.held, journals, mirrors });
@@ -93,8 +94,8 @@ export async function scale(
     daemonRequests: bill.daemonRequests(before, after),
     controllerRequests: bill.controllerRequests(before, after),
     controllerEnds: controller.ends,
-    memoryMiB: bill.memory(after),
-    daemonDescriptors: after.daemons.descriptors,
+    memoryMiB: bill.memory(atEnd),
+    daemonDescriptors: atEnd.daemons.descriptors,
     slicePoolBytes: await largestSlicePoolBytes(lab),
     audited: journals.length,
   };
