@@ -3,11 +3,13 @@
 // Each step is durable in the journal before the next; a crash between two of them repeats at most the last.
 import type { Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { Log } from "../../log/log.ts";
 import { moveHold } from "./drain.ts";
 import { pieceOf } from "./free.ts";
+import { type SharedPlace, sharedPlaceOf } from "./shared-place.ts";
 import type { SliceState } from "./slice-state.ts";
 import { viewOf } from "./view.ts";
 
@@ -15,6 +17,7 @@ export interface ActParts {
   readonly key: string;
   readonly state: SliceState;
   readonly signal: AbortSignal;
+  readonly client: KubeClient;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly log: Log;
@@ -62,13 +65,14 @@ async function seal({ journal, clock, key }: ActParts, grant: JournalGrant): Pro
 }
 
 async function drain(parts: ActParts, grant: JournalGrant): Promise<number | undefined> {
-  const { journal, state, ledgerOf, onMoved, signal, log, key, clock } = parts;
+  const { journal, client, ledgerOf, onMoved, signal, log, key, clock } = parts;
   const { namespace } = grant;
-  const { shared } = state;
-  if (shared === undefined) return undefined;
   const ledger = ledgerOf(namespace);
+  const { holds } = viewOf(journal, grant, clock.wallMs());
   let isStuck = false;
-  for (const hold of viewOf(journal, grant, clock.wallMs()).holds) {
+  let shared: SharedPlace | undefined;
+  for (const hold of holds) {
+    shared ??= await sharedPlaceOf(client, grant, signal);
     const why = await moveHold({ journal, ledger, shared, namespace, onMoved }, hold, signal);
     if (why !== "") log.error(`an address cannot be moved out of slice ${key}: ${why}`, { slice: key });
     isStuck ||= why !== "";
