@@ -107,6 +107,20 @@ export function changeStories(get: () => Fleet): void {
     expect(fleet.given).toHaveLength(1 + 2 * 9);
   });
 
+  it("from shared to sliced: a request that waits for its slice does not keep the range from being cut", async () => {
+    const fleet = get();
+    const ipam = { range: "10.108.0.0/24", network_name: "waiting" };
+    const net = await fleet.define("waiting", ipam);
+    for (const name of ["a", "b"]) await fleet.join(name);
+    fleet.lead();
+    await added(fleet, net, "a");
+    const guest = await fleet.pod("b");
+    // The definition is what its node sees first; that the range is being cut comes a moment later.
+    const after = await fleet.redefine(net, { ...ipam, node_slice_size: "/28" });
+    expect((await fleet.tryAdd(guest, after)).status).toBe(0);
+    await fleet.settle();
+  });
+
   it("an address by number is of the floating part, and goes with its owner from node to node", async () => {
     const fleet = get();
     const ipam = {
