@@ -1,14 +1,15 @@
 // 64 at once on one range and one node, 256 in all: the shim executed for each, as a runtime does when a node is filled.
 import { attachmentOf, type BenchPod } from "./attachment.ts";
-import { type Contestant, isPresent } from "./contestant.ts";
+import { isPresent } from "./contestant.ts";
 import { hostLocal } from "./host-local.ts";
 import type { BenchLab } from "./lab.ts";
-import { type LoadResult, runLoad } from "./load.ts";
+import type { LoadResult } from "./load.ts";
 import { byShim, configOf } from "./ours.ts";
 import { findPeers, peersOn } from "./peers.ts";
 import { makePods } from "./population.ts";
 import { reasonOf } from "./ratio.ts";
 import { assertClean, givenIn, verify } from "./reserved.ts";
+import { attachmentsOf, medianRound, oneRound, type RoundFigures } from "./rounds.ts";
 import { Stage } from "./stage.ts";
 import { showLoad } from "./table.ts";
 import type { Given } from "./verdict.ts";
@@ -19,13 +20,11 @@ const rounds = 3;
 /** whereabouts takes half a minute for a round, its rewrite up to two. */
 const limitMs = 180_000;
 
-type BurstFigures = Omit<LoadResult, "replies">;
-
 interface NodeBurst {
-  readonly ours: BurstFigures;
-  readonly hostLocal?: BurstFigures;
-  readonly whereabouts?: BurstFigures;
-  readonly fork?: BurstFigures;
+  readonly ours: RoundFigures;
+  readonly hostLocal?: RoundFigures;
+  readonly whereabouts?: RoundFigures;
+  readonly fork?: RoundFigures;
   /** Why there is no whereabouts. */
   readonly reason: string | undefined;
 }
@@ -44,10 +43,11 @@ export async function burstOnNode(lab: BenchLab): Promise<NodeBurst> {
   const results = new Map<string, LoadResult[]>();
   for (let round = 0; round < rounds; round++) {
     for (const contestant of contestants) {
-      const { load, answered } = await oneRound(contestant, pods, `net${round}`, network);
+      const attachments = attachmentsOf(pods, `net${round}`);
+      const load = await oneRound({ contestant, command: "ADD", attachments, atOnce, limitMs });
       results.set(contestant.name, [...(results.get(contestant.name) ?? []), load]);
       showLoad(`${contestant.name}, 64 at once, round ${round + 1}`, load);
-      if (contestant === ours) given.push(...answered);
+      if (contestant === ours) given.push(...givenIn(network, attachments, load.replies));
     }
   }
   await judge(lab, network, given, pods[0]!);
@@ -72,27 +72,9 @@ export async function burstOnNode(lab: BenchLab): Promise<NodeBurst> {
   };
 }
 
-async function oneRound(contestant: Contestant, pods: readonly BenchPod[], port: string, network: string) {
-  const attachments = pods.map((pod) => attachmentOf(pod, port));
-  const load = await runLoad({
-    count,
-    atOnce,
-    limitMs,
-    call: (index) => contestant.call("ADD", attachments[index]!),
-  });
-  return { load, answered: givenIn(network, attachments, load.replies) };
-}
-
 /** The warm-up's own address is known to nobody here: it is looked past. */
 async function judge(lab: BenchLab, network: string, given: readonly Given[], warm: BenchPod): Promise<void> {
   const { leaked, ...rest } = await verify(lab, network, given);
   const others = leaked.filter((line) => !line.includes(`held for ${warm.namespace}/${warm.name},`));
   assertClean("64 at once", { ...rest, leaked: others });
-}
-
-/** The round of the median rate. */
-function medianRound(loads: readonly LoadResult[]): BurstFigures {
-  const sorted = loads.toSorted((a, b) => a.figures.perSecond - b.figures.perSecond);
-  const { replies: _, ...figures } = sorted[Math.floor(sorted.length / 2)]!;
-  return figures;
 }

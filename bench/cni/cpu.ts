@@ -30,7 +30,7 @@ export function cpuPerCall(before: CpuReading, after: CpuReading, calls: number)
 }
 
 /** 0 where there is no such process. utime and stime are the 14th and 15th field; the 2nd, a name in brackets, may hold spaces. */
-function cpuOf(pid: number | undefined): number {
+export function cpuOf(pid: number | undefined): number {
   if (pid === undefined) return 0;
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
   const [utime = "0", stime = "0"] = text

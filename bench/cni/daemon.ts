@@ -48,6 +48,11 @@ export class HoldfastProcess implements AsyncDisposable {
     if (this.#hasEnded) throw new Error(`${name} ended at once; its last words:\n${this.logTail()}`);
   }
 
+  /** Resolves when it has ended, of itself or because it was told to. */
+  async ended(): Promise<void> {
+    if (!this.#hasEnded) await once(this.#child, "exit");
+  }
+
   logTail(lines = 15): string {
     return readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
   }
@@ -77,11 +82,13 @@ export interface DaemonPlan extends ServicePlan {
   readonly socket: string;
 }
 
-export function startDaemon(plan: DaemonPlan): HoldfastProcess {
+/** `state`: where it keeps what must survive it. */
+export function startDaemon(plan: DaemonPlan): HoldfastProcess & { readonly state: string } {
   const { node, socket, folder } = plan;
-  const options = { "node-name": node, socket, state: join(folder, "state"), coexistence: "off" };
+  const state = join(folder, "state");
+  const options = { "node-name": node, socket, state, coexistence: "off" };
   const args = ["node", ...asArgs(options), ...serviceArgs(plan)];
-  return new HoldfastProcess({ name: "node", args, folder });
+  return Object.assign(new HoldfastProcess({ name: "node", args, folder }), { state });
 }
 
 export function startController(plan: ServicePlan): HoldfastProcess {

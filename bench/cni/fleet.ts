@@ -10,6 +10,7 @@ import { Registry } from "prom-client";
 
 import { realClock } from "../../src/kube/clock.ts";
 import type { Connection } from "../../src/kube/connect.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
 import { realDisk } from "../../src/node/flat-file.ts";
@@ -23,9 +24,11 @@ import { type BenchLab, connectAs, systemNamespace } from "./lab.ts";
 import { eachAtOnce, makeIdentities } from "./population.ts";
 import type { Reply } from "./reply.ts";
 import { socketCall, socketStatus } from "./socket-call.ts";
+import type { Traffic } from "./traffic.ts";
 
 interface Member {
   readonly socket: string;
+  readonly state: string;
   readonly connection: Connection;
   /** Resolves when it has stopped, rejects when it failed. */
   readonly done: Promise<void>;
@@ -33,6 +36,14 @@ interface Member {
 
 export interface FleetOptions {
   readonly cooldownSeconds?: number;
+  /** Counts what the daemons say to the API server. */
+  readonly traffic?: Traffic;
+}
+
+/** A node and who its daemon is to the API server. */
+export interface FleetNode {
+  readonly node: string;
+  readonly access: Access;
 }
 
 export class Fleet implements AsyncDisposable {
@@ -42,13 +53,22 @@ export class Fleet implements AsyncDisposable {
 
   /** Resolves when every daemon knows what its node holds, and would answer at once. */
   static async start(lab: BenchLab, nodes: readonly string[], options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet();
-    const folder = join(lab.cluster.folder, `fleet-${randomBytes(3).toString("hex")}`);
-    mkdirSync(folder);
     const identities = await makeIdentities(lab, nodes);
+    const folder = join(lab.cluster.folder, `fleet-${randomBytes(3).toString("hex")}`);
+    return Fleet.of(
+      nodes.map((node, index) => ({ node, access: identities[index]! })),
+      folder,
+      options,
+    );
+  }
+
+  /** The same with identities that are there; `folder` is made, and gets a folder for each node. */
+  static async of(nodes: readonly FleetNode[], folder: string, options: FleetOptions = {}): Promise<Fleet> {
+    const fleet = new Fleet();
+    mkdirSync(folder);
     try {
-      await eachAtOnce(nodes, (node, index) =>
-        fleet.#join(node, identities[index]!, join(folder, String(index)), options),
+      await eachAtOnce(nodes, ({ node, access }, index) =>
+        fleet.#join(node, access, join(folder, String(index)), options),
       );
       return fleet;
     } catch (error) {
@@ -58,24 +78,40 @@ export class Fleet implements AsyncDisposable {
   }
 
   async call(node: string, command: Command, attachment: Attachment, config: string): Promise<Reply> {
-    const member = this.#members.get(node);
-    if (member === undefined) throw new Error(`the fleet has no daemon for ${node}`);
-    return socketCall(member.socket, command, attachment, config);
+    return socketCall(this.#memberOf(node).socket, command, attachment, config);
   }
 
-  async #join(node: string, access: Access, folder: string, { cooldownSeconds = 30 }: FleetOptions): Promise<void> {
+  /** Where the daemon of a node keeps what must survive it. */
+  stateOf(node: string): string {
+    return this.#memberOf(node).state;
+  }
+
+  #memberOf(node: string): Member {
+    const member = this.#members.get(node);
+    if (member === undefined) throw new Error(`the fleet has no daemon for ${node}`);
+    return member;
+  }
+
+  async #join(node: string, access: Access, folder: string, options: FleetOptions): Promise<void> {
+    const { cooldownSeconds = 30, traffic } = options;
     mkdirSync(folder);
-    const connection = connectAs(access, `holdfast-node/${node}`);
+    const userAgent = `holdfast-node/${node}`;
+    const connection = connectAs(access, userAgent);
+    const client =
+      traffic === undefined
+        ? connection.client
+        : new KubeClient({ transport: traffic.counting(connection.transport), userAgent });
+    const state = join(folder, "state");
     const socket = join(folder, "run", "cni.sock");
     const write = (line: string) => void process.stderr.write(`${line}\n`);
     const log = makeLog({ write, level: "warn", format: "text", now: Date.now }).with({ node });
     const done = runDaemon(
       {
-        client: connection.client,
+        client,
         node,
         systemNamespace,
         socket,
-        state: join(folder, "state"),
+        state,
         coexistence: "off",
         isolation: { isolated: false, globalNamespaces: ["default"] },
         cooldownMs: cooldownSeconds * 1000,
@@ -92,7 +128,7 @@ export class Fleet implements AsyncDisposable {
     );
     let failure: unknown;
     done.catch((error: unknown) => (failure = error));
-    this.#members.set(node, { socket, connection, done });
+    this.#members.set(node, { socket, state, connection, done });
     await until(async () => failure !== undefined || (await socketStatus(socket)), { what: `the daemon of ${node}` });
     if (failure !== undefined) throw failure;
   }

@@ -22,13 +22,19 @@ export class Stage implements AsyncDisposable {
   readonly shim: string;
   /** The daemon's identity. */
   readonly access: Access;
+  /** Folder of what must survive the daemon. */
+  readonly state: string;
   readonly #processes: HoldfastProcess[];
 
-  private constructor(parts: { node: string; socket: string; shim: string; access: Access }, all: HoldfastProcess[]) {
+  private constructor(
+    parts: { node: string; socket: string; shim: string; access: Access; state: string },
+    all: HoldfastProcess[],
+  ) {
     this.node = parts.node;
     this.socket = parts.socket;
     this.shim = parts.shim;
     this.access = parts.access;
+    this.state = parts.state;
     this.#processes = all;
   }
 
@@ -41,7 +47,7 @@ export class Stage implements AsyncDisposable {
     const [access] = (await makeIdentities(lab, [node])) as [Access];
     const socket = join(folder, "run", "cni.sock");
     const daemon = startDaemon({ node, socket, access, folder: join(folder, "node"), metricsPort: await freePort() });
-    const stage = new Stage({ node, socket, shim, access }, [daemon]);
+    const stage = new Stage({ node, socket, shim, access, state: daemon.state }, [daemon]);
     try {
       await daemon.ready(() => socketStatus(socket));
       return controller ? await stage.#withController(lab, folder) : stage;
@@ -61,10 +67,13 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** The leader, ready. */
-export async function runController(lab: BenchLab, folder: string): Promise<HoldfastProcess> {
+/** The leader, ready; it serves its metrics on the port. */
+export async function runController(
+  lab: BenchLab,
+  folder: string,
+): Promise<HoldfastProcess & { readonly metricsPort: number }> {
   const metricsPort = await freePort();
   const controller = startController({ access: await controllerIdentity(lab), folder, metricsPort });
   await controller.ready(async () => (await fetch(`http://127.0.0.1:${metricsPort}/readyz`)).ok);
-  return controller;
+  return Object.assign(controller, { metricsPort });
 }

@@ -35,6 +35,16 @@ export interface Whereabouts {
   /** Where its objects are. */
   readonly namespace: string;
   on(range: string): Contestant;
+  /** On the node's slice of the range; there must be a NodeSlicePool of the network's name in its namespace. */
+  onSlice(slice: SlicePlan): Contestant;
+}
+
+interface SlicePlan {
+  readonly node: string;
+  /** network_name. */
+  readonly network: string;
+  readonly range: string;
+  readonly sliceSize: string;
 }
 
 export async function whereabouts(lab: BenchLab, plan: WhereaboutsPlan): Promise<Whereabouts | Absent> {
@@ -48,12 +58,17 @@ export async function whereabouts(lab: BenchLab, plan: WhereaboutsPlan): Promise
   const namespace = `peer-${name}`;
   const client = await lab.cluster.clientFor({ name, namespace, rules });
   const flatFile = writeFlatFile(plan.folder, client);
-  const program = { file, environment: { NODENAME: "bench-node-0" } };
-  const on = (range: string): Contestant => {
-    const config = configOf(plan, client, flatFile, range);
+  const as = (node: string, config: string): Contestant => {
+    const program = { file, environment: { NODENAME: node } };
     return { name, call: (command, attachment) => execCall(program, command, attachment, config) };
   };
-  return { name, namespace, on };
+  return {
+    name,
+    namespace,
+    on: (range) => as("bench-node-0", configOf(plan, client, flatFile, { range })),
+    onSlice: ({ node, network, range, sliceSize }) =>
+      as(node, configOf(plan, client, flatFile, { range, network_name: network, node_slice_size: sliceSize })),
+  };
 }
 
 const commonOf = ({ kubeconfig }: LabClient) => ({
@@ -70,10 +85,15 @@ function writeFlatFile(folder: string, client: LabClient): string {
   return file;
 }
 
-function configOf({ optimistic = false }: WhereaboutsPlan, client: LabClient, flatFile: string, range: string): string {
+function configOf(
+  { optimistic = false }: WhereaboutsPlan,
+  client: LabClient,
+  flatFile: string,
+  network: { readonly range: string; readonly network_name?: string; readonly node_slice_size?: string },
+): string {
   const ipam = {
     ...commonOf(client),
-    range,
+    ...network,
     configuration_path: flatFile,
     ...(optimistic && { optimistic_ipam: true }),
   };

@@ -89,3 +89,78 @@ describe("holdfast slices release", () => {
     expect(err.join("\n")).toContain(words);
   });
 });
+
+describe("holdfast slices plan", () => {
+  const plan = (...argv: string[]) => holdfast({}, "plan", ...argv);
+
+  it("says what a range carries, without a cluster", async () => {
+    const { code, out, err } = await plan(
+      "--range",
+      "10.0.0.0/8",
+      "--size",
+      "/22",
+      "--nodes",
+      "5000",
+      "--floating",
+      "/20",
+    );
+    expect({ code, err }).toEqual({ code: 0, err: [] });
+    expect(out).toEqual([
+      "10.0.0.0/8 in slices of /22 for 5000 nodes: it fits",
+      "  slices    16380 of 1024 addresses",
+      "  nodes     5000 with a slice of their own; 11380 slices left for nodes that join or need more",
+      expect.stringMatching(/^ {2}pods {6}10\d\d on a node with one slice; 16773119 in all$/),
+      "  floating  10.255.240.0/20, 4096 addresses that belong to no node",
+      expect.stringMatching(/^ {2}object {4}NodeSlicePool of about 4\d\d KiB, of 512 KiB/),
+    ]);
+  });
+
+  it("exits with 1 where it does not fit, and says what would", async () => {
+    const { code, out, err } = await plan("--range", "10.0.0.0/20", "--size", "22", "--nodes", "100");
+    expect({ code, first: out[0] }).toEqual({
+      code: 1,
+      first: "10.0.0.0/20 in slices of /22 for 100 nodes: it does not fit",
+    });
+    expect(out.at(-1)).toContain("write node_slice_size /");
+    expect(err).toEqual(["holdfast: 10.0.0.0/20 in slices of /22 does not carry 100 nodes."]);
+  });
+
+  it("speaks JSON, exact beyond what a number can say", async () => {
+    const { out } = await plan("--range", "fd00::/48", "--size", "/64", "--nodes", "3", "-o", "json");
+    expect(JSON.parse(out.join(""))).toMatchObject({
+      range: "fd00::/48",
+      sliceSize: "/64",
+      nodes: 3,
+      slices: 65_536,
+      carried: 3,
+      addressesPerSlice: "18446744073709551616",
+      fits: true,
+    });
+  });
+
+  it("counts what the configuration hands out: ends, excludes, the network's own addresses", async () => {
+    const usable = async (...argv: string[]) => {
+      const { out } = await plan("--range", "10.0.0.0/24", "--size", "/28", "--nodes", "2", "-o", "json", ...argv);
+      const { usable: all, slices } = JSON.parse(out.join("")) as { usable: number; slices: number };
+      return [all, slices];
+    };
+    expect(await usable()).toEqual([254, 16]);
+    expect(await usable("--l3")).toEqual([256, 16]);
+    expect(await usable("--start", "10.0.0.16", "--end", "10.0.0.47")).toEqual([32, 2]);
+    expect(await usable("--exclude", "10.0.0.0/28", "--exclude", "10.0.0.16")).toEqual([238, 15]);
+  });
+
+  test.each<[readonly string[], string]>([
+    [["--range", "10.0.0.0/16", "--size", "/12", "--nodes", "3"], "cannot be cut into /12"],
+    [["--range", "10.0.0.0/16", "--size", "big", "--nodes", "3"], "write a prefix length"],
+    [["--range", "10.0.0.0/16", "--size", "/24", "--nodes", "many"], '--nodes "many"'],
+    [["--range", "nothing", "--size", "/24", "--nodes", "3"], "nothing"],
+    [["--range", "10.0.0.0/16", "--size", "/24", "--nodes", "3", "--floating", "/28"], "floating_slice_size"],
+    [["--range", "10.0.0.0/16", "--size", "/24"], "--nodes"],
+    [["--range", "10.0.0.0/16", "--size", "", "--nodes", "3"], "--size"],
+  ])("%j is not understood", async (argv, words) => {
+    const { code, err } = await plan(...argv);
+    expect(code).toBe(2);
+    expect(err.join("\n")).toContain(words);
+  });
+});

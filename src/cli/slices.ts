@@ -6,6 +6,7 @@ import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import { numberOf } from "./controller.ts";
 import type { LookOptions } from "./pools.ts";
 import type { Output } from "./program.ts";
+import { planCommand } from "./slices-plan.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface ReleaseRequest extends ConnectionOptions {
@@ -34,6 +35,7 @@ export function slicesCommand(output: Output, slices: Slices): Command {
       "The slices of nodes: which node has what, what a range can carry, and taking them from a node that is off.",
     )
     .addCommand(listCommand(output, slices), { isDefault: true })
+    .addCommand(planCommand(output))
     .addCommand(releaseCommand(output, slices));
 }
 

@@ -1,13 +1,16 @@
 // A recorded story, cut at every byte and with every byte changed: what was answered is there, or the journal says that it is in doubt.
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
 import { ownerKey } from "../../src/ipam/owner.ts";
+import { encodeFrame } from "../../src/ledger/journal/frame.ts";
 import type { Journal } from "../../src/ledger/journal/journal.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { domain, grantOf, held, newFolder, open, pod } from "./fixtures.ts";
+import { held, newFolder, open } from "./fixtures.ts";
+import { MemoryDisk } from "./memory-disk.ts";
+import { domain, grantOf, pod } from "./slice.ts";
 
 const ip = parseAddress;
 const file = "journal.log";
@@ -44,12 +47,9 @@ async function record(folder: string): Promise<Moment[]> {
   return moments;
 }
 
-function withFile(bytes: Uint8Array): string {
-  const folder = join(newFolder(), "journal");
-  mkdirSync(folder);
-  writeFileSync(join(folder, file), bytes);
-  return folder;
-}
+/** A disk with nothing but these bytes as the journal's file. */
+const withFile = (bytes: Buffer) => MemoryDisk.of(`/j/${file}`, bytes);
+const openOn = (disk: MemoryDisk) => open("/j", { disk });
 
 it("has all that was answered, and nothing that was released, wherever the file is torn", async () => {
   const folder = newFolder();
@@ -58,7 +58,7 @@ it("has all that was answered, and nothing that was released, wherever the file 
   expect(bytes.length).toBe(moments.at(-1)!.bytes);
   for (let cut = 0; cut <= bytes.length; cut++) {
     const place = withFile(bytes.subarray(0, cut));
-    const journal = await open(place);
+    const journal = await openOn(place);
     const last = moments.findLast((moment) => moment.bytes <= cut);
     if (last === undefined) {
       // The head was on the disk before the file had its name: that it is gone is no crash.
@@ -72,7 +72,7 @@ it("has all that was answered, and nothing that was released, wherever the file 
     if (journal.grants().length > 0) await take(journal, "10.0.0.9", "new");
     const after = held(journal);
     await journal.close();
-    const again = await open(place);
+    const again = await openOn(place);
     expect(held(again)).toEqual(after);
     await again.close();
   }
@@ -86,14 +86,14 @@ it("hands nothing out when any byte has changed, keeps all other lines, and stay
     const changed = Buffer.from(bytes);
     changed[at] = changed[at]! ^ (1 << (at % 8));
     const place = withFile(changed);
-    const journal = await open(place);
+    const journal = await openOn(place);
     expect(journal.damaged).toBeGreaterThan(0);
     await expect(take(journal, "10.0.0.9", "new")).rejects.toMatchObject({ code: "unavailable" });
     // The last line is d's: damaged or not, it is the only one that may be missing of what came after it.
     if (at < moments.at(-2)!.bytes) expect(held(journal)).toMatchObject({ "10.0.0.4": "d" });
-    expect(readFileSync(join(place, "journal.damaged"))).toEqual(changed);
+    expect(await place.read("/j/journal.damaged")).toEqual(changed);
     await journal.close();
-    const again = await open(place);
+    const again = await openOn(place);
     expect(again).toMatchObject({ damaged: 0, suspect: expect.stringContaining("damaged") });
     await again.close();
   }
@@ -105,7 +105,7 @@ it("is trusted again once it was compared with its mirror, and believes the mirr
   const bytes = readFileSync(join(folder, file)).toString("latin1");
   // The hand-over of 10.0.0.2 to b's second sandbox cannot be read any more. It might as well have been a release and a take by another.
   const place = withFile(Buffer.from(bytes.replace('"second"', '"secund"'), "latin1"));
-  const journal = await open(place);
+  const journal = await openOn(place);
   expect(held(journal)).toEqual({ "10.0.0.2": "b", "10.0.0.4": "d" });
   const mirror = (address: string, name: string) => ({ domain, address: ip(address), owner: pod(name), version: "0" });
   await journal.put(grantOf("10.0.0.0/28"), [
@@ -118,7 +118,7 @@ it("is trusted again once it was compared with its mirror, and believes the mirr
   await journal.trusted();
   expect(await take(journal, "10.0.0.9", "new")).toMatchObject({ outcome: "taken" });
   await journal.close();
-  const again = await open(place);
+  const again = await openOn(place);
   expect(again).toMatchObject({ damaged: 0, suspect: "" });
   expect(held(again)).toEqual({ "10.0.0.2": "x", "10.0.0.4": "d", "10.0.0.5": "z", "10.0.0.9": "new" });
 });
@@ -128,7 +128,7 @@ it("notices that a line is missing altogether", async () => {
   const moments = await record(folder);
   const bytes = readFileSync(join(folder, file));
   const [, , from, to] = moments.map((moment) => moment.bytes);
-  const journal = await open(withFile(Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)])));
+  const journal = await openOn(withFile(Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)])));
   expect(journal).toMatchObject({ damaged: 1, suspect: expect.stringContaining("damaged") });
 });
 
@@ -136,10 +136,9 @@ it("refuses a file of a later format rather than guessing", async () => {
   const folder = newFolder();
   await record(folder);
   const bytes = readFileSync(join(folder, file));
-  const { encodeFrame } = await import("../../src/ledger/journal/frame.ts");
   const head = encodeFrame(0, JSON.stringify({ j: 2, id: "x", lines: 0, next: 1 }));
   const place = withFile(Buffer.concat([head, bytes.subarray(bytes.indexOf("\n") + 1)]));
-  await expect(open(place)).rejects.toMatchObject({ code: "foreign" });
+  await expect(openOn(place)).rejects.toMatchObject({ code: "foreign" });
 });
 
 it("forgets a rewriting that a crash cut short", async () => {

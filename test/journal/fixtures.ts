@@ -1,36 +1,11 @@
-// What the tests of the journal share: a slice, owners, folders that go away.
+// What the tests of the journal share: folders that go away, and journals that are closed.
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { onTestFinished } from "vitest";
 
-import type { Owner } from "../../src/ipam/owner.ts";
-import type { JournalGrant } from "../../src/ledger/journal/grant.ts";
 import { Journal, type JournalOptions } from "../../src/ledger/journal/journal.ts";
-import { parsePrefix } from "../../src/net/prefix.ts";
-
-export const domain = "slice:kube-system/net";
-
-export function grantOf(text: string, more: Partial<JournalGrant> = {}): JournalGrant {
-  const slice = parsePrefix(text);
-  const key = `kube-system/net-${text.replace("/", "-")}-node`;
-  const place = { key, domain, namespace: "kube-system", network: "net", range: parsePrefix("10.0.0.0/16"), slice };
-  const state = {
-    generation: 1,
-    serial: 1,
-    phase: "active",
-    without: [],
-    taken: [],
-    sealed: false,
-    moved: [],
-  } as const;
-  return { ...place, ...state, ...more };
-}
-
-export function pod(name: string, containerId = `c-${name}`): Owner {
-  return { kind: "pod", uid: `uid-${name}`, namespace: "default", name, interface: "net1", containerId };
-}
 
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-journal-"));
@@ -54,5 +29,5 @@ export async function open(folder: string, more: Partial<JournalOptions> = {}): 
 
 /** address -> owner's name */
 export function held(journal: Journal): Record<string, string> {
-  return Object.fromEntries([...journal.holds()].map(({ address, owner }) => [String(address), owner.name]).sort());
+  return Object.fromEntries([...journal.holds()].map(({ address, owner }) => [String(address), owner.name]));
 }

@@ -15,6 +15,14 @@ export class MemoryDisk implements JournalDisk {
   #durableNames: Names = new Map();
   readonly #locked = new Set<string>();
 
+  /** A disk that has this file. */
+  static of(path: string, bytes: Buffer): MemoryDisk {
+    const disk = new MemoryDisk();
+    disk.#names.set(path, { cached: bytes, durable: bytes });
+    disk.#durableNames = new Map(disk.#names);
+    return disk;
+  }
+
   /** What may be there after a power cut now: `chance` gives numbers from 0 up to 1. */
   afterPowerCut(chance: () => number): MemoryDisk {
     const disk = new MemoryDisk();

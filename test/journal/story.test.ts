@@ -10,7 +10,8 @@ import { Journal } from "../../src/ledger/journal/journal.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { formatInterval, parseBlock } from "../../src/net/interval.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { copyOf, domain, grantOf, held, newFolder, open, pod } from "./fixtures.ts";
+import { copyOf, held, newFolder, open } from "./fixtures.ts";
+import { domain, grantOf, pod } from "./slice.ts";
 
 const ip = parseAddress;
 const take = (journal: Journal, address: string, name: string) =>

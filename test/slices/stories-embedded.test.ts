@@ -8,5 +8,5 @@ sliceStories(
     const api = openApi({ path: ":memory:" });
     return { transport: api.transport, stop: async () => api.close() };
   },
-  { kills: 60, rounds: 40, seeds: [1, 2, 3] },
+  { kills: 40, rounds: 20, seeds: [1, 2] },
 );

@@ -17,5 +17,5 @@ sliceStories(
       },
     };
   },
-  { startMs: coldStartTimeoutMs, kills: 20, rounds: 15, seeds: [4] },
+  { startMs: coldStartTimeoutMs, kills: 15, rounds: 10, seeds: [3] },
 );

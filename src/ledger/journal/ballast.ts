@@ -1,12 +1,17 @@
-// A file without contents that matter, which is given up when the disk is full: what is released can then still be written down.
+// Small files without contents that matter. They are given up one by one when the disk is full, so that what is released can still be
+// written down: one block each, and only when a release needs it, since whoever else fills the disk takes what is free.
+//
+// Not promised: that a release finds the room that was made for it, where another writer was faster. It is then refused and asked for again.
 import { join } from "node:path";
 
 import type { JournalDisk } from "./disk.ts";
 
-const name = "journal.ballast";
+const folderName = "ballast";
+/** A block of most file systems. */
+const pieceBytes = 4096;
 
 /** A release is a line of some 150 bytes: room for the 1,700 that a node of 170 pods with ten networks each has at most. */
-export const ballastBytes = 256 * 1024;
+export const ballastBytes = 64 * pieceBytes;
 
 /** How often a full disk is tried again. */
 const retryMs = 1000;
@@ -14,71 +19,87 @@ const retryMs = 1000;
 export class Ballast {
   readonly #disk: JournalDisk;
   readonly #folder: string;
-  readonly #bytes: number;
+  readonly #wanted: number;
   readonly #now: () => number;
-  #isThere = false;
+  /** Pieces 0 to this, without it, are there. */
+  #pieces = 0;
   #triedMs = -Infinity;
   /** It is being written, and may fill the disk itself. */
-  #loading: Promise<boolean> | undefined;
+  #loading: Promise<void> | undefined;
 
   constructor(disk: JournalDisk, folder: string, bytes: number, now: () => number) {
     this.#disk = disk;
-    this.#folder = folder;
-    this.#bytes = bytes;
+    this.#folder = join(folder, folderName);
+    this.#wanted = Math.ceil(bytes / pieceBytes);
     this.#now = now;
   }
 
-  /** The disk was full, and there is nothing left to give up. */
-  get isGone(): boolean {
-    return !this.#isThere;
+  /** The disk was full, and what is left is for releases. */
+  get isShort(): boolean {
+    return this.#pieces < this.#wanted;
   }
 
-  /** True where there is one now. */
-  async load(): Promise<boolean> {
+  /** Writes what is missing, as far as there is room. Not synced: the room is taken by the write. */
+  async load(): Promise<void> {
     this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
-    return this.#loading;
-  }
-
-  async #load(): Promise<boolean> {
-    const path = join(this.#folder, name);
-    try {
-      const there = await this.#disk.read(path);
-      if (there?.length === this.#bytes) return (this.#isThere = true);
-      const file = await this.#disk.create(path);
-      try {
-        await file.append(Buffer.alloc(this.#bytes));
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      this.#isThere = true;
-    } catch {
-      await this.#disk.remove(path).catch(() => {});
-    }
-    return this.#isThere;
+    await this.#loading;
   }
 
   /** As `load`, unless that was just tried. A clock that jumped back does not stop it. */
-  async retry(): Promise<boolean> {
+  async retry(): Promise<void> {
     const now = this.#now();
-    if (Math.abs(now - this.#triedMs) < retryMs) return false;
+    if (Math.abs(now - this.#triedMs) < retryMs) return;
     this.#triedMs = now;
-    return this.load();
+    await this.load();
   }
 
-  /** True where that made room. */
+  /** True where that made some room. */
   async giveUp(): Promise<boolean> {
-    // Where it could not be written, the part of it that filled the disk is gone again.
-    if (this.#loading !== undefined && !(await this.#loading)) return true;
-    if (!this.#isThere) return false;
-    this.#isThere = false;
+    await this.#loading;
+    if (this.#pieces === 0) return false;
+    this.#pieces -= 1;
     this.#triedMs = this.#now();
     try {
-      await this.#disk.remove(join(this.#folder, name));
+      await this.#disk.remove(this.#pathOf(this.#pieces));
       return true;
     } catch {
       return false;
     }
+  }
+
+  async giveUpAll(): Promise<boolean> {
+    let isRoom = false;
+    // Each turn gives one up.
+    while (await this.giveUp()) isRoom = true;
+    return isRoom;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      if (this.isShort) await this.#disk.prepare(this.#folder);
+      while (this.isShort) {
+        await this.#loadPiece(this.#pathOf(this.#pieces));
+        this.#pieces += 1;
+      }
+    } catch {
+      // The disk is full still: what there is, is there.
+      await this.#disk.remove(this.#pathOf(this.#pieces)).catch(() => {});
+    }
+  }
+
+  async #loadPiece(path: string): Promise<void> {
+    const there = await this.#disk.read(path);
+    if (there?.length === pieceBytes) return;
+    const file = await this.#disk.create(path);
+    try {
+      await file.append(Buffer.alloc(pieceBytes));
+    } finally {
+      await file.close();
+    }
+  }
+
+  #pathOf(piece: number): string {
+    return join(this.#folder, String(piece));
   }
 }
 

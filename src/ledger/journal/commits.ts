@@ -34,7 +34,7 @@ export class Commits {
   }
 
   /** In force in memory when it has returned its promise, and on the disk when that resolves. */
-  async commit(records: readonly JournalRecord[], signal?: AbortSignal): Promise<void> {
+  async commit(records: readonly JournalRecord[], signal?: AbortSignal, isUrgent = true): Promise<void> {
     const payloads = records.map(encodeRecord);
     if (payloads.some(isTooLong)) {
       throw new LedgerError("unavailable", `a record has more than ${payloadBytesMax} bytes, and was not written.`);
@@ -52,13 +52,16 @@ export class Commits {
       if (grants !== undefined) this.#state.settle(grants);
       this.#durable(versions, domains);
     };
-    await unlessAborted(this.#writer.commit({ payloads, undo, settle }), signal);
+    await unlessAborted(this.#writer.commit({ payloads, isUrgent, undo, settle }), signal);
   }
 
   /** What was decided so far is on the disk: an answer that rests on it may be given. */
   async settled(signal?: AbortSignal): Promise<void> {
     if (this.#writer.isSettled) return;
-    await unlessAborted(this.#writer.commit({ payloads: [], undo: () => {}, settle: () => {} }), signal);
+    await unlessAborted(
+      this.#writer.commit({ payloads: [], isUrgent: false, undo: () => {}, settle: () => {} }),
+      signal,
+    );
   }
 
   /** A snapshot has what no entry of its own answers for: what was written when an fsync failed. */

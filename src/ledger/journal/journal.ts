@@ -122,7 +122,7 @@ export class Journal implements Ledger {
 
   async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
     signal?.throwIfAborted();
-    if (this.#ballast.isGone) await this.#ballast.retry();
+    if (this.#ballast.isShort) await this.#ballast.retry();
     const { domain, address, owner } = request;
     const what = `taking ${address} in ${domain} for ${describeOwner(owner)}`;
     refuse(what, this.#closed() || this.suspect);
@@ -136,10 +136,10 @@ export class Journal implements Ledger {
       await this.#commits.settled(signal);
       return (step as { answer: TakeOutcome }).answer;
     }
-    refuse(what, this.#ballast.isGone ? `the disk of ${this.#folder} is full: free some of it` : "");
+    refuse(what, this.#ballast.isShort ? `the disk of ${this.#folder} is full: free some of it` : "");
     const note = request.note ?? hold?.note;
     const written = this.#hold({ domain, address, owner, ...(note && { note }) });
-    await this.#commits.commit([{ op: "hold", hold: written }], signal);
+    await this.#commits.commit([{ op: "hold", hold: written }], signal, false);
     return { outcome: step.outcome, hold: written };
   }
 

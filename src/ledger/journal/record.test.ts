@@ -18,7 +18,7 @@ const owner: fc.Arbitrary<Owner> = fc.oneof(
   ),
   fc.record({ kind: fc.constant("claim" as const), ...named }),
   fc.record({ kind: fc.constant("nic" as const), ...named, nic: text }),
-) as fc.Arbitrary<Owner>;
+);
 const address = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }).map((value) => fromBigInt(4, value)),
   fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }).map((value) => fromBigInt(6, value)),
@@ -41,8 +41,16 @@ it("reads back every hold", () => {
 });
 
 const grant: JournalGrant = {
-  ...{ key: "ns/pool", domain: "slice:ns/net", namespace: "ns", network: "", generation: 3, serial: 7 },
-  ...{ range: parsePrefix("fd00::/48"), slice: parsePrefix("fd00::/64"), phase: "draining", sealed: true },
+  key: "ns/pool",
+  domain: "slice:ns/net",
+  namespace: "ns",
+  network: "",
+  generation: 3,
+  serial: 7,
+  range: parsePrefix("fd00::/48"),
+  slice: parsePrefix("fd00::/64"),
+  phase: "draining",
+  sealed: true,
   without: [parsePrefix("fd00::100/120")],
   taken: [parseBlock("fd00::5-fd00::9"), parseBlock("fd00::20")],
   gives: { ask: 4, block: parsePrefix("fd00::200/120") },

@@ -20,7 +20,7 @@ export interface HeadRecord {
   readonly doubt: number;
 }
 
-export interface FreeRecord {
+interface FreeRecord {
   readonly op: "free";
   readonly domain: Domain;
   readonly address: Address;
@@ -41,7 +41,7 @@ export type JournalRecord =
   | { readonly op: "renewed"; readonly wallMs: number };
 
 /** Of the format. A later one is refused rather than guessed at. */
-export const formatVersion = 1;
+const formatVersion = 1;
 
 export function encodeRecord(record: JournalRecord): string {
   switch (record.op) {

@@ -1,33 +1,20 @@
 // Group commit: what is decided while one batch is on its way to the disk goes with the next, in one write and one fdatasync.
 //
-// Promised: an entry resolves only when it and all before it are on the disk. One that fails was taken back in memory, and all that were
-// decided after it too: "unavailable" where the disk certainly has none of it, "outcome-unknown" where it may. After an fsync that failed
-// the file is not used any more, since the kernel may have dropped what it says is written: the next entry waits for a new file, written whole.
+// Promised: an entry resolves only when it and all before it are on the disk. One that fails is "unavailable" where the disk certainly has
+// none of it, and "outcome-unknown" where it may; it is taken back in memory with all that was decided after it, unless it stands in the file
+// and only the fsync failed. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
+// entry waits for a new file, written whole.
 import { join } from "node:path";
 
 import { LedgerError } from "../../ipam/ledger.ts";
 import { type Ballast, isFull } from "./ballast.ts";
+import { type Entry, nextBatch, succeed, type Waiting, writeError } from "./batch.ts";
 import { Compaction } from "./compaction.ts";
 import type { JournalDisk, JournalFile } from "./disk.ts";
 import { reasonOf } from "./error.ts";
 import { encodeFrame } from "./frame.ts";
 import { besideName, type Rewritten, type Snapshot, takePlace, writeBeside } from "./rewrite.ts";
 
-export interface Entry {
-  /** None: it only waits for what was decided before it. */
-  readonly payloads: readonly string[];
-  /** Takes it back in memory. Called in the reverse order. */
-  readonly undo: () => void;
-  /** It is on the disk. */
-  readonly settle: () => void;
-}
-
-interface Waiting extends Entry {
-  readonly done: PromiseWithResolvers<void>;
-}
-
-/** 1 MiB is some 5,000 takes, more than a node starts at once; one entry that is larger goes alone. */
-const batchBytesMax = 2 ** 20;
 /** Ten networks of 250 pods, started 25 times over while the disk stands still: 65,536 entries of 1 KiB are 64 MiB. */
 const waitingMax = 65_536;
 /** Fewer dead lines are not worth a rewriting: at 200 bytes a line, 800 KB. */
@@ -101,7 +88,7 @@ export class Writer {
   /** The whole file anew, before anything else is written. */
   async rewrite(): Promise<void> {
     this.#broken ||= "it is about to be written anew";
-    await this.commit({ payloads: [], undo: () => {}, settle: () => {} });
+    await this.commit({ payloads: [], isUrgent: true, undo: () => {}, settle: () => {} });
   }
 
   async close(): Promise<void> {
@@ -117,20 +104,9 @@ export class Writer {
     while (this.#queue.length > 0 || this.#compaction?.isReady === true) {
       if (this.#broken !== "") await this.#heal();
       else if (this.#compaction?.isReady === true) await this.#swap(this.#compaction);
-      else await this.#write(this.#nextBatch());
+      else await this.#write(nextBatch(this.#queue));
     }
     this.#running = undefined;
-  }
-
-  #nextBatch(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { payloads } of this.#queue) {
-      for (const payload of payloads) bytes += payload.length;
-      if (count > 0 && bytes > batchBytesMax) break;
-      count += 1;
-    }
-    return this.#queue.splice(0, count);
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
@@ -160,8 +136,9 @@ export class Writer {
           this.#fail(batch, "outcome-unknown", cause);
           return false;
         }
-        // Each turn gives something up: the ballast is there once.
-        if (isFull(cause) && (await this.#options.ballast.giveUp())) continue;
+        // Each turn gives a piece of it up. Takes alone are not worth one.
+        const isWorth = batch.some(({ isUrgent }) => isUrgent);
+        if (isWorth && isFull(cause) && (await this.#options.ballast.giveUp())) continue;
         this.#fail(batch, "unavailable", cause);
         return false;
       }
@@ -176,7 +153,7 @@ export class Writer {
     } catch (cause) {
       // It stands in the file for whoever reads it, so it stays in memory; and it is in the file that is written next.
       this.#break(cause);
-      for (const { done } of batch) done.reject(this.#error("outcome-unknown", cause));
+      for (const { done } of batch) done.reject(writeError(this.#options.folder, "outcome-unknown", cause));
       return false;
     }
   }
@@ -203,17 +180,10 @@ export class Writer {
     this.#compaction?.abandon();
     const later = this.#queue.splice(0);
     for (const { undo } of [...batch, ...later].reverse()) undo();
-    for (const { done } of later) done.reject(this.#error("unavailable", cause));
+    for (const { done } of later) done.reject(writeError(this.#options.folder, "unavailable", cause));
     for (const { payloads, done } of batch) {
-      done.reject(this.#error(payloads.length === 0 ? "unavailable" : code, cause));
+      done.reject(writeError(this.#options.folder, payloads.length === 0 ? "unavailable" : code, cause));
     }
-  }
-
-  #error(code: LedgerError["code"], cause: unknown): LedgerError {
-    const { folder } = this.#options;
-    const remedy = isFull(cause) ? "its disk is full: free some of it" : reasonOf(cause);
-    const known = code === "unavailable" ? "nothing was written" : "whether it was written is not known";
-    return new LedgerError(code, `the journal in ${folder} cannot be written, and ${known}: ${remedy}.`, { cause });
   }
 
   /** Everything known, and all that waits, in a new file. */
@@ -227,7 +197,7 @@ export class Writer {
       try {
         rewritten = await writeBeside(disk, folder, taken, this.#next, () => false);
       } catch (cause) {
-        if (isFull(cause) && (await ballast.giveUp())) continue;
+        if (isFull(cause) && (await ballast.giveUpAll())) continue;
         this.#break(cause);
         this.#fail(batch, "unavailable", cause);
         return;
@@ -291,9 +261,4 @@ export class Writer {
       this.#running ??= this.#run();
     });
   }
-}
-
-function succeed(batch: readonly Waiting[]): void {
-  for (const { settle } of batch) settle();
-  for (const { done } of batch) done.resolve();
 }

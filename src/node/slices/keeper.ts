@@ -19,7 +19,6 @@ import { NodeLease } from "./lease.ts";
 import type { TellSlice } from "./look.ts";
 import { Orphans } from "./orphans.ts";
 import { Shortage } from "./shortage.ts";
-import { carrierOf } from "./show.ts";
 import { Tending } from "./tending.ts";
 
 export interface SliceUse {
@@ -55,11 +54,12 @@ export interface SliceKeeperOptions {
   readonly log: Log;
   /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
   readonly poolOf?: (use: SliceUse) => string | undefined;
-  readonly onOrphan?: () => void;
+  /** An address of a pod that is gone was freed, and cools down. */
+  readonly onOrphan?: (hold: Hold) => void;
 }
 
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
-export const defaultAuthorityMs = 12 * 3_600_000;
+const defaultAuthorityMs = 12 * 3_600_000;
 
 export class SliceKeeper {
   readonly journal: Journal;
@@ -85,16 +85,21 @@ export class SliceKeeper {
       ...options,
       shortage: this.#shortage,
       isLeaseHeard: () => this.#lease.isHeard,
-      onAnswer: (isHeard) => this.#answered(isHeard),
+      onAnswer: (isHeard) => void (this.#isAway = !isHeard),
+      onCompared: () => void (this.#isLapsed = false),
     });
-    this.#orphans = new Orphans({ ...options, isHeard: () => !this.#isAway, onFreed: () => options.onOrphan?.() });
+    this.#orphans = new Orphans({
+      ...options,
+      isHeard: () => !this.#isAway,
+      onFreed: (hold) => options.onOrphan?.(hold),
+    });
     this.#lease = new NodeLease({
       ...options,
       namespace: options.systemNamespace,
       identity: journal.id,
       authorityMs,
       onRenewed: (at) => this.#renewed(at),
-      onFailed: () => this.#answered(false),
+      onFailed: () => void (this.#isAway = true),
       onSlices: (slices) => {
         this.#slices = slices;
         this.#tending.name(slices.grants);
@@ -127,7 +132,8 @@ export class SliceKeeper {
     if (over !== "") return over;
     if (this.journal.suspect !== "") return this.journal.suspect;
     if (this.#tending.isCompared || this.#mayGoOn()) return "";
-    return "the slices of this node are being compared with the API server; try again";
+    const { trouble } = this.#tending;
+    return `the slices of this node are being compared with the API server${trouble && ` (${trouble})`}; try again`;
   }
 
   /** In a sentence why there is nothing (more) to be had. */
@@ -146,12 +152,10 @@ export class SliceKeeper {
   /** A request found nothing free: the controller is told at once. */
   short(use: SliceUse): void {
     const isNew = this.#shortage.add(sliceUseKey(use));
-    const [grant] = this.#grantsOf(use);
-    const carrier = grant === undefined ? undefined : carrierOf(this.journal, grant.domain);
-    if (isNew && carrier !== undefined) this.#tending.hurry(carrier);
+    if (isNew) for (const { key } of this.#grantsOf(use)) this.#tending.hurry(key);
   }
 
-  /** Resolves when what may be handed out of the range has grown; rejects with the signal's reason. */
+  /** Resolves when what may be handed out of the range has grown, or something of it was given back; rejects with the signal's reason. */
   changed(use: SliceUse, signal: AbortSignal): Promise<void> {
     return this.#shortage.grown(sliceUseKey(use), signal);
   }
@@ -188,18 +192,13 @@ export class SliceKeeper {
     return this.#isAway && !this.#isLapsed && this.#authority.leftMs > 0;
   }
 
-  #answered(isHeard: boolean): void {
-    this.#isAway = !isHeard;
-    if (isHeard && this.#tending.isCompared) this.#isLapsed = false;
-  }
-
   async #renewed(at: Moment): Promise<void> {
     // While its authority was over the slices may have become others'.
-    if (this.#authority.leftMs <= 0) {
+    if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
       this.#isLapsed = true;
       this.#tending.compareAnew();
     }
-    this.#answered(true);
+    this.#isAway = false;
     this.#tending.resume();
     await this.#authority.renewed(at);
   }

@@ -26,7 +26,7 @@ export interface OrphansOptions {
   readonly cooldownMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onFreed: () => void;
+  readonly onFreed: (hold: Hold) => void;
 }
 
 const lookEveryMs = 30_000;
@@ -76,7 +76,7 @@ export class Orphans {
     const { domain, address, version } = hold;
     const freed = await journal.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
     if (freed.outcome !== "released") return;
-    onFreed();
+    onFreed(hold);
     log.info("an address of a pod that is gone was freed", {
       address: String(address),
       domain,

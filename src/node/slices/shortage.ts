@@ -19,6 +19,7 @@ export class Shortage {
   readonly #short = new Map<UseKey, Short>();
   /** Range -> how many addresses may be handed out, held or not. */
   readonly #sizes = new Map<UseKey, bigint>();
+  readonly #held = new Map<UseKey, number>();
   readonly #waiting = new Map<UseKey, Set<() => void>>();
 
   constructor(clock: Clock) {
@@ -52,10 +53,21 @@ export class Shortage {
     this.#sizes.set(use, size);
     if (size <= before) return;
     this.#short.delete(use);
+    this.#wake(use);
+  }
+
+  /** How many addresses of the range are held. Fewer than before: who waits tries again. */
+  held(use: UseKey, count: number): void {
+    const before = this.#held.get(use) ?? 0;
+    this.#held.set(use, count);
+    if (count < before) this.#wake(use);
+  }
+
+  #wake(use: UseKey): void {
     for (const wake of this.#waiting.get(use) ?? []) wake();
   }
 
-  /** Resolves when there is more; rejects with the signal's reason. */
+  /** Resolves when there is more, or something was given back; rejects with the signal's reason. */
   grown(use: UseKey, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(use) ?? new Set();

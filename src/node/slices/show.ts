@@ -2,18 +2,18 @@ import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
 // Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
 import { sliceUseKey } from "../../api/node-lease.ts";
-import { fencedAnnotation, grantAnnotation } from "../../api/slice-grant.ts";
+import { fencedAnnotation, grantAnnotation, type NodeWord } from "../../api/slice-grant.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { ipPools } from "../../ledger/resources.ts";
+import { IntervalSet } from "../../net/interval-set.ts";
 import type { Shortage } from "./shortage.ts";
 import type { SliceState } from "./slice-state.ts";
-import { viewOf, wordFrom } from "./view.ts";
-import { showing } from "./word.ts";
+import { type SliceView, viewOf } from "./view.ts";
+import { showing, wordOf } from "./word.ts";
 
 export interface ShowParts {
   readonly key: string;
@@ -23,6 +23,8 @@ export interface ShowParts {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly shortage: Shortage;
+  /** The API server answered. */
+  readonly onHeard: () => void;
 }
 
 /** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
@@ -36,7 +38,7 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
   const present = state.present;
   if (grant === undefined || present === undefined) return undefined;
   const view = viewOf(journal, grant, clock.wallMs());
-  const body = showing(present, view.holds, wordFrom(journal, view, shortOf(parts, grant)));
+  const body = showing(present, view.holds, wordIn(parts, view));
   if (body === undefined) {
     state.dirtySinceMs = undefined;
     state.isUrgent = false;
@@ -57,13 +59,18 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
   }
 }
 
-async function write({ key, state, signal, client }: ShowParts, present: IPPool, body: object): Promise<number> {
+async function write(
+  { key, state, signal, client, onHeard }: ShowParts,
+  present: IPPool,
+  body: object,
+): Promise<number> {
   const { namespace = "", name } = parseKey(key);
   // Until the answer is there it is not known what the object says.
   state.present = undefined;
   try {
     const call = { signal, timeoutMs: callMs };
     const written = await client.patch(ipPools, { namespace, name }, { type: "merge", body }, call);
+    onHeard();
     state.present = parseObject(ipPoolKind, written);
   } catch (error) {
     if (!isApiError(error, "not-found")) throw error;
@@ -74,14 +81,19 @@ async function write({ key, state, signal, client }: ShowParts, present: IPPool,
   return 0;
 }
 
-/** The shortage of a range stands on one of its slices: the first that something is handed out of, else the first. */
-function shortOf({ journal, key, shortage }: ShowParts, grant: JournalGrant): number {
-  const count = carrierOf(journal, grant.domain) === key ? shortage.count(sliceUseKey(grant)) : 0;
+/**
+ * While requests find nothing free, nothing is: what is left is excluded by the network's definition, which only requests know. How often
+ * they did stands on one slice of the range, the first that something is handed out of, else the first.
+ */
+function wordIn({ journal, key, shortage }: ShowParts, { grant, holds, free }: SliceView): NodeWord {
+  const count = shortage.count(sliceUseKey(grant));
   // In powers of two: a thousand requests that find nothing are ten writes.
-  return count === 0 ? 0 : 2 ** Math.floor(Math.log2(count));
+  const short = count === 0 || carrierOf(journal, grant.domain) !== key ? 0 : 2 ** Math.floor(Math.log2(count));
+  const left = count === 0 ? free : new IntervalSet();
+  return wordOf({ journal: journal.id, grant, used: holds.length, free: left, short });
 }
 
-export function carrierOf(journal: Pick<Journal, "grants">, domain: string): string | undefined {
+function carrierOf(journal: Pick<Journal, "grants">, domain: string): string | undefined {
   const own = journal.grants().filter((each) => each.domain === domain && !each.sealed);
   const active = own.filter(({ phase }) => phase === "active");
   return (active.length > 0 ? active : own).map(({ key }) => key).sort()[0];

@@ -1,12 +1,11 @@
-// What the journal has of one slice: its holds, what is free, and the word on it.
-import type { NodeWord } from "../../api/slice-grant.ts";
+// What the journal has of one slice: its holds, what is free, and what cools down.
 import type { Hold } from "../../ipam/ledger.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";
 import { freeOf } from "./free.ts";
-import { grantAround, wordOf } from "./word.ts";
+import { grantAround } from "./word.ts";
 
 export interface SliceView {
   readonly grant: JournalGrant;
@@ -31,8 +30,4 @@ export function viewOf(journal: Journal, grant: JournalGrant, nowMs: number): Sl
     free,
     ...(cooling.length > 0 && { coolsUntilMs: Math.max(...cooling.map(({ untilMs }) => untilMs)) }),
   };
-}
-
-export function wordFrom({ id }: Journal, { grant, holds, free }: SliceView, short: number): NodeWord {
-  return wordOf({ journal: id, grant, used: holds.length, free, short });
 }

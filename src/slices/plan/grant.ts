@@ -35,7 +35,7 @@ export function grantOf(entry: Entry, { reserved, closed, nextGeneration }: Gran
 
 function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
   if (grant !== undefined && lent.length === lentBefore.length) return grant.without;
-  return [...lent].sort(comparePrefixes).map(String);
+  return [...new Set([...(grant?.without ?? []), ...[...lent].sort(comparePrefixes).map(String)])];
 }
 
 /**

@@ -2,9 +2,11 @@
 // any more. The controller's hours are the test's.
 import { describe, expect, it } from "vitest";
 
+import { nodeLeaseName } from "../../../src/api/node-lease.ts";
 import { fencedAnnotation } from "../../../src/api/slice-grant.ts";
-import { ipPools } from "../../../src/ledger/resources.ts";
-import { type Fleet, type Guest, moment, type Network } from "../fleet.ts";
+import { ipPools, leases } from "../../../src/ledger/resources.ts";
+import { goneSinceAnnotation } from "../../../src/slices/presence.ts";
+import { type Fleet, type Guest, moment, type Network, systemNamespace } from "../fleet.ts";
 import { added, addMany } from "../scenes.ts";
 
 const minuteMs = 60_000;
@@ -133,7 +135,9 @@ export function nodeStories(get: () => Fleet): void {
       await b.rig.stop();
       for (const guest of [told, ...waiting]) fleet.forget(guest);
       fleet.clock.shiftMs += 4 * minuteMs;
-      await moment(); // from now on it counts as gone
+      const lease = () => fleet.admin.get(leases, { namespace: systemNamespace, name: nodeLeaseName("b") });
+      const noted = async () => (await lease()).metadata.annotations?.[goneSinceAnnotation];
+      await expect.poll(noted, { timeout: minuteMs }).toBeDefined();
       fleet.clock.shiftMs += 23 * hourMs;
       await moment();
       await refused(fleet, short, net);

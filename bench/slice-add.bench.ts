@@ -1,0 +1,117 @@
+// ADD from a node's slice, shim to result: one at a time and 64 at once, API server up and stopped; host-local and whereabouts beside it
+//
+//   npm run bench -- slice-add [--count 300] [--no-fsync]
+//
+// The native shim, the real daemon with its journal on the disk, and the leader, each a process, on kube-apiserver and etcd. Contestants
+// call in turn. Then the API server is killed, and the same is measured again; what the last round took stays held, and when the API
+// server is back it must be in the slice's object, in the journal and nowhere twice. whereabouts runs with node_slice_size where
+// PEER_WHEREABOUTS names it, and needs the API server: while that is stopped it is asked once, for the record.
+import { parseArgs } from "node:util";
+
+import { attachmentOf } from "./cni/attachment.ts";
+import { type Absent, type Contestant, isPresent } from "./cni/contestant.ts";
+import { rounded } from "./cni/figures.ts";
+import { BenchLab } from "./cni/lab.ts";
+import { machine } from "./cni/machine.ts";
+import { against, reasonOf } from "./cni/ratio.ts";
+import { progress } from "./cni/table.ts";
+import { close } from "./measure.ts";
+import { judgeGoals } from "./slices/add-goals.ts";
+import { type AddMeasures, measureAdds } from "./slices/add-rounds.ts";
+import { network, setAddStage } from "./slices/add-stage.ts";
+import { assertAudited } from "./slices/audit.ts";
+import { readJournals } from "./slices/journals.ts";
+import { SliceWatch } from "./slices/slice-watch.ts";
+
+const { values } = parseArgs({
+  allowNegative: true,
+  options: { count: { type: "string", default: "300" }, fsync: { type: "boolean", default: true } },
+});
+const count = Number(values.count);
+
+const log = progress("slice-add");
+const host = machine();
+await using lab = await BenchLab.start({ fsync: values.fsync, log });
+await using set = await setAddStage(lab, Math.max(count, 256));
+const { shim, daemon, anchor, whereabouts, pods, stage } = set;
+const present = (entry: Contestant | Absent): Contestant[] => (isPresent(entry) ? [entry] : []);
+const locals = [shim, ...present(anchor)];
+
+log("API server up");
+const up = await measureAdds({
+  state: "up",
+  inTurn: [...locals, daemon, ...present(whereabouts)],
+  atOnce: [...locals, ...present(whereabouts)],
+  pods,
+  count,
+});
+log("API server stopped");
+await lab.cluster.apiserver.kill();
+const down = await measureAdds({
+  state: "stopped",
+  inTurn: [...locals, daemon],
+  atOnce: locals,
+  pods,
+  count,
+  keep: shim,
+});
+const peerWords = isPresent(whereabouts)
+  ? ((await whereabouts.call("ADD", attachmentOf(pods[0]!, "alone"))).problem ?? "it gave an address")
+  : undefined;
+log("API server up again");
+await lab.cluster.apiserver.start();
+const backMs = performance.now();
+const answers = heldOf(down);
+{
+  await using watch = new SliceWatch(lab);
+  await watch.mirrored(answers.length);
+}
+const caughtUpMs = performance.now() - backMs;
+await stage[Symbol.asyncDispose]();
+const { held: journals } = await readJournals(new Map([[stage.node, stage.state]]));
+assertAudited("after the outage", { answers, journals, mirrors: await SliceWatch.mirrors(lab) });
+log(
+  `${answers.length} addresses of the outage mirrored, ${(caughtUpMs / 1000).toFixed(1)} s after the API server's return`,
+);
+
+function heldOf({ kept: { attachments, load } }: AddMeasures) {
+  return attachments.flatMap(({ pod, interface: port }, index) =>
+    (load?.replies[index]?.addresses ?? []).map((address) => ({
+      node: pod.node,
+      network: network.name,
+      address,
+      owner: `${pod.namespace}/${pod.name} ${port}`,
+    })),
+  );
+}
+
+const figuresIn = ({ oneAtATime, manyAtOnce }: AddMeasures, name: string) => {
+  const [one, many] = [oneAtATime.get(name), manyAtOnce.get(name)];
+  return {
+    ...(one && { add: one.add.figures, del: one.del.figures, refused: one.add.refused + one.del.refused }),
+    ...(many && { addAtOnce: many.add.figures, delAtOnce: many.del.figures, refusedAtOnce: many.add.refused }),
+  };
+};
+const mine = { up: figuresIn(up, shim.name), stopped: figuresIn(down, shim.name) };
+const local = { up: figuresIn(up, "host-local"), stopped: figuresIn(down, "host-local") };
+const peer = figuresIn(up, "whereabouts");
+const { goals, met } = judgeGoals({
+  ours: [mine.up, mine.stopped],
+  hostLocal: [local.up, local.stopped],
+  whereabouts: peer,
+});
+close({
+  bench: "slice-add",
+  ...against(mine.up.add!.p50Ms, local.up.add?.p50Ms, { better: "lower", reason: reasonOf(anchor) }),
+  unit: "ms, p50 of one ADD from a node's slice, exec to exit; the peer is host-local",
+  ...mine,
+  daemon: { up: figuresIn(up, daemon.name), stopped: figuresIn(down, daemon.name) },
+  hostLocal: isPresent(anchor) ? local : reasonOf(anchor),
+  whereabouts: isPresent(whereabouts) ? { up: peer, stopped: peerWords } : reasonOf(whereabouts),
+  caughtUpMs: rounded(caughtUpMs, 0),
+  goals,
+  met,
+  goalsMet: Object.values(met).every((each) => each !== false),
+  fsync: values.fsync,
+  machine: host,
+});

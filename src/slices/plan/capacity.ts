@@ -1,0 +1,119 @@
+// What a range carries when it is cut into slices: the arithmetic behind `holdfast slices plan`. Pure.
+//
+// A NodeSlicePool lists what is assigned, so its size grows with the nodes; the rest of the object is small.
+import { bitsOf } from "../../net/address.ts";
+import { common, difference, IntervalSet } from "../../net/interval-set.ts";
+import { intervalOf } from "../../net/interval.ts";
+import { Prefix } from "../../net/prefix.ts";
+import { totalsOf } from "./totals.ts";
+
+/** Half of what etcd takes by default (1.5 MiB) is too near; at this size a write of the status is still some milliseconds. */
+export const objectBytesMax = 512 * 1024;
+/** Names of cloud machines are 20 to 60 characters long. */
+const nodeNameLength = 40;
+/** metadata, spec, totals and three conditions. */
+const objectBytesBase = 2048;
+/** What kubelet runs on a node unless told otherwise. */
+const podsPerNodeUsual = 110n;
+
+export interface Capacity {
+  readonly range: Prefix;
+  readonly sliceLength: number;
+  /** Slices with any useful address, the floating part left out. */
+  readonly slices: bigint;
+  readonly addressesPerSlice: bigint;
+  /** Useful addresses of all slices together. */
+  readonly usable: bigint;
+  readonly floating?: Prefix;
+}
+
+/** `useful`: what definitions hand out; all of the range where it is left out. */
+export function capacityOf(
+  range: Prefix,
+  sliceLength: number,
+  floatingLength?: number,
+  useful: IntervalSet = IntervalSet.of([intervalOf(range)]),
+): Capacity {
+  const floating = floatingLength === undefined ? undefined : Prefix.around(range.last, floatingLength);
+  const inside = common([intervalOf(range)], useful);
+  const handedOut = floating === undefined ? inside : difference(inside, [intervalOf(floating)]);
+  return {
+    range,
+    sliceLength,
+    slices: totalsOf(handedOut, sliceLength, []).total,
+    addressesPerSlice: 1n << BigInt(bitsOf(range.family) - sliceLength),
+    usable: handedOut.size,
+    ...(floating !== undefined && { floating }),
+  };
+}
+
+export interface SizingPlan extends Capacity {
+  readonly nodes: number;
+  /** Nodes that get a slice of their own. */
+  readonly carried: bigint;
+  /** Slices that are left for nodes that join or fill theirs. */
+  readonly spare: bigint;
+  /** Addresses of a node with one slice: as many pods with one interface each. */
+  readonly podsPerNode: bigint;
+  /** Of the NodeSlicePool object at so many nodes with names of 40 characters. */
+  readonly objectBytes: number;
+  /** In sentences; empty: nothing to improve. */
+  readonly suggestions: readonly string[];
+}
+
+export function sizeFor(capacity: Capacity, nodes: number): SizingPlan {
+  const { slices, addressesPerSlice, usable } = capacity;
+  const wanted = BigInt(nodes);
+  const carried = slices < wanted ? slices : wanted;
+  const average = slices === 0n ? 0n : usable / slices;
+  const podsPerNode = average < addressesPerSlice ? average : addressesPerSlice;
+  const objectBytes = objectBytesBase + Number(carried) * bytesPerLine(capacity);
+  const sized = { ...capacity, nodes, carried, spare: slices - carried, podsPerNode, objectBytes };
+  return { ...sized, suggestions: suggestionsFor(sized) };
+}
+
+/** `{"nodeName":"...","sliceRange":"..."},` in the API server's compact JSON. */
+function bytesPerLine({ range, sliceLength }: Capacity): number {
+  const longest = String(Prefix.around(range.last, sliceLength)).length;
+  return '{"nodeName":"","sliceRange":""},'.length + nodeNameLength + longest;
+}
+
+function suggestionsFor(plan: Omit<SizingPlan, "suggestions">): string[] {
+  const { range, sliceLength, slices, nodes, spare, objectBytes, podsPerNode } = plan;
+  const found: string[] = [];
+  const better = bestLength(plan);
+  if (slices < BigInt(nodes)) {
+    const remedy =
+      better === undefined ? `give the network a larger range than ${range}` : `write node_slice_size /${better}`;
+    found.push(
+      `/${sliceLength} makes ${slices} slices, and ${nodes} nodes need one each: ${remedy}. Until then nodes lend each other parts.`,
+    );
+  } else if (spare * 10n < BigInt(nodes)) {
+    const remedy = better === undefined || better === sliceLength ? "a larger range" : `/${better}`;
+    found.push(
+      `Only ${spare} slices are left for growth, less than a tenth of ${nodes} nodes: ${remedy} would leave more.`,
+    );
+  }
+  if (podsPerNode < podsPerNodeUsual && better !== undefined && better < sliceLength) {
+    found.push(
+      `A slice has ${podsPerNode} addresses and a node runs up to ${podsPerNodeUsual} pods: /${better} fits both pods and nodes.`,
+    );
+  }
+  if (objectBytes > objectBytesMax) {
+    found.push(
+      `The NodeSlicePool would be ${objectBytes} bytes, above ${objectBytesMax}: split the network into several ranges.`,
+    );
+  }
+  return found;
+}
+
+/** The largest slices of which there are a quarter more than nodes; undefined: not even single addresses are enough. */
+function bestLength({ range, nodes, usable }: Omit<SizingPlan, "suggestions">): number | undefined {
+  const needed = BigInt(nodes) + (BigInt(nodes) + 3n) / 4n;
+  if (usable < needed) return undefined;
+  const bits = bitsOf(range.family);
+  for (let length = bits; length >= range.length; length--) {
+    if (usable >> BigInt(bits - length) < needed) return length + 1;
+  }
+  return range.length;
+}
