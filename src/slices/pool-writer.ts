@@ -162,6 +162,7 @@ function granting(target: Target, { phase, floatingInUse }: PoolPhase) {
   return { mayGrant, ...(floatingInUse !== undefined && { floatingInUse }) };
 }
 
-function placeIn({ namespace, name, network, range }: Target, { node, block }: Allocation): SlicePlace {
-  return { namespace, network, pool: name, range, node, block };
+function placeIn(target: Target, { node, block }: Allocation): SlicePlace {
+  const { namespace, name, network, range, sharedDomain } = target;
+  return { namespace, network, pool: name, range, node, block, ...(sharedDomain !== undefined && { sharedDomain }) };
 }
