@@ -76,6 +76,7 @@ function show(result: ScaleResult): void {
   console.log(`  per node: ${JSON.stringify(perNode(result))}`);
   console.log(`  idle, all nodes, per minute: ${JSON.stringify(result.idleCostsPerMinute)}`);
   console.log(`  MiB: ${JSON.stringify(result.memoryMiB)}; largest NodeSlicePool ${result.slicePoolBytes} bytes`);
+  for (const words of result.controllerEnds) console.log(`  the controller ended and was started again: ${words}`);
   if (refused > 0) console.log(`  ${refused} refused: ${problems.join(" | ")}`);
 }
 
@@ -98,6 +99,7 @@ close({
   goalsMet:
     largest !== undefined &&
     results.every(({ refused, add }) => refused === 0 && add.p99Ms < goals.p99Ms) &&
+    results.every(({ controllerEnds }) => controllerEnds.length === 0) &&
     growth?.isFlat !== false &&
     leftOut.length === 0,
   fsync: values.fsync,

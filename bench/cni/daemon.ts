@@ -48,6 +48,11 @@ export class HoldfastProcess implements AsyncDisposable {
     if (this.#hasEnded) throw new Error(`${name} ended at once; its last words:\n${this.logTail()}`);
   }
 
+  /** Resolves when it has ended, of itself or because it was told to. */
+  async ended(): Promise<void> {
+    if (!this.#hasEnded) await once(this.#child, "exit");
+  }
+
   logTail(lines = 15): string {
     return readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
   }

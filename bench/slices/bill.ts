@@ -1,10 +1,10 @@
-import type { HoldfastProcess } from "../cni/daemon.ts";
 // What a cluster of daemons, their controller and the API server cost between two moments.
 import { rounded } from "../cni/figures.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import { totalTraffic, trafficBetween } from "../cni/traffic.ts";
 import type { Costs } from "./growth.ts";
 import type { Hosts, HostsUsage } from "./hosts.ts";
+import type { KeptController } from "./kept-controller.ts";
 import { type Usage, usageOf } from "./usage.ts";
 
 export interface BillReading {
@@ -21,18 +21,18 @@ const mebibyte = 2 ** 20;
 
 export class Bill {
   readonly #lab: BenchLab;
-  readonly #controller: HoldfastProcess & { readonly metricsPort: number };
+  readonly #controller: KeptController;
   readonly #hosts: Hosts;
 
-  constructor(lab: BenchLab, controller: HoldfastProcess & { readonly metricsPort: number }, hosts: Hosts) {
+  constructor(lab: BenchLab, controller: KeptController, hosts: Hosts) {
     this.#lab = lab;
     this.#controller = controller;
     this.#hosts = hosts;
   }
 
-  async reading(): Promise<BillReading> {
+  async reading({ collect = false } = {}): Promise<BillReading> {
     const { apiserver, etcd } = this.#lab.cluster;
-    const daemons = await this.#hosts.usage();
+    const daemons = await this.#hosts.usage(collect);
     return {
       atMs: performance.now(),
       daemons,

@@ -24,8 +24,8 @@ const doers: Doers = {
     return { tookMs: performance.now() - startedMs };
   },
   roll,
-  measure: async () => {
-    globalThis.gc?.();
+  measure: async ({ collect }) => {
+    if (collect) globalThis.gc?.();
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
     const descriptors = readdirSync("/proc/self/fd").length;

@@ -42,7 +42,8 @@ export interface HostTasks {
     answer: { readonly tookMs: number };
   };
   roll: { ask: RollOrder; answer: Rolled };
-  measure: { ask: Record<string, never>; answer: Measured };
+  /** `collect`: garbage first, which costs processor time: not between two readings of that. */
+  measure: { ask: { readonly collect: boolean }; answer: Measured };
   /** The daemons end; then what their journals hold is read from the disk. */
   end: { ask: Record<string, never>; answer: { readonly held: readonly Held[]; readonly damaged: number } };
 }

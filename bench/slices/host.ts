@@ -1,6 +1,6 @@
 // A process of its own with a part of the daemons, as the benchmark sees it.
 //
-// 5,000 daemons do not fit into one process: its one thread would be the bottleneck of all of them. Here it is shared by some hundred.
+// BENCH_CPU_PROF=folder leaves a profile of it there. 5,000 daemons do not fit into one process: its one thread would be the bottleneck of all of them. Here it is shared by some hundred.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,9 @@ export class Host implements AsyncDisposable {
 
   constructor(name: string) {
     this.name = name;
-    const execArgv = ["--expose-gc", `--max-old-space-size=${heapMiB}`];
+    const profile = process.env["BENCH_CPU_PROF"];
+    const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+    const execArgv = ["--expose-gc", `--max-old-space-size=${heapMiB}`, ...profiling];
     const env = { ...process.env, UV_THREADPOOL_SIZE: String(diskThreads) };
     this.#child = fork(program, [name], { execArgv, env, stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#child.on("message", (message) => this.#heard(message as HostAnswer));

@@ -76,8 +76,8 @@ export class Hosts implements AsyncDisposable {
     };
   }
 
-  async usage(): Promise<HostsUsage> {
-    const all = await this.#each((host) => host.ask("measure", {}));
+  async usage(collect: boolean): Promise<HostsUsage> {
+    const all = await this.#each((host) => host.ask("measure", { collect }));
     const sum = (of: (each: (typeof all)[number]) => number) => all.reduce((total, each) => total + of(each), 0);
     return {
       rssBytes: sum(({ rssBytes }) => rssBytes),

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Figures, rounded } from "../cni/figures.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import { makeNodes, makePods } from "../cni/population.ts";
-import { runController } from "../cni/stage.ts";
 import { assertAudited } from "./audit.ts";
 import { Bill } from "./bill.ts";
 import { type Costs, type Idle, withoutIdle } from "./growth.ts";
 import { Hosts } from "./hosts.ts";
+import { KeptController } from "./kept-controller.ts";
 import { define, knowDefinitions, slicedConfig, type SlicedNetwork, slicedNetworks } from "./networks.ts";
 import { largestSlicePoolBytes } from "./slice-pools.ts";
 import { SliceWatch } from "./slice-watch.ts";
@@ -48,6 +48,8 @@ export interface ScaleResult {
   /** All requests of the daemons from the definitions until everything is mirrored, by kind. */
   readonly daemonRequests: Readonly<Record<string, number>>;
   readonly controllerRequests: Readonly<Record<string, number>>;
+  /** The controller's last words, each time that it ended and was started again, as a Deployment does. Its costs are then those since. */
+  readonly controllerEnds: readonly string[];
   readonly memoryMiB: Readonly<Record<string, number>>;
   readonly daemonDescriptors: number;
   /** The largest NodeSlicePool, as JSON without the API server's own fields. */
@@ -60,7 +62,7 @@ export async function scale(
   { nodes, networks: count, atOnce, idleMs }: ScalePlan,
 ): Promise<ScaleResult> {
   await using stack = new AsyncDisposableStack();
-  const { bill, hosts, pods, daemonsUpMs } = await populate(lab, nodes, stack);
+  const { bill, controller, hosts, pods, daemonsUpMs } = await populate(lab, nodes, stack);
   const watch = stack.use(new SliceWatch(lab));
   const before = await bill.reading();
   const networks = slicedNetworks(count);
@@ -73,6 +75,7 @@ export async function scale(
   await sleep(idleMs);
   const rested = await bill.reading();
   const idle = { elapsedMs: rested.atMs - after.atMs, costs: bill.costs(after, rested) };
+  const atEnd = await bill.reading({ collect: true });
   const mirrors = await SliceWatch.mirrors(lab);
   const journals = await hosts.end();
   assertAudited(`${nodes} nodes`, { answers: rolled.held, journals, mirrors });
@@ -90,8 +93,9 @@ export async function scale(
     idleCostsPerMinute: perMinute(idle),
     daemonRequests: bill.daemonRequests(before, after),
     controllerRequests: bill.controllerRequests(before, after),
-    memoryMiB: bill.memory(after),
-    daemonDescriptors: after.daemons.descriptors,
+    controllerEnds: controller.ends,
+    memoryMiB: bill.memory(atEnd),
+    daemonDescriptors: atEnd.daemons.descriptors,
     slicePoolBytes: await largestSlicePoolBytes(lab),
     audited: journals.length,
   };
@@ -100,7 +104,7 @@ export async function scale(
 /** The cluster before slices: controller, nodes, pods, and every daemon ready. */
 async function populate(lab: BenchLab, count: number, stack: AsyncDisposableStack) {
   await knowDefinitions(lab);
-  const controller = stack.use(await runController(lab, join(lab.cluster.folder, "controller")));
+  const controller = stack.use(await KeptController.start(lab, join(lab.cluster.folder, "controller")));
   const nodes = Array.from({ length: count }, (_, index) => `scale-${index}`);
   await makeNodes(lab, nodes);
   const pods = await makePods(lab, { prefix: "scale", count, on: nodes });
@@ -108,7 +112,7 @@ async function populate(lab: BenchLab, count: number, stack: AsyncDisposableStac
   const startingMs = performance.now();
   const hosts = stack.use(await Hosts.start(lab, nodes));
   const daemonsUpMs = rounded(performance.now() - startingMs, 0);
-  return { bill: new Bill(lab, controller, hosts), hosts, pods, daemonsUpMs };
+  return { bill: new Bill(lab, controller, hosts), controller, hosts, pods, daemonsUpMs };
 }
 
 /** The definitions come; until every node has a slice of each. */

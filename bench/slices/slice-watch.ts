@@ -53,8 +53,8 @@ export class SliceWatch implements AsyncDisposable {
 
   /** Until so many Leases name so many slices each. */
   async granted(nodes: number, slicesEach: number): Promise<void> {
-    const count = () => this.#granted.values().reduce((sum, slices) => sum + (slices >= slicesEach ? 1 : 0), 0);
-    await this.#until(`${nodes} nodes with ${slicesEach} slices each`, count, nodes);
+    const count = () => this.#granted.values().reduce((sum, slices) => sum + Math.min(slices, slicesEach), 0);
+    await this.#until(`${slicesEach} slices on the Lease of each of ${nodes} nodes`, count, nodes * slicesEach);
   }
 
   /** Until so many slices are their nodes' by the nodes' own word. */

@@ -66,6 +66,7 @@ class LeaderWatch {
   #version = "";
   #changedMs: number;
   #isSilent = false;
+  #isTold = false;
 
   constructor(options: RemovalOptions) {
     this.#options = options;
@@ -80,14 +81,16 @@ class LeaderWatch {
     const { clock, say, leader } = this.#options;
     const version = await this.#readVersion();
     if (version !== "" && this.#version !== version) this.#changedMs = clock.monotonicMs();
-    const isSilent = version === "" || clock.monotonicMs() - this.#changedMs >= leaderSilentMs;
-    if (isSilent && !this.#isSilent) {
+    const isLate = clock.monotonicMs() - this.#changedMs >= leaderSilentMs;
+    // Not before it is late: a controller may lead without a Lease (--no-leader-elect), and has removed them by then.
+    if (isLate && !this.#isTold) {
+      this.#isTold = true;
       say(
         `No controller leads (Lease ${leader.namespace}/${leader.name} is not renewed): the slices go when one does.`,
       );
     }
     this.#version = version;
-    this.#isSilent = isSilent;
+    this.#isSilent = isLate || version === "";
   }
 
   /** Empty: nobody holds it. */

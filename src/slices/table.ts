@@ -12,7 +12,7 @@ import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
  */
 export type SliceState = "assigned" | "active" | "returning" | "draining" | "sealed" | "fenced" | "waiting";
 
-export interface SliceRow {
+interface SliceRow {
   readonly node: string;
   /** Empty: none. */
   readonly slice: string;

@@ -16,7 +16,7 @@ import { nowMs } from "../../src/slices/testing/snapshot.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 
 /** Every wait is one step: the hook runs, then the time has passed. */
-export class StepClock implements Clock {
+class StepClock implements Clock {
   #nowMs = nowMs;
   /** Called with the length of each wait. */
   meanwhile: (delayMs: number) => Promise<void> | void = () => {};

@@ -11,6 +11,7 @@ import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseKey } from "../../src/kube/meta.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
+import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
 import { ipPools, leases, pods } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -34,10 +35,35 @@ const reserved = async () => {
   return found.sort();
 };
 
+/** A disk whose flushes wait while it is told to, all but the next few. */
+function slowDisk(): { readonly disk: JournalDisk; readonly hold: (passing: number) => () => void } {
+  let gate = Promise.resolve();
+  let passing = 0;
+  const slow = (file: JournalFile): JournalFile => ({
+    append: (bytes) => file.append(bytes),
+    datasync: () => (passing-- > 0 ? file.datasync() : gate.then(() => file.datasync())),
+    truncate: (bytes) => file.truncate(bytes),
+    close: () => file.close(),
+  });
+  const disk = {
+    ...realJournalDisk,
+    open: async (path: string) => slow(await realJournalDisk.open(path)),
+    create: async (path: string) => slow(await realJournalDisk.create(path)),
+  };
+  const hold = (count: number) => {
+    const held = Promise.withResolvers<void>();
+    gate = held.promise;
+    passing = count;
+    return held.resolve;
+  };
+  return { disk, hold };
+}
+
 /** One bit of the line that has the text. */
 function damageLine(folder: string, text: string): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(folder, entry.name);
     const bytes = readFileSync(path);
     const at = bytes.indexOf(`"${text}"`);
     if (at < 0) continue;
@@ -383,4 +409,47 @@ it("a journal that lost lines hands out nothing until it has read its slices aga
   await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
   expect(heldBy(third)).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
   expect(await take(third, "10.0.0.2", "other")).toBe("held");
+});
+
+it.each([
+  ["a piece that is given up", { lend: { ask: 1, addresses: 4 } }, "gives"],
+  ["a seal", { phase: "returning" }, "sealed"],
+] as const)("%s is on the disk before it is on the object", async (_, wish, said) => {
+  const { disk, hold } = slowDisk();
+  const node = await rig.start({ disk });
+  await rig.grant(slice);
+  await rig.grant("10.0.0.16/28");
+  await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
+  await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
+  const words = async () => (await rig.word(slice)) as unknown as Record<string, unknown>;
+  const release = hold(1);
+  try {
+    await rig.change(slice, () => wish);
+    const decided = () => node.journal.grant(keyOfSlice(slice)) as unknown as Record<string, unknown>;
+    // What the controller wrote is on the disk, and what the node makes of it is decided and not yet there.
+    await expect.poll(() => Boolean(decided()[said]), patience).toBe(true);
+    // The other slice is shown meanwhile: a word needs no disk, and this one would have been written by now too.
+    node.keeper.short(use);
+    await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 0 });
+    expect((await words())[said] ?? false).toBe(false);
+  } finally {
+    release();
+  }
+  await expect.poll(async () => Boolean((await words())[said]), patience).toBe(true);
+});
+
+it("a grant that is just being written does not stop what is handed out of the others", async () => {
+  const { disk, hold } = slowDisk();
+  const node = await rig.start({ disk });
+  await rig.grant(slice);
+  await expect.poll(() => size(node), patience).toBe(16n);
+  const release = hold(0);
+  try {
+    await rig.grant("10.0.0.16/28");
+    await expect.poll(() => node.journal.grants().length, patience).toBe(2);
+    expect([node.keeper.mayHandOut(), node.keeper.isKnown(), size(node)]).toEqual(["", true, 16n]);
+  } finally {
+    release();
+  }
+  await expect.poll(() => size(node), patience).toBe(32n);
 });

@@ -38,15 +38,15 @@ import type { Memory, Moment } from "../../src/node/slices/authority.ts";
 import { SliceKeeper } from "../../src/node/slices/keeper.ts";
 
 export const namespace = "kube-system";
-export const network = "net";
-export const range = parsePrefix("10.0.0.0/24");
+const network = "net";
+const range = parsePrefix("10.0.0.0/24");
 export const use = { namespace, network, range };
 export const domain = `slice:${namespace}/${network}`;
 export const slice = "10.0.0.0/28";
 
 /** Time at 40 times its speed, so that a second of the daemon is 25 ms here. Nothing is asserted of time. */
 const factor = 40;
-export const quickClock: Clock = {
+const quickClock: Clock = {
   wallMs: () => Date.UTC(2026, 0, 1) + performance.now() * factor,
   monotonicMs: () => performance.now() * factor,
   after(delayMs, callback) {
@@ -84,7 +84,7 @@ export interface NodeOptions {
 
 /** One cluster and the disks of its nodes. */
 export class KeeperRig {
-  readonly api: Api;
+  readonly api: Pick<Api, "transport" | "close">;
   /** Of the test, never disturbed. */
   readonly client: KubeClient;
   #folder = mkdtempSync(join(tmpdir(), "holdfast-keeper-"));
@@ -93,7 +93,7 @@ export class KeeperRig {
   moment: Moment = { bootId: "boot", uptimeMs: 3_600_000, wallMs: Date.UTC(2026, 0, 1) };
   #note: string | undefined;
 
-  constructor(api: Api) {
+  constructor(api: Pick<Api, "transport" | "close">) {
     this.api = api;
     this.client = new KubeClient({ transport: api.transport });
   }

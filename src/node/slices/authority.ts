@@ -56,10 +56,20 @@ export class Authority {
 
   /** What an earlier process noted. */
   async load(): Promise<void> {
-    const { memory, journal } = this.#options;
+    const { journal } = this.#options;
     const { renewedMs } = journal;
-    const noted = readMoment(await memory.read());
+    const noted = readMoment(await this.#noted());
     this.#renewal = noted ?? (renewedMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs: renewedMs });
+  }
+
+  async #noted(): Promise<string | undefined> {
+    const { memory, log } = this.#options;
+    try {
+      return await memory.read();
+    } catch (error) {
+      log.warn("the note of the last renewal cannot be read; the journal's own counts", { error });
+      return undefined;
+    }
   }
 
   get leftMs(): number {

@@ -59,7 +59,7 @@ export interface SliceKeeperOptions {
 }
 
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
-export const defaultAuthorityMs = 12 * 3_600_000;
+const defaultAuthorityMs = 12 * 3_600_000;
 
 export class SliceKeeper {
   readonly journal: Journal;
@@ -85,7 +85,8 @@ export class SliceKeeper {
       ...options,
       shortage: this.#shortage,
       isLeaseHeard: () => this.#lease.isHeard,
-      onAnswer: (isHeard) => this.#answered(isHeard),
+      onAnswer: (isHeard) => void (this.#isAway = !isHeard),
+      onCompared: () => void (this.#isLapsed = false),
     });
     this.#orphans = new Orphans({
       ...options,
@@ -98,7 +99,7 @@ export class SliceKeeper {
       identity: journal.id,
       authorityMs,
       onRenewed: (at) => this.#renewed(at),
-      onFailed: () => this.#answered(false),
+      onFailed: () => void (this.#isAway = true),
       onSlices: (slices) => {
         this.#slices = slices;
         this.#tending.name(slices.grants);
@@ -131,7 +132,8 @@ export class SliceKeeper {
     if (over !== "") return over;
     if (this.journal.suspect !== "") return this.journal.suspect;
     if (this.#tending.isCompared || this.#mayGoOn()) return "";
-    return "the slices of this node are being compared with the API server; try again";
+    const { trouble } = this.#tending;
+    return `the slices of this node are being compared with the API server${trouble && ` (${trouble})`}; try again`;
   }
 
   /** In a sentence why there is nothing (more) to be had. */
@@ -190,18 +192,13 @@ export class SliceKeeper {
     return this.#isAway && !this.#isLapsed && this.#authority.leftMs > 0;
   }
 
-  #answered(isHeard: boolean): void {
-    this.#isAway = !isHeard;
-    if (isHeard && this.#tending.isCompared) this.#isLapsed = false;
-  }
-
   async #renewed(at: Moment): Promise<void> {
     // While its authority was over the slices may have become others'.
-    if (this.#authority.leftMs <= 0) {
+    if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
       this.#isLapsed = true;
       this.#tending.compareAnew();
     }
-    this.#answered(true);
+    this.#isAway = false;
     this.#tending.resume();
     await this.#authority.renewed(at);
   }

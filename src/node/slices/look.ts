@@ -35,6 +35,8 @@ export interface LookParts {
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   readonly log: Log;
   readonly tell: TellSlice;
+  /** The API server answered. */
+  readonly onHeard: () => void;
 }
 
 const callMs = 10_000;
@@ -42,6 +44,7 @@ const callMs = 10_000;
 export async function look(parts: LookParts, isMade = false): Promise<void> {
   const { key, state, client, signal, journal, node } = parts;
   const object = await read(client, key, signal);
+  parts.onHeard();
   const known = journal.grant(key);
   if (object === undefined && isMade) throw new Error(`the IPPool of slice ${key} is gone as soon as it is made`);
   if (object === undefined) return lost(parts, known);

@@ -47,9 +47,14 @@ export async function makeAgain(client: KubeClient, node: string, grant: Journal
     return true;
   } catch (error) {
     if (isApiError(error, "already-exists")) return true;
-    if (isApiError(error, "not-found", "forbidden")) return false;
+    if (isApiError(error, "not-found") || isEnding(error)) return false;
     throw error;
   }
+}
+
+function isEnding(error: unknown): boolean {
+  const causes = isApiError(error, "forbidden") ? (error.details?.causes ?? []) : [];
+  return causes.some(({ reason }) => reason === "NamespaceTerminating");
 }
 
 function objectOf(node: string, grant: JournalGrant): StoredPool {

@@ -1,4 +1,4 @@
-// What a daemon measures of its slices, for Prometheus: docs/node-slices.md has a line for each.
+// What a daemon measures of its slices, for Prometheus: docs/node.md has a line for each.
 import { Counter, Gauge, type Registry } from "prom-client";
 
 import type { SliceKeeper } from "./keeper.ts";

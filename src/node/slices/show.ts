@@ -23,6 +23,8 @@ export interface ShowParts {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly shortage: Shortage;
+  /** The API server answered. */
+  readonly onHeard: () => void;
 }
 
 /** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
@@ -57,13 +59,18 @@ export async function show(parts: ShowParts): Promise<number | undefined> {
   }
 }
 
-async function write({ key, state, signal, client }: ShowParts, present: IPPool, body: object): Promise<number> {
+async function write(
+  { key, state, signal, client, onHeard }: ShowParts,
+  present: IPPool,
+  body: object,
+): Promise<number> {
   const { namespace = "", name } = parseKey(key);
   // Until the answer is there it is not known what the object says.
   state.present = undefined;
   try {
     const call = { signal, timeoutMs: callMs };
     const written = await client.patch(ipPools, { namespace, name }, { type: "merge", body }, call);
+    onHeard();
     state.present = parseObject(ipPoolKind, written);
   } catch (error) {
     if (!isApiError(error, "not-found")) throw error;

@@ -36,6 +36,8 @@ export interface TendingOptions {
   readonly shortage: Shortage;
   /** What the controller wrote on the Lease is known, be it nothing. */
   readonly isLeaseHeard: () => boolean;
+  /** All slices have been compared. */
+  readonly onCompared: () => void;
   /** The API server answered, or did not. */
   readonly onAnswer: (isHeard: boolean) => void;
 }
@@ -57,6 +59,9 @@ export class Tending {
   #named: Readonly<Record<string, string>> = {};
   /** Raised when all slices must be read anew before they are handed out of. */
   #epoch = 1;
+  /** What the journal had when the comparing began, and was not read since. */
+  #uncompared: Set<string>;
+  #trouble = "";
   #backoff: Backoff;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -64,6 +69,7 @@ export class Tending {
     this.#options = options;
     const { clock, random, log } = options;
     this.#backoff = new Backoff(away, clock, random);
+    this.#uncompared = keysOf(options.journal);
     this.#controller = new Controller({
       name: "slices",
       reconcile: (key, { signal }) => this.#reconcile(key, signal),
@@ -102,12 +108,18 @@ export class Tending {
 
   /** Every slice of the journal has been compared with the API server since the start, or since `compareAnew`. */
   get isCompared(): boolean {
-    return this.#options.journal.grants().every(({ key }) => this.#states.get(key)?.epoch === this.#epoch);
+    return this.#uncompared.size === 0;
+  }
+
+  /** What keeps a slice from being compared; empty: nothing but time. */
+  get trouble(): string {
+    return this.#trouble;
   }
 
   compareAnew(): void {
     this.#epoch += 1;
-    for (const { key } of this.#options.journal.grants()) this.#controller.enqueue(key);
+    this.#uncompared = keysOf(this.#options.journal);
+    for (const key of this.#uncompared) this.#controller.enqueue(key);
   }
 
   /** The API server is there again: what waited for it need not. */
@@ -159,10 +171,10 @@ export class Tending {
     try {
       const againMs = await this.#tend(key, signal);
       this.#backoff = new Backoff(away, clock, random);
-      onAnswer(true);
       await this.#trust();
       return againMs === undefined ? undefined : { requeueAfterMs: againMs };
     } catch (error) {
+      this.#trouble = asError(error).message;
       if (signal.aborted || !isPassing(error)) throw error;
       this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), error.retryAfterMs ?? 0);
       onAnswer(false);
@@ -174,12 +186,13 @@ export class Tending {
     const { journal } = this.#options;
     const state = this.#stateOf(key);
     const token = this.#tokenOf(key);
-    const parts = { ...this.#options, key, state, signal };
+    const parts = { ...this.#options, key, state, signal, onHeard: () => this.#options.onAnswer(true) };
     if (state.token !== token || state.epoch !== this.#epoch || state.present === undefined) {
       const epoch = this.#epoch;
       await look(parts);
       state.token = token;
       state.epoch = epoch;
+      if (epoch === this.#epoch && this.#uncompared.delete(key) && this.isCompared) this.#options.onCompared();
     }
     if (journal.grant(key) === undefined) {
       if (!(key in this.#named)) this.#states.delete(key);
@@ -206,6 +219,10 @@ export class Tending {
     this.#states.set(key, known);
     return known;
   }
+}
+
+function keysOf(journal: Journal): Set<string> {
+  return new Set(journal.grants().map(({ key }) => key));
 }
 
 function isPassing(error: unknown): error is ApiError {

@@ -1,10 +1,12 @@
 // What a node does about a slice, as stories: what the journal has, what the API server shows, what follows.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
 import { fencedAnnotation, grantAnnotation, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
-import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import { type JournalGrant, usableOf } from "../../ledger/journal/grant.ts";
 import { parseAddress } from "../../net/address.ts";
+import { difference } from "../../net/interval-set.ts";
 import { parseBlock } from "../../net/interval.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 import { readSliceObject } from "./slice-object.ts";
@@ -222,4 +224,37 @@ describe("the object is gone", () => {
   ] as const)("%s", (_, journal, found, expected) => {
     expect(judgeAbsence("n1", journal, found)).toBe(expected);
   });
+});
+
+const phase = fc.constantFrom("active" as const, "returning" as const, "draining" as const);
+const pieces = fc.subarray(["10.0.0.0/28", "10.0.0.16/28", "10.0.0.48/28"]);
+const counts = { generation: fc.integer({ min: 3, max: 5 }), serial: fc.integer({ min: 6, max: 8 }), phase };
+const ask = fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined });
+
+it("nothing is ever widened by what is not newer, no seal is undone, and no piece that may be another's comes back", () => {
+  const journal = fc.record({ ...counts, without: pieces, sealed: fc.boolean(), ask });
+  const shown = fc.record({ ...counts, without: pieces, ask });
+  fc.assert(
+    fc.property(journal, shown, ({ without, ask: given, ...rest }, { ask: asked, ...grant }) => {
+      const before: JournalGrant = {
+        ...known,
+        ...rest,
+        without: without.map((each) => parsePrefix(each)),
+        ...(given !== undefined && { gives: { ask: given, block: parsePrefix("10.0.0.32/28") } }),
+      };
+      const lending = asked === undefined ? {} : { lend: { ask: asked, addresses: 16 } };
+      const verdict = judgeObject("n1", granted({ ...grant, ...lending }), before);
+      const after = "grant" in verdict ? verdict.grant : before;
+      const isNewGrant = grant.generation > before.generation;
+      const isNewer = isNewGrant || (grant.generation === before.generation && grant.serial > before.serial);
+      const isSame = grant.generation === before.generation && grant.serial === before.serial;
+      // At the serial that the journal has, the contents are the same but for what the node itself held back.
+      if (!isNewer && !isSame) expect([...difference(usableOf([after]), usableOf([before]))]).toEqual([]);
+      if (!isNewGrant && before.sealed) expect(after.sealed).toBe(true);
+      const mayBeLent = given !== undefined && given === asked && !isNewGrant;
+      if (mayBeLent) expect(usableOf([after]).has(parseAddress("10.0.0.32"))).toBe(false);
+      expect(verdict.verdict === "accept").toBe(isNewGrant);
+    }),
+    { numRuns: 2000 },
+  );
 });

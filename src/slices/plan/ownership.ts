@@ -5,7 +5,7 @@ import { difference, IntervalSet } from "../../net/interval-set.ts";
 // Prefixes are nested or apart, so in order (the larger first) all that overlaps an entry and comes before it encloses it.
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, type Prefix } from "../../net/prefix.ts";
-import type { Entry } from "./entry.ts";
+import { covers, type Entry } from "./entry.ts";
 
 /** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
 export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
@@ -17,6 +17,8 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
     let isPiece = false;
     for (const outer of around) {
       if (covers(outer.lentBefore, entry.block)) isPiece ||= !outer.isRemoved;
+      // All of a piece may be lent on, to a node that comes before by its name.
+      else if (covers(entry.lentBefore, outer.block)) continue;
       else if (overlap(outer, entry)) conflicts.push(settle(outer, entry));
     }
     entry.isStray = !isShaped(entry.block) && !isPiece;
@@ -27,7 +29,11 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
 
 /** What is not granted yet will be granted without what others have inside it. */
 function spare(entry: Entry, entries: readonly Entry[]): void {
-  entry.lentBefore = outermost(insideOf(entries, entry.block));
+  const isSame = ({ block }: Entry) => block.length === entry.block.length;
+  const inside = insideOf(entries, entry.block, 0).filter(
+    (each) => each !== entry && (!isSame(each) || (each.grant !== undefined && !each.isRemoved)),
+  );
+  entry.lentBefore = outermost(inside);
   entry.lent = entry.lentBefore;
 }
 
@@ -51,10 +57,6 @@ function rank({ isAssigned, grant }: Entry): number {
   return (isAssigned ? 2 : 0) + (grant === undefined ? 0 : 1);
 }
 
-function covers(blocks: readonly Prefix[], block: Prefix): boolean {
-  return blocks.some((each) => containsPrefix(each, block));
-}
-
 /** What some journal may hand out, or may have until this plan is carried out. */
 export function occupiedBy(entries: readonly Entry[]): IntervalSet {
   const set = new IntervalSet();
@@ -65,8 +67,8 @@ export function occupiedBy(entries: readonly Entry[]): IntervalSet {
   return set;
 }
 
-/** The entries strictly inside the block, in order. `entries` are in order. */
-export function insideOf(entries: readonly Entry[], block: Prefix): Entry[] {
+/** The entries inside the block that are longer by so many bits, in order. `entries` are in order. */
+export function insideOf(entries: readonly Entry[], block: Prefix, bits = 1): Entry[] {
   const found: Entry[] = [];
   for (let i = lowerBound(entries, block); i < entries.length; i++) {
     const entry = entries[i]!;
@@ -74,7 +76,7 @@ export function insideOf(entries: readonly Entry[], block: Prefix): Entry[] {
       if (compare(entry.block.network, block.network) > 0) break;
       continue;
     }
-    if (entry.block.length > block.length) found.push(entry);
+    if (entry.block.length >= block.length + bits) found.push(entry);
   }
   return found;
 }

@@ -264,4 +264,29 @@ describe("rebalancing", () => {
     const plan = planSlices(factsOf({ slices: [slice("a", "10.0.0.0/30"), returning], nodes: [node("a")] }));
     expect(grantOn(plan, "10.0.0.4/30")).toMatchObject({ phase: "active", serial: 4 });
   });
+
+  it("gives out once, and keeps, what two neighbours given up make together", () => {
+    const without = ["10.0.0.2/32", "10.0.0.3/32"];
+    const rest = full({ used: 4, free: 0 }).slice(1);
+    const lender = slice("a", "10.0.0.0/30", { grant: { without }, word: { used: 2, free: 0 } });
+    const nodes = [node("a"), node("b"), node("c"), node("d")];
+    const first = planSlices(factsOf({ slices: [lender, ...rest], nodes }));
+    expect(lines(first).filter((each) => each.endsWith("/31"))).toEqual(["c 10.0.0.2/31"]);
+    const given = slice("c", "10.0.0.2/31", { word: { free: 2 } });
+    const second = planSlices(factsOf({ slices: [lender, given, ...rest], nodes }));
+    expect(grantOn(second, "10.0.0.2/31")?.phase).toBe("active");
+    expect(second.conflicts).toEqual([]);
+  });
+
+  it("gives out once what was lent on as a whole", () => {
+    const lent = { grant: { without: ["10.0.0.3/32"] }, word: { free: 0 } };
+    const slices = [
+      slice("a", "10.0.0.0/30", { ...lent, word: { used: 3, free: 0 } }),
+      slice("b", "10.0.0.3/32", lent),
+      ...["4", "8", "12"].map((last) => slice("a", `10.0.0.${last}/30`, { word: { used: 4, free: 0 } })),
+    ];
+    const plan = planSlices(factsOf({ slices, nodes: [node("a"), node("b"), node("c"), node("d")] }));
+    expect(lines(plan).filter((each) => each.endsWith("/32"))).toEqual(["b 10.0.0.3/32", "c 10.0.0.3/32"]);
+    expect(plan.conflicts).toEqual([]);
+  });
 });

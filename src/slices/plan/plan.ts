@@ -14,7 +14,7 @@ import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
 import { common, difference, IntervalSet, union } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
-import { compareEntries, type Entry, entriesOf, isHeard, isTakenUp, newEntry } from "./entry.ts";
+import { compareEntries, type Entry, entriesOf, isHeard, isHollow, isTakenUp, newEntry } from "./entry.ts";
 import type { Allocation, PlannedGrant, PoolFacts, SlicePlan } from "./facts.ts";
 import { planFloating, wantedFloating } from "./floating.ts";
 import { type GrantContext, grantOf } from "./grant.ts";
@@ -102,7 +102,7 @@ function drainAtOnce(facts: PoolFacts, entries: readonly Entry[]): void {
 /** What returns is kept after all if a pod got there first, or if the node needs more by now. */
 function keepReturning({ entries, lack }: Need): void {
   for (const entry of entries) {
-    if (entry.phase !== "returning") continue;
+    if (entry.phase !== "returning" || isHollow(entry)) continue;
     if (lack !== undefined || (isHeard(entry) && (entry.word?.used ?? 0) > 0)) entry.phase = "active";
   }
 }
@@ -129,15 +129,20 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
   const needy = needs.filter((each) => unmet.has(each.node.name) && isNeedy(each));
   const left: Need[] = [];
   for (const need of needy) {
-    const block = space.takePiece();
+    const own = new Set(need.entries.map(({ block }) => String(block)));
+    const block = space.takePiece((piece) => !own.has(String(piece)));
     if (block === undefined) left.push(need);
     else made.push(newEntry({ node: need.node.name, block }, []));
   }
+  // An object is never granted anew in place: it goes first, then its block can come back.
+  for (const each of left) for (const entry of each.good) if (isHollow(entry)) entry.phase = "returning";
   const sliceSize = sizeOfSlice(facts);
   const coming = entries.filter(({ isRemoved }) => isRemoved).length;
   const supply = askLenders(needs, new Set(left.map(({ node }) => node.name)), sliceSize, coming);
   const given = new Set(made.map(({ node }) => node));
-  if (left.length === 0 || supply > 0) return { made, given, unmet };
+  // Who has just got a slice has not said yet what is free in it: a cluster that starts is not exhausted.
+  const isAwaited = needs.some(({ node, good }) => node.isSilent !== true && good.some((each) => !isTakenUp(each)));
+  if (left.length === 0 || supply > 0 || made.length > 0 || isAwaited) return { made, given, unmet };
   const exhausted =
     `All of ${facts.range} is assigned in slices of /${facts.sliceLength} and no node has a free address to lend: ` +
     "delete pods that are not needed, or give the network a larger range.";

@@ -4,8 +4,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { everyday, everything, play, type Play, trouble, v4, v4Floating, v6 } from "./testing/events.ts";
+import { everyday, everything, play, type Play, scarce, trouble, v4, v4Floating, v6 } from "./testing/events.ts";
 import type { World } from "./testing/world.ts";
+
+const hardship = [...everyday, ...everyday, ...trouble];
 
 /** Every free address is had by pods of one node, whoever has it now; then all pods go, and all is quiet. */
 function finish(world: World): void {
@@ -28,7 +30,9 @@ function finish(world: World): void {
 describe("any number of things go wrong, and every step leaves it right", () => {
   it.each<[string, Play, number]>([
     ["everyday life", { events: everyday, configs: [v4[0]!], steps: 400 }, 20],
-    ["trouble", { events: [...everyday, ...everyday, ...trouble], configs: [v4[1]!], steps: 400 }, 30],
+    ["trouble", { events: hardship, configs: [v4[1]!], steps: 400 }, 30],
+    ["trouble, and most is lent", { events: hardship, configs: [scarce[0]!], steps: 600 }, 60],
+    ["changes, and most is lent", { events: [...hardship, ...everything], configs: scarce, steps: 600 }, 40],
     ["trouble and changes", { events: everything, configs: v4, steps: 600 }, 30],
     ["trouble, changes and claims", { events: everything, configs: v4Floating, steps: 600 }, 30],
     ["in IPv6", { events: everything, configs: v6, steps: 400 }, 20],

@@ -64,10 +64,11 @@ export class FreeSpace {
     }
   }
 
-  /** The largest piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
-  takePiece(): Prefix | undefined {
+  /** The largest fitting piece that was given up by the slice around it and is nobody's; of equal ones the lowest. */
+  takePiece(isFitting: (piece: Prefix) => boolean): Prefix | undefined {
     this.#pieces ??= this.#findPieces();
-    return this.#pieces.shift();
+    const at = this.#pieces.findIndex(isFitting);
+    return at < 0 ? undefined : this.#pieces.splice(at, 1)[0];
   }
 
   #walk(): Prefix | undefined {
@@ -101,7 +102,14 @@ export class FreeSpace {
         pieces.push(...prefixesOf(run).map((each) => this.#cut(each)));
       }
     }
-    return pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
+    pieces.sort((a, b) => a.length - b.length || comparePrefixes(a, b));
+    // A piece that was lent on as a whole is in the `without` of each who lent it.
+    const seen = new IntervalSet();
+    return pieces.filter(({ first, last }) => {
+      if (seen.has(first)) return false;
+      seen.add({ first, last });
+      return true;
+    });
   }
 
   /** What a slice of an older, larger shape gave up may be larger than a slice is now. */

@@ -5,7 +5,7 @@ import { Prefix } from "../../net/prefix.ts";
 import type { SlicePlan } from "./facts.ts";
 
 /** The slices that have any of these addresses, as a set of all their addresses. */
-export function slicesAround(addresses: IntervalSet, sliceLength: number): IntervalSet {
+function slicesAround(addresses: IntervalSet, sliceLength: number): IntervalSet {
   const set = new IntervalSet();
   for (const { first, last } of addresses) {
     set.add({ first: Prefix.around(first, sliceLength).first, last: Prefix.around(last, sliceLength).last });

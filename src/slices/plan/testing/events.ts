@@ -24,6 +24,11 @@ export const v4: readonly PoolConfig[] = [
   configOf("10.0.0.64/26", 29, "10.0.0.70-10.0.0.119"),
   configOf("10.0.0.0/26", 30, "10.0.0.1-10.0.0.62"),
 ];
+/** Four slices or two: most nodes live on what others lend. */
+export const scarce: readonly PoolConfig[] = [
+  configOf("10.0.0.0/28", 30, "10.0.0.0/28"),
+  configOf("10.0.0.0/28", 29, "10.0.0.1-10.0.0.14"),
+];
 export const v4Floating: readonly PoolConfig[] = [...v4, configOf("10.0.0.0/26", 29, "10.0.0.0/26", 28)];
 export const v6: readonly PoolConfig[] = [
   configOf("fd00::/122", 125, "fd00::1-fd00::3f"),
@@ -108,7 +113,7 @@ export const everything: readonly Event[] = [
 ];
 
 /** A whole number from 0 to below the bound, from a seed (mulberry32): hundreds of steps that one number repeats. */
-export function randomOf(seed: number): (bound: number) => number {
+function randomOf(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {
     state = (state + 0x6d2b79f5) | 0;

@@ -4,7 +4,7 @@ import { parseAddress } from "../../../net/address.ts";
 import { prefixesOf } from "../../../net/cover.ts";
 import { difference, IntervalSet } from "../../../net/interval-set.ts";
 import { type Interval, intervalOf, parseBlock } from "../../../net/interval.ts";
-import { contains, containsPrefix, Prefix } from "../../../net/prefix.ts";
+import { contains, Prefix } from "../../../net/prefix.ts";
 import type { StoredSlice } from "./store.ts";
 import { addressesOf } from "./universe.ts";
 
@@ -130,8 +130,4 @@ function shrunk(block: Prefix, addresses: number): Prefix {
   let length = block.length;
   while (Prefix.around(block.network, length).size > BigInt(addresses)) length += 1;
   return Prefix.around(block.network, length);
-}
-
-export function isInsideOf(outer: readonly Prefix[], block: Prefix): boolean {
-  return outer.some((each) => containsPrefix(each, block));
 }

@@ -1,0 +1,125 @@
+// `holdfast check`, `who` and `slices` beside daemons and a controller that do their work: they cry no wolf, and they see what is there.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import { pods } from "../../src/ledger/resources.ts";
+import { examine } from "../../src/pools/examine.ts";
+import { readSnapshot } from "../../src/pools/snapshot.ts";
+import { parseAsked, whoHolds } from "../../src/pools/who.ts";
+import { rangeTables } from "../../src/slices/table.ts";
+import { until } from "../lab/wait.ts";
+import { Fleet, type Network } from "./fleet.ts";
+import { added, addMany } from "./scenes.ts";
+import { prepare, wipe } from "./wipe.ts";
+
+const storyMs = 180_000;
+
+describe("check beside a fleet", { timeout: storyMs }, () => {
+  let api: Api;
+  let fleet: Fleet;
+  beforeAll(async () => {
+    api = openApi({ path: ":memory:" });
+    await prepare(new KubeClient({ transport: api.transport }));
+  });
+  beforeEach(() => void (fleet = new Fleet(api)));
+  afterEach(async () => {
+    await fleet.close();
+    await wipe(fleet.admin);
+  }, 60_000);
+  afterAll(() => api.close());
+
+  const look = () => {
+    const { signal } = new AbortController();
+    return readSnapshot({
+      client: fleet.admin,
+      systemNamespace: "kube-system",
+      now: () => fleet.clock.wallMs(),
+      signal,
+    });
+  };
+  const told = async () => examine(await look()).map(({ code, message }) => `${code}: ${message}`);
+  /** A mirror is a second behind: what passes is no finding to wake anybody for. */
+  const fits = () =>
+    until(
+      async () => {
+        const found = await told();
+        if (found.length > 0) throw new Error(found.join("\n"));
+        return true;
+      },
+      { what: "check to find nothing", everyMs: 250, timeoutMs: 30_000 },
+    );
+
+  /** As a multi-network plugin says it of every pod that has an address. */
+  const tell = async ({ name }: Network) => {
+    for (const { who, address } of fleet.given) {
+      const [pod = "", port = ""] = who.replace("default/", "").split(" ");
+      const status = JSON.stringify([{ name: `default/${name}`, interface: port, ips: [address] }]);
+      const body = { metadata: { annotations: { "k8s.v1.cni.cncf.io/network-status": status } }, status: {} };
+      await fleet.admin.patch(pods, { namespace: "default", name: pod }, { type: "merge", body });
+    }
+  };
+
+  it("finds nothing where pods have addresses of slices and of pieces that were lent; who knows each", async () => {
+    const ipam = { range: "10.70.0.0/26", node_slice_size: "/29", floating_slice_size: "/28", network_name: "busy" };
+    const net = await fleet.define("busy", ipam);
+    for (const name of ["a", "b", "c"]) await fleet.join(name);
+    fleet.lead();
+    await addMany(fleet, net, "a", 24);
+    await addMany(fleet, net, "b", 7);
+    await addMany(fleet, net, "c", 9);
+    await fleet.settle();
+    await tell(net);
+    await fits();
+    const snapshot = await look();
+    for (const { address, node, who } of fleet.given) {
+      const [pod = ""] = who.split(" ");
+      expect(whoHolds(snapshot, parseAsked(address))).toMatchObject([{ node, owner: `pod ${pod} (net1)` }]);
+    }
+    const [table] = rangeTables(snapshot.slices);
+    expect(table?.rows.some(({ node, borrowed }) => node === "c" && borrowed)).toBe(true);
+    expect(table).toMatchObject({
+      network: "busy",
+      phase: "open",
+      floating: "10.70.0.48/28",
+      totals: { used: 40, nodes: 3 },
+    });
+  });
+
+  it("finds nothing after a change of the range: what was moved is held, and told as such", async () => {
+    const ipam = { node_slice_size: "/28", network_name: "moved" };
+    const before = await fleet.define("moved", { range: "10.71.0.0/24", ...ipam });
+    for (const name of ["a", "b"]) await fleet.join(name);
+    fleet.lead();
+    const guest = await added(fleet, before, "a");
+    await fleet.settle();
+    const after = await fleet.redefine(before, { range: "10.72.0.0/24", ...ipam });
+    await fleet.add(await fleet.pod("b"), after);
+    await fleet.settle();
+    await tell(after);
+    await fits();
+    const old = fleet.given.find(({ container }) => container === guest.sandbox);
+    expect(whoHolds(await look(), parseAsked(old!.address))).toMatchObject([
+      { owner: `pod default/${guest.name} (net1)`, slice: "" },
+    ]);
+  });
+
+  it("sees a pod that uses what nobody holds", async () => {
+    const net = await fleet.define("lost", { range: "10.73.0.0/24", node_slice_size: "/28", network_name: "lost" });
+    await fleet.join("a");
+    fleet.lead();
+    const guest = await added(fleet, net, "a");
+    await fleet.settle();
+    await tell(net);
+    const { address } = fleet.given[0]!;
+    await fleet.del(guest, net);
+    await until(
+      async () => (await told()).some((each) => each.startsWith("not-held")) || Promise.reject(new Error("not yet")),
+      {
+        what: `check to miss ${address}`,
+        everyMs: 250,
+      },
+    );
+    expect(await told()).toEqual([expect.stringContaining(`uses ${address} of default/lost, and no slice shows it`)]);
+  });
+});

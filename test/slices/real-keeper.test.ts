@@ -1,0 +1,60 @@
+// The life of one slice on the real kube-apiserver: its watch by name, its merge patches, and its reservations are the real ones.
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { connect, type Connection } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { listHolds } from "../../src/ledger/held-objects.ts";
+import type { Cluster } from "../lab/cluster.ts";
+import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { installDefinitions } from "../ledger/definitions.ts";
+import { domain, heldBy, KeeperRig, slice, take } from "./keeper-rig.ts";
+
+const patience = { timeout: 30_000 };
+let lab: Cluster;
+let connection: Connection;
+let rig: KeeperRig;
+beforeAll(async () => {
+  lab = await cluster();
+  connection = connect(await loadKubeconfig({ path: lab.kubeconfig }));
+  await installDefinitions(connection.client);
+  rig = new KeeperRig({ transport: connection.transport, close: () => {} });
+}, coldStartTimeoutMs);
+afterAll(async () => {
+  await rig?.close();
+  await connection?.[Symbol.asyncDispose]();
+  await lab?.stop();
+}, coldStartTimeoutMs);
+
+it("a slice is granted, shown, lost and made again, lent from, and drained", async () => {
+  const first = await rig.start();
+  await rig.grant(slice, { generation: 4 });
+  await expect.poll(() => first.journal.blocksOf(domain).size, patience).toBe(16n);
+  for (const each of [1, 2, 3]) await take(first, `10.0.0.${each}`, `p${each}`);
+  await expect
+    .poll(() => rig.entries(slice), patience)
+    .toEqual({
+      "1": "default/p1",
+      "2": "default/p2",
+      "3": "default/p3",
+    });
+  await first.stop();
+
+  await rig.remove(slice);
+  const second = await rig.start();
+  await expect.poll(() => second.journal.blocksOf(domain).size, patience).toBe(16n);
+  await expect.poll(() => rig.word(slice), patience).toMatchObject({ generation: 4, used: 3, free: 13 });
+
+  await rig.change(slice, () => ({ lend: { ask: 1, addresses: 8 } }));
+  await expect.poll(() => rig.word(slice), patience).toMatchObject({ gives: { ask: 1, block: "10.0.0.8/29" } });
+  await rig.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/29"] }));
+  await expect.poll(() => rig.word(slice), patience).toMatchObject({ serial: 3, free: 5 });
+
+  await rig.change(slice, () => ({ phase: "draining" }));
+  await expect.poll(() => rig.word(slice), patience).toMatchObject({ sealed: true, used: 0 });
+  expect([heldBy(second), await rig.entries(slice)]).toEqual([[], {}]);
+  const reserved: string[] = [];
+  for await (const each of listHolds(rig.client)) {
+    if (each.unreadable === undefined) reserved.push(`${each.hold.address} ${each.hold.owner.name}`);
+  }
+  expect(reserved.sort()).toEqual(["10.0.0.1 p1", "10.0.0.2 p2", "10.0.0.3 p3"]);
+}, 120_000);
