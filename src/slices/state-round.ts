@@ -98,7 +98,7 @@ export class StateRound {
     const { sliced } = this.#gate;
     const entry = sliced.ranges.find((each) => isOf(each, target));
     // Only when every daemon works by this state, the part that it names is all that is taken from.
-    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => (seen ?? -1) >= sliced.version);
+    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => seen === sliced.version);
     const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
     return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
   }
