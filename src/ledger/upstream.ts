@@ -3,6 +3,7 @@
 // Errs on the side of "active": that is slower, never wrong. Three signs: its workloads, its lease, and pools that somebody
 // else wrote (it writes the pool at every ADD and DEL). The times are those of other machines' clocks, which an hour's window forgives. It reads every IPPool of the
 // system namespace, so ask once a minute, not once a second.
+import { sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -35,7 +36,8 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
     client.list(daemonSets, { signal }),
     client.list(deployments, { signal }),
     renewedMs(client, namespace, signal),
-    client.list(ipPools, { namespace, signal }),
+    // Slices are as many as nodes times networks, and daemons ask this too: whereabouts makes unlabelled ones.
+    client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal }),
   ]);
   const workloads = [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
   const writers = foreignWriters(pools.items, now() - lookBackMs);

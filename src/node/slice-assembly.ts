@@ -66,6 +66,10 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
     // Only what was moved there is asked for: no domain of a slice.
     ledgerOf: (namespace) => options.ledgerOf(namespace, ""),
     onMoved: (namespace, hold) => held.put({ namespace, hold }),
+    onOrphan: (hold) => {
+      pools.released(hold, options.cooldownMs);
+      options.onOrphan();
+    },
     moment: kernelMoment(
       (path) => readFileSync(path, "utf8"),
       () => clock.wallMs(),

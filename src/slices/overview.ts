@@ -1,6 +1,6 @@
-import { floatingNode } from "../api/slice-grant.ts";
 // All pools at a glance: what the definitions ask for, the state of each range, what was planned last. It keeps the state and says which
 // pools are to be looked at.
+import { floatingNode } from "../api/slice-grant.ts";
 import { readDefinitions } from "../cni/definitions.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -85,15 +85,21 @@ export class Overview {
     }
   }
 
-  /** Of every pool that is there: what its status assigns and what has an object. */
+  /**
+   * Of every pool that is there: what its status assigns and what has an object. Of one that is wanted it only matters whether there
+   * is any, and the whole range says that.
+   */
   *blocks(): IterableIterator<PoolBlocks> {
     const { world } = this.#options;
-    for (const { key, namespace, network, range, name: pool } of this.#targets.values()) {
+    for (const { key, namespace, network, range, name: pool, wanted, refusal } of this.#targets.values()) {
       const object = world.pools.get(key);
       const allocations = object === undefined ? [] : (readPool(object)?.allocations ?? []);
       const assigned = allocations.filter(({ node }) => node !== floatingNode).map(({ block }) => block);
       const objects = world.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []);
-      yield { namespace, network, range, pool, blocks: joinedBlocks([...assigned, ...objects], range) };
+      const all = [...assigned, ...objects];
+      const isStaying = wanted && refusal === undefined;
+      const blocks = isStaying ? (all.length === 0 ? [] : [range]) : joinedBlocks(all, range);
+      yield { namespace, network, range, pool, blocks };
     }
   }
 

@@ -1,4 +1,3 @@
-import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 // How a range becomes sliced and shared again: the next value of `sliced` in holdfast-state (docs/decisions/0013). Pure.
 //
 //   none ──> closing ──> open ──> opening ──> none          none ──> open, where it was never shared
@@ -6,6 +5,7 @@ import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 //
 // Promised: a range opens only when every daemon that lives has said that it works by a version in which it was closing; what is still
 // a slice is never shared; versions rise, also where the state was lost.
+import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 
 export interface WantedRange {

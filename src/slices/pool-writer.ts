@@ -11,7 +11,7 @@ import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import type { Crowd } from "./crowd.ts";
 import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "./plan/facts.ts";
 import { planSlices } from "./plan/plan.ts";
-import { type PoolSpec, poolObject, type ReadPool, readPool, withSpec } from "./pool-object.ts";
+import { allocationKey, type PoolSpec, poolObject, type ReadPool, readPool, withSpec } from "./pool-object.ts";
 import { poolStatus } from "./pool-status.ts";
 import type { ReservedView } from "./reserved-view.ts";
 import { readSlice, type SliceObject, type SlicePlace } from "./slice-object.ts";
@@ -37,6 +37,14 @@ export interface PoolPhase {
   readonly floatingInUse?: PoolFacts["floatingInUse"];
 }
 
+interface Round {
+  readonly target: Target;
+  readonly pool: ReadPool;
+  readonly slices: readonly SliceObject[];
+  readonly plan: SlicePlan;
+  readonly phase: PoolPhase;
+}
+
 export class PoolWriter {
   readonly #options: PoolWriterOptions;
 
@@ -57,7 +65,7 @@ export class PoolWriter {
       ...granting(target, phase),
     });
     try {
-      await this.#carryOut(target, pool, plan, phase, signal);
+      await this.#carryOut({ target, pool, slices, plan, phase }, signal);
     } finally {
       onPlan(target, plan, pool);
     }
@@ -115,19 +123,16 @@ export class PoolWriter {
     return readPool(world.pools.get(`${namespace}/${name}`)!);
   }
 
-  async #carryOut(
-    target: Target,
-    pool: ReadPool,
-    plan: SlicePlan,
-    phase: PoolPhase,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #carryOut({ target, pool, slices, plan, phase }: Round, signal: AbortSignal): Promise<void> {
     const { crowd, writer, nowMs } = this.#options;
+    // The plan gives back the very grant that it was given where nothing changes: of 5,000 few are looked at twice.
+    const before = new Map(slices.map((each) => [allocationKey(each), each.grant]));
+    const changed = plan.grants.filter((each) => before.get(allocationKey(each)) !== each.grant);
     const placeOf = (allocation: Allocation): SlicePlace => placeIn(target, allocation);
     await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
-    await crowd.each(plan.grants, (each) => writer.make(placeOf(each), signal), signal);
+    await crowd.each(changed, (each) => writer.make(placeOf(each), signal), signal);
     await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase: phase.phase, nowMs: nowMs() }), signal);
-    await crowd.each(plan.grants, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
+    await crowd.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
   }
 
   async #writeStatus(pool: ReadPool, status: StoredSlicePool["status"], signal: AbortSignal): Promise<void> {
@@ -157,6 +162,7 @@ function granting(target: Target, { phase, floatingInUse }: PoolPhase) {
   return { mayGrant, ...(floatingInUse !== undefined && { floatingInUse }) };
 }
 
-function placeIn({ namespace, name, network, range }: Target, { node, block }: Allocation): SlicePlace {
-  return { namespace, network, pool: name, range, node, block };
+function placeIn(target: Target, { node, block }: Allocation): SlicePlace {
+  const { namespace, name, network, range, sharedDomain } = target;
+  return { namespace, network, pool: name, range, node, block, ...(sharedDomain !== undefined && { sharedDomain }) };
 }

@@ -1,5 +1,5 @@
 // The IPPool of a slice, read and made. Its name is the one that whereabouts gives it, so that one that whereabouts made is the same object.
-import { networkAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+import { domainAnnotation, networkAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { poolName } from "../api/pool-name.ts";
 import {
@@ -14,6 +14,7 @@ import {
   slicedRangeAnnotation,
   slicePoolAnnotation,
 } from "../api/slice-grant.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";
@@ -114,6 +115,8 @@ export interface SlicePlace {
   readonly range: Prefix;
   readonly node: string;
   readonly block: Prefix;
+  /** Where a node that drains records what it holds. */
+  readonly sharedDomain?: Domain;
 }
 
 export function sliceName({ block, network, node }: Pick<SlicePlace, "block" | "network" | "node">): string {
@@ -121,7 +124,7 @@ export function sliceName({ block, network, node }: Pick<SlicePlace, "block" | "
 }
 
 /** Labels and annotations that make an IPPool a slice. It is handed out of when it has a grant too. */
-export function sliceMarks({ network, pool, range, node }: SlicePlace) {
+export function sliceMarks({ network, pool, range, node, sharedDomain }: SlicePlace) {
   return {
     labels: { [sliceLabelName]: "true", [nodeLabelName]: nodeLabel(node) },
     annotations: {
@@ -129,6 +132,7 @@ export function sliceMarks({ network, pool, range, node }: SlicePlace) {
       [networkAnnotation]: network,
       [slicePoolAnnotation]: pool,
       [slicedRangeAnnotation]: `${range}`,
+      ...(sharedDomain !== undefined && { [domainAnnotation]: sharedDomain }),
     },
   };
 }

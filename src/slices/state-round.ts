@@ -1,8 +1,8 @@
-import { networkAnnotation } from "../api/hold-marks.ts";
 // The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
 //
 // Promised: only the key `sliced` is written, guarded by resourceVersion, and nothing while whereabouts is active or handing out is paused. Where the state cannot be read
 // the leader rests: it may be paused.
+import { networkAnnotation } from "../api/hold-marks.ts";
 import { seenAnnotation } from "../api/node-lease.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";

@@ -1,5 +1,8 @@
 // What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
+import { domainOfPool } from "../api/domain.ts";
+import { poolName } from "../api/pool-name.ts";
 import type { DefinitionObject } from "../cni/definitions.ts";
+import type { Domain } from "../ipam/ledger.ts";
 import { prefixesOf } from "../net/cover.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { intervalOf } from "../net/interval.ts";
@@ -17,6 +20,8 @@ export interface Target extends PoolSpec {
   readonly useful: IntervalSet;
   /** No definition of the range was ever changed. */
   readonly isOriginal: boolean;
+  /** In which its addresses are once they are shared; undefined: its slices say it. */
+  readonly sharedDomain?: Domain;
   readonly refusal?: Omit<Refusal, "wish">;
   readonly disagreement?: string;
   /** Those that ask for slices. */
@@ -53,6 +58,8 @@ export function targetsOf(
 
 function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): Target {
   const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement, uses } = wish;
+  const { protectsOverlaps } = wish;
+  const sharedPool = { namespace, name: poolName({ range, network, node: "" }) };
   return {
     key: `${namespace}/${name}`,
     namespace,
@@ -64,6 +71,7 @@ function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> |
     wanted: true,
     useful,
     isOriginal,
+    sharedDomain: domainOfPool({ network, protectsOverlaps, pool: sharedPool }),
     ...(refusal && { refusal }),
     ...(disagreement !== undefined && { disagreement }),
     definitions: [...new Set(uses.map(({ definition }) => definition.object))],

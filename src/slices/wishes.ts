@@ -47,6 +47,8 @@ export interface Wish {
   readonly uses: readonly Use[];
   /** No definition of the range was ever changed. */
   readonly isOriginal: boolean;
+  /** `enable_overlapping_ranges`: in which domain its addresses are once they are shared. One that says so counts for all. */
+  readonly protectsOverlaps: boolean;
   /** In a sentence what its definitions disagree about. */
   readonly disagreement?: string;
 }
@@ -111,6 +113,7 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
     sliceLength: sliceLength!,
     ...(floatingLength !== undefined && { floatingLength }),
     useful: usefulOf(all),
+    protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
     isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),
     ...(disagreement !== undefined && {
       disagreement: `${disagreement} The pool has ${sizeText({ sliceLength, floatingLength })}. Write the same into all of them.`,

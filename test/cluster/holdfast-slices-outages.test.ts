@@ -65,7 +65,7 @@ test(
   async () => {
     const { lab, holdfast } = ground;
     const [one, two, three] = tools as [NodeTool, NodeTool, NodeTool];
-    for (const tool of tools) for (let index = 0; index < 5; index++) expect(await tool.add()).toBeDefined();
+    for (const tool of tools) for (let index = 0; index < 5; index++) await tool.surely();
     await ground.settled(15);
     await lab.apiserver.kill();
     const [end, endThree] = [new AbortController(), new AbortController()];
@@ -81,10 +81,10 @@ test(
     await three.node.kill();
     await three.node.start();
     await holdfast.begin(three.node);
-    const after = await three.add();
-    expect(before).not.toContain(after?.split("/")[0]);
+    const after = await three.surely();
+    expect(before).not.toContain(after.split("/")[0]);
     await three.delAllAfterPowerCut();
-    for (let index = 0; index < 5; index++) expect(await three.add()).toBeDefined();
+    for (let index = 0; index < 5; index++) await three.surely();
     await pause(outageMs / 2);
     end.abort();
     const told = await steady;
@@ -109,8 +109,7 @@ test(
     tools.push(tool);
     await until(async () => (await ground.books()).slices.some((each) => each.node === "node2"), { what: "its slice" });
     await node.partition();
-    const hidden = [await tool.add(), await tool.add()];
-    expect(hidden).not.toContain(undefined);
+    const hidden = [await tool.surely(), await tool.surely()];
     await lab.rest.delete("/api/v1/nodes/node2");
     // The others take what is theirs, what was nobody's, and then wait.
     const names = Array.from({ length: 12 }, (_, index) => `greedy-${index}`);
@@ -132,10 +131,10 @@ test(
     const books = await ground.settled(12 + 2);
     const recorded = [...books.slices.flatMap(({ entries }) => entries), ...books.shared];
     for (const cidr of hidden) {
-      expect(recorded.map(({ address }) => String(address))).toContain(cidr!.split("/")[0]);
+      expect(recorded.map(({ address }) => String(address))).toContain(cidr.split("/")[0]);
     }
     const addresses = await Promise.all(names.map(async (name) => ipsOf(await runningPod(lab, name), "tight")[0]));
-    expect(new Set([...addresses, ...hidden.map((cidr) => cidr!.split("/")[0])]).size).toBe(14);
+    expect(new Set([...addresses, ...hidden.map((cidr) => cidr.split("/")[0])]).size).toBe(14);
     while (tool.living.size > 0) await tool.del();
     for (const name of names) await removePod(lab, name);
     await ground.settled(0);
@@ -149,7 +148,7 @@ test(
     const { lab, holdfast } = ground;
     const node = ground.node("node3");
     const tool = await NodeTool.of(node, networkConfig(tight));
-    expect(await tool.add()).toBeDefined();
+    await tool.surely();
     const before = (await ground.settled(1)).slices.filter((each) => each.node === "node3");
     expect(before).not.toEqual([]);
     const release = (...more: readonly string[]) =>

@@ -110,7 +110,7 @@ describe("one node needs all there is", () => {
 describe("the part that belongs to no node", () => {
   const ipam = {
     range: "10.73.0.0/24",
-    node_slice_size: "/27",
+    node_slice_size: "/28",
     floating_slice_size: "/28",
     network_name: "floats",
     sticky: "statefulset",

@@ -7,6 +7,7 @@ import { attempt, type CommandResult } from "../lab/command.ts";
 import type { CniResult } from "../lab/networks/status.ts";
 import type { LabNode } from "../lab/node.ts";
 import { insideOf } from "../lab/place.ts";
+import { until } from "../lab/wait.ts";
 
 export class NodeTool {
   readonly node: LabNode;
@@ -46,6 +47,16 @@ export class NodeTool {
     const [{ address } = { address: "" }] = (JSON.parse(stdout) as CniResult).ips ?? [];
     this.living.set(sandbox, address.split("/")[0] ?? "");
     return address;
+  }
+
+  /** As a runtime: until there is one. */
+  surely(): Promise<string> {
+    const ask = async () => {
+      const address = await this.add();
+      if (address === undefined) throw new Error(this.lastWords);
+      return address;
+    };
+    return until(ask, { what: `an address on ${this.node.name}`, everyMs: 500 });
   }
 
   /** The oldest sandbox goes. */

@@ -5,7 +5,7 @@
 import type { Hold, Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { SharedPlace } from "./shared-place.ts";
+import type { SharedPlace } from "./slice-object.ts";
 
 export interface DrainParts {
   readonly journal: Pick<Journal, "get" | "move">;

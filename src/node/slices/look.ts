@@ -54,6 +54,7 @@ export async function look(parts: LookParts, isMade = false): Promise<void> {
   state.present = object === "unreadable" ? undefined : object;
   const isOurs = slice?.node === node && slice.fenced === undefined;
   state.granted = isOurs ? slice.granted : undefined;
+  state.shared = slice?.shared;
 }
 
 async function read(client: KubeClient, key: string, signal: AbortSignal): Promise<IPPool | "unreadable" | undefined> {

@@ -7,6 +7,8 @@ import { formatDomain } from "../../api/domain.ts";
 import { networkAnnotation } from "../../api/hold-marks.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
 import { holdfastGroup } from "../../api/kind.ts";
+import { markedDomain } from "../../api/pool-domain.ts";
+import { poolName } from "../../api/pool-name.ts";
 import { parseRange } from "../../api/range.ts";
 import {
   fencedAnnotation,
@@ -47,6 +49,14 @@ export interface SliceObject {
   /** Who confirmed that the node is off. */
   readonly fenced?: string;
   readonly contents: PoolContents;
+  /** Where its addresses are recorded once they are shared. */
+  readonly shared: SharedPlace;
+}
+
+export interface SharedPlace {
+  readonly domain: Domain;
+  /** namespace/name of the shared range's IPPool. */
+  readonly pool: string;
 }
 
 /** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */
@@ -71,6 +81,7 @@ export function readSliceObject(object: IPPool): SliceObject | undefined {
     ...(word && { word }),
     ...(fenced && { fenced }),
     contents: readAllocations(object),
+    shared: sharedPlaceOf(object, { namespace, network, range }),
   };
 }
 
@@ -79,6 +90,15 @@ export function holdsIn({ domain, contents }: SliceObject): Hold[] {
   return contents.entries.flatMap(({ address, others, owner }) =>
     [address, ...others].map((each) => ({ domain, address: each, owner, version: "" })),
   );
+}
+
+/** As the shared pool of the whole range has it; the mark is the controller's word for ranges whose overlaps are not protected. */
+function sharedPlaceOf(
+  object: IPPool,
+  { namespace, network, range }: { readonly namespace: string; readonly network: string; readonly range: Prefix },
+): SharedPlace {
+  const domain = markedDomain(object) ?? formatDomain({ scope: "network", network });
+  return { domain, pool: `${namespace}/${poolName({ range, network, node: "" })}` };
 }
 
 function grantOf(annotations: Readonly<Record<string, string>>, slice: Prefix): ReadGrant | undefined {

@@ -1,6 +1,6 @@
 // What a daemon remembers of one slice beside the journal. Lost with the process, and learned again from the object.
 import type { IPPool } from "../../api/ip-pool.ts";
-import type { ReadGrant } from "./slice-object.ts";
+import type { ReadGrant, SharedPlace } from "./slice-object.ts";
 
 export interface SliceState {
   /** What the Lease said when the object was read; undefined: it must be read. */
@@ -11,6 +11,7 @@ export interface SliceState {
   present: IPPool | undefined;
   /** The grant on it, where it is this node's and can be read. */
   granted: ReadGrant | undefined;
+  shared: SharedPlace | undefined;
   lastWriteMs: number;
   /** Since when the object has been behind the journal. */
   dirtySinceMs: number | undefined;
@@ -24,6 +25,7 @@ export function newSliceState(): SliceState {
     epoch: 0,
     present: undefined,
     granted: undefined,
+    shared: undefined,
     lastWriteMs: Number.NEGATIVE_INFINITY,
     dirtySinceMs: undefined,
     isUrgent: false,

@@ -140,7 +140,9 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
   const coming = entries.filter(({ isRemoved }) => isRemoved).length;
   const supply = askLenders(needs, new Set(left.map(({ node }) => node.name)), sliceSize, coming);
   const given = new Set(made.map(({ node }) => node));
-  if (left.length === 0 || supply > 0) return { made, given, unmet };
+  // Who has just got a slice has not said yet what is free in it: a cluster that starts is not exhausted.
+  const isAwaited = needs.some(({ node, good }) => node.isSilent !== true && good.some((each) => !isTakenUp(each)));
+  if (left.length === 0 || supply > 0 || made.length > 0 || isAwaited) return { made, given, unmet };
   const exhausted =
     `All of ${facts.range} is assigned in slices of /${facts.sliceLength} and no node has a free address to lend: ` +
     "delete pods that are not needed, or give the network a larger range.";
