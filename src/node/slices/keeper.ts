@@ -74,6 +74,8 @@ export class SliceKeeper {
   #isAway = false;
   /** The authority was over, and the slices have not been compared since. */
   #isLapsed = false;
+  /** When the Lease was last renewed by this process. */
+  #renewedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SliceKeeperOptions) {
     const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
@@ -160,6 +162,11 @@ export class SliceKeeper {
     return this.#shortage.grown(sliceUseKey(use), signal);
   }
 
+  /** Since the Lease was renewed. */
+  get silentMs(): number {
+    return this.#options.clock.monotonicMs() - this.#renewedMs;
+  }
+
   /** For metrics. */
   get figures() {
     const grants = this.journal.grants();
@@ -193,6 +200,7 @@ export class SliceKeeper {
   }
 
   async #renewed(at: Moment): Promise<void> {
+    this.#renewedMs = this.#options.clock.monotonicMs();
     // While its authority was over the slices may have become others'.
     if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
       this.#isLapsed = true;
