@@ -258,6 +258,24 @@ describe("the API server is away", () => {
     await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
   });
 
+  it("a disk that was copied to another machine hands out nothing of the first one's slices", async () => {
+    const first = await rig.start({ transport });
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    expect(await take(first, "10.0.0.1", "a")).toBe("taken");
+    await first.stop();
+    isAway = true;
+    const copy = await rig.start({ transport, node: "n2" });
+    await expect.poll(() => copy.keeper.isKnown(), patience).toBe(true);
+    expect([copy.keeper.mayHandOut(), size(copy)]).toEqual(["", 0n]);
+    expect([...copy.journal.holds()].map(({ address }) => String(address))).toEqual(["10.0.0.1"]);
+    await copy.stop();
+    // Back in the first machine: the API server says that they are its own.
+    isAway = false;
+    const back = await rig.start({ transport });
+    await expect.poll(() => size(back), patience).toBe(16n);
+  });
+
   it("when the authority was over, slices are compared before they are handed out of again", async () => {
     const node = await rig.start({ transport });
     await rig.grant(slice, { generation: 5 });

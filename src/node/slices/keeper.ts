@@ -4,6 +4,7 @@
 // with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
 import { formatDomain } from "../../api/domain.ts";
 import { type NodeSlices, readNodeSlices, sliceUseKey } from "../../api/node-lease.ts";
+import { poolName } from "../../api/pool-name.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -110,6 +111,8 @@ export class SliceKeeper {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    // Before the authority is known nothing is handed out.
+    await this.#holdBackOthers();
     await this.#authority.load();
     await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]);
   }
@@ -197,6 +200,21 @@ export class SliceKeeper {
   /** The API server is away, and the journal alone may be believed. */
   #mayGoOn(): boolean {
     return this.#isAway && !this.#isLapsed && this.#authority.leftMs > 0;
+  }
+
+  /**
+   * A disk that was copied, or a node that was renamed: grants of another node's slices, which that one may work by too. They count again
+   * when the API server says that they are this node's.
+   */
+  async #holdBackOthers(): Promise<void> {
+    const { node, log } = this.#options;
+    for (const grant of this.journal.grants()) {
+      const { key, namespace, network, slice, phase, sealed } = grant;
+      const isOwn = key === `${namespace}/${poolName({ range: slice, network, node })}`;
+      if (isOwn || sealed || phase !== "active") continue;
+      log.warn("the journal has a slice of another node: nothing is handed out of it", { slice: key, node });
+      await this.journal.put({ ...grant, phase: "returning" });
+    }
   }
 
   async #renewed(at: Moment): Promise<void> {
