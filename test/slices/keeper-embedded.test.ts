@@ -258,6 +258,25 @@ describe("the API server is away", () => {
     await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
   });
 
+  it("in part: while the Lease is renewed and slices cannot be read, nothing is handed out of them", async () => {
+    const first = await rig.start({ transport });
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await first.stop();
+    const body = { metadata: { annotations: { [fencedAnnotation]: "an operator" } } };
+    await rig.client.patch(ipPools, { namespace, name: parseKey(keyOfSlice(slice)).name }, { type: "merge", body });
+    let reads = 0;
+    const blind: Transport = (request) => {
+      if (!request.path.includes("/ippools/")) return rig.api.transport(request);
+      reads += 1;
+      return Promise.reject(new NotSentError("the test cut the line"));
+    };
+    const second = await rig.start({ transport: blind });
+    await expect.poll(() => second.keeper.silentMs < Infinity && reads > 0, patience).toBe(true);
+    await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
+    expect(second.keeper.mayHandOut()).toContain("being compared");
+  });
+
   it("a disk that was copied to another machine hands out nothing of the first one's slices", async () => {
     const first = await rig.start({ transport });
     await rig.grant(slice);

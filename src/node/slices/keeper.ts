@@ -73,6 +73,8 @@ export class SliceKeeper {
   #slices: NodeSlices = readNodeSlices(undefined);
   /** The last call to the API server failed. At the start it has not been tried, and counts as there. */
   #isAway = false;
+  /** The last renewal of the Lease failed: only then the journal alone may be believed, not where some other call failed. */
+  #isCutOff = false;
   /** The authority was over, and the slices have not been compared since. */
   #isLapsed = false;
   /** When the Lease was last renewed by this process. */
@@ -102,7 +104,10 @@ export class SliceKeeper {
       identity: journal.id,
       authorityMs,
       onRenewed: (at) => this.#renewed(at),
-      onFailed: () => void (this.#isAway = true),
+      onFailed: () => {
+        this.#isAway = true;
+        this.#isCutOff = true;
+      },
       onSlices: (slices) => {
         this.#slices = slices;
         this.#tending.name(slices.grants);
@@ -199,7 +204,7 @@ export class SliceKeeper {
 
   /** The API server is away, and the journal alone may be believed. */
   #mayGoOn(): boolean {
-    return this.#isAway && !this.#isLapsed && this.#authority.leftMs > 0;
+    return this.#isCutOff && !this.#isLapsed && this.#authority.leftMs > 0;
   }
 
   /**
@@ -225,6 +230,7 @@ export class SliceKeeper {
       this.#tending.compareAnew();
     }
     this.#isAway = false;
+    this.#isCutOff = false;
     this.#tending.resume();
     await this.#authority.renewed(at);
   }
