@@ -49,13 +49,16 @@ export async function add(
     const pod = await podOf(parts, invocation, loaded, own);
     using look = parts.sliced.look();
     const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges });
-    if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
+    const isShared = asking.shares.some(({ slice }) => slice === undefined);
+    if (isLocal && isShared) await parts.assertReady(own);
     for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
+    // Nothing of it is written to a shared range, and it may wait for a slice that the leader grants only when all have seen its word.
+    if (!isShared) look[Symbol.dispose]();
     const unknown: IntentTarget[] = [];
     try {
       return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown });
     } catch (error) {
-      if (unknown.length > 0) look.lost();
+      if (unknown.length > 0 && isShared) look.lost();
       if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
         parts.tell(pod.object, "Warning", "AddressRefused", `${invocation.interfaceName}: ${error.message}`);
       }
