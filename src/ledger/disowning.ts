@@ -2,6 +2,7 @@
 // was adopted before that must be adopted again afterwards. So the leader calls this before it writes `coexistence: off`, and
 // daemons look at the pool again when they see that it has been switched.
 import { adoptedAnnotation } from "../api/hold-marks.ts";
+import { sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools } from "./resources.ts";
@@ -14,7 +15,7 @@ export interface DisowningOptions {
 
 /** How many pools were adopted, and no longer are. */
 export async function disownPools(client: KubeClient, { namespace, signal }: DisowningOptions = {}): Promise<number> {
-  const { items } = await client.list(ipPools, { namespace, signal });
+  const { items } = await client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal });
   const adopted = items.filter(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
   const body = { metadata: { annotations: { [adoptedAnnotation]: null } } };
   for (const { metadata } of adopted) {

@@ -36,7 +36,7 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
     client.list(daemonSets, { signal }),
     client.list(deployments, { signal }),
     renewedMs(client, namespace, signal),
-    // Slices are ours, and a large cluster has 50,000 of them.
+    // Slices are as many as nodes times networks, and daemons ask this too: whereabouts makes unlabelled ones.
     client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal }),
   ]);
   const workloads = [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);

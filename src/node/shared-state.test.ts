@@ -3,8 +3,10 @@ import { beforeEach, expect, it } from "vitest";
 
 import type { InformerHandler } from "../kube/informer.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
+import { slicedKey, writeSlicedRanges } from "../ledger/sliced-ranges.ts";
 import { stateObject } from "../ledger/state.ts";
 import { silent } from "../log/log.ts";
+import { parsePrefix } from "../net/prefix.ts";
 import { SharedState, type SharedStateOptions } from "./shared-state.ts";
 
 const namespace = "kube-system";
@@ -62,4 +64,24 @@ it("what was found out before the leader told is not believed when the leader's 
   object = undefined;
   tell({ type: "delete", object: last, missed: false });
   expect([state.mustDetect, state.coexistence]).toEqual([true, true]);
+});
+
+it("sliced ranges are not forgotten when the state is deleted, spoilt, or read from a server that lags", () => {
+  const range = { namespace, network: "blue", range: parsePrefix("10.0.0.0/16"), pool: "blue", blocks: [] };
+  const tellSliced = (text: string) => {
+    object = { ...stateObject(namespace, { coexistence: false, why: "", paused: "" }) };
+    object = { ...object, data: { ...object.data, [slicedKey]: text } };
+  };
+  const open = { version: 5, ranges: [{ ...range, phase: "open" as const }] };
+  expect(state.sliced).toEqual({ version: 0, ranges: [] });
+  tellSliced(writeSlicedRanges(open));
+  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
+  object = undefined;
+  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
+  tellSliced("{");
+  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
+  tellSliced(writeSlicedRanges({ version: 4, ranges: [] }));
+  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
+  tellSliced(writeSlicedRanges({ version: 6, ranges: [] }));
+  expect(state.sliced).toEqual({ version: 6, ranges: [] });
 });

@@ -60,12 +60,17 @@ export class SharedState {
     return object === undefined ? "" : readState(object).paused;
   }
 
-  /** The ranges that are cut into slices; undefined: not told yet. */
+  /**
+   * The ranges that are cut into slices; undefined: not told yet. One that is older than what was read before, or gone, or cannot be
+   * read any more, is not believed: addresses of slices would be shared until the leader has written it again.
+   */
   get sliced(): SlicedRanges | undefined {
     if (!this.hasSynced) return undefined;
     const object = this.#object();
     if (this.#read === undefined || this.#read.object !== object) {
-      this.#read = { object, sliced: readSlicedRanges(object) };
+      const now = readSlicedRanges(object);
+      const before = this.#read?.sliced ?? now;
+      this.#read = { object, sliced: now.version < before.version ? before : now };
     }
     return this.#read.sliced;
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import type { PodOwner } from "../ipam/owner.ts";
+import { ownerKey, type PodOwner } from "../ipam/owner.ts";
 import type { Want } from "../ipam/request.ts";
 import { realClock } from "../kube/clock.ts";
 import type { JournalGrant } from "../ledger/journal/grant.ts";
@@ -87,6 +87,19 @@ const outcome = async (promise: Promise<string>) =>
   promise.catch((error: { code?: unknown; message: string }) => `code ${String(error.code)}: ${error.message}`);
 
 describe("a request of a sliced range", () => {
+  it("finds what was freed behind the pools: a pod that is gone without a DEL", async () => {
+    await journal.put(grantOf("10.0.1.0/31"));
+    await take(pod("a"));
+    await take(pod("b"));
+    const [gone] = journal.holdsOf(domain);
+    const { address, version } = gone!;
+    // As the keeper frees orphans: the journal alone knows.
+    await journal.release({ domain, address, owner: ownerKey(gone!.owner), version, cooldownMs: 0 });
+    expect(await outcome(take(pod("c")))).toBe("10.0.1.0 new");
+    await journal.release({ domain, address: parseAddress("10.0.1.1"), owner: ownerKey(pod("b")), cooldownMs: 0 });
+    expect(await outcome(take(pod("d"), { kind: "given", address: parseAddress("10.0.1.1") }))).toBe("10.0.1.1 new");
+  });
+
   it("gets the lowest address of the node's slice, its first and last included, and no other", async () => {
     await journal.put(grantOf("10.0.4.0/30"));
     const got = await Promise.all(["a", "b", "c", "d"].map((name) => take(pod(name))));

@@ -61,10 +61,15 @@ export class SlicedTaker {
 
   /** The address, or why there is none now; throws what more slices would not change. */
   async #once(order: Sliced): Promise<Taken | Pick<Refusal, "code" | "message">> {
-    const { keeper } = this.#options;
+    const { keeper, pools } = this.#options;
     const domain = keeper.domainOf(order.use);
     if (domain === undefined) return { code: "exhausted", message: "" };
-    const { result, fresh } = await this.#try(order, domain);
+    let { result, fresh } = await this.#try(order, domain);
+    if (result.kind === "refusal") {
+      // Not all that frees in the journal tells the pools: a refusal is believed of one that was made anew.
+      pools.forget(domain);
+      ({ result, fresh } = await this.#try(order, domain));
+    }
     if (result.kind === "acquired") return this.#record(order, result, fresh);
     if (order.share.want.kind !== "given" && isWant(result)) return result;
     throw refused(order, result);

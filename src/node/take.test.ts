@@ -28,13 +28,14 @@ let paused: string;
 let onTake: () => void;
 let onList: () => void;
 let pictures: Pictures;
+let held: Held;
 let taker: Taker;
 const order = { share, network: "net", lookFirst: false, signal };
 
 beforeEach(() => {
   [store, paused] = [new MemoryStore(), ""];
   [onTake, onList] = [() => {}, () => {}];
-  const held = new Held();
+  held = new Held();
   const list = () => {
     onList();
     return Promise.resolve({ items: [] });
@@ -52,7 +53,7 @@ beforeEach(() => {
     list: (where, options) => memory.list(where, options),
   };
   const ledgers = new Ledgers(() => ledger);
-  const sliced = { take: () => Promise.reject(new Error("nothing is sliced here")) };
+  const sliced = { take: () => Promise.reject(new Error("of the node's slices")) };
   const calm = { onConflict: () => {}, paused: () => paused };
   taker = new Taker({ ledgers, pictures, held, random: () => 0, now, sliced, ...calm });
 });
@@ -98,5 +99,34 @@ describe("nothing is taken", () => {
       message: expect.stringMatching(/paused: holdfast migrate/) as string,
     });
     expect(others()).toEqual([]);
+  });
+});
+
+describe("in a range that was cut into slices, what the owner held before", () => {
+  const slice = { namespace, network: "", range: definition.prefix };
+  const again = { ...order, share: { ...share, slice, owner: { ...owner("a"), containerId: "c2" } } };
+  const address = next(definition.prefix.network)!;
+
+  beforeEach(async () => {
+    const memory = new MemoryLedger(store, { now });
+    const taken = await memory.take({ domain, address, owner: { ...owner("a"), containerId: "c1" } });
+    if (taken.outcome === "taken") held.put({ namespace, hold: taken.hold });
+  });
+
+  it("stays with it in its new sandbox", async () => {
+    expect(await taker.take(again)).toMatchObject({ isNew: false, hold: { address, owner: { containerId: "c2" } } });
+  });
+
+  it("is not made again where it is gone: no slice leaves it out any more", async () => {
+    store.holds.clear(); // the leader collected it, and a node may have given it since
+    await expect(taker.take(again)).rejects.toThrow("of the node's slices");
+    expect([others(), [...held.all()]]).toEqual([[], []]);
+  });
+
+  it("and is not another's by now", async () => {
+    store.holds.clear();
+    await new MemoryLedger(store, { now }).take({ domain, address, owner: owner("b") });
+    await expect(taker.take(again)).rejects.toThrow("of the node's slices");
+    expect([...held.all()]).toEqual([]);
   });
 });

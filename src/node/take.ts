@@ -86,17 +86,33 @@ export class Taker {
     }
   }
 
-  /** What the owner got while the range was shared, or what was moved there: it stays with it. */
-  async #earlier({ share: { owner, definition, namespace }, share, signal }: TakeOrder): Promise<Taken | undefined> {
+  /**
+   * What the owner got while the range was shared, or what was moved there: it stays with it. What is gone from there meanwhile is
+   * not made again: no slice leaves it out any more, and a node may have given it.
+   */
+  async #earlier({ share, signal }: TakeOrder): Promise<Taken | undefined> {
+    const { owner, definition } = share;
     const { held, ledgers } = this.#options;
     const known = held.ofOwner(owner).find(({ hold }) => contains(definition.prefix, hold.address));
     if (known === undefined) return undefined;
+    const { namespace } = known;
     const { domain, address, note } = known.hold;
+    const ledger = ledgers.of(namespace, domain);
     const kept = note === undefined ? {} : { note };
-    const outcome = await ledgers.of(namespace, domain).take({ domain, address, owner, ...kept }, { signal });
-    if (outcome.outcome !== "yours" && outcome.outcome !== "taken") return undefined;
-    held.put({ namespace: known.namespace, hold: outcome.hold });
-    return { share, namespace: known.namespace, hold: outcome.hold, isNew: false, early: false };
+    return this.#surely({ namespace, domain, owner }, async () => {
+      const outcome = await ledger.take({ domain, address, owner, ...kept }, { signal });
+      if (outcome.outcome === "yours") {
+        held.put({ namespace, hold: outcome.hold });
+        return { share, namespace, hold: outcome.hold, isNew: false, early: false };
+      }
+      if (outcome.outcome === "taken") {
+        const { version } = outcome.hold;
+        const cooldownMs = definition.cooldownMs ?? 0;
+        await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal });
+      }
+      held.delete({ namespace, domain, address });
+      return undefined;
+    });
   }
 
   async #open({ share, signal }: TakeOrder): Promise<OpenPool> {
@@ -177,16 +193,17 @@ export class Taker {
     if (pictures.find(namespace, picture.domain) !== picture) throw stateChanged();
   }
 
-  async #acquire(
-    { share: { namespace, owner } }: TakeOrder,
-    domain: Domain,
-    acquisition: Acquisition,
-  ): Promise<Acquired | Refusal> {
+  #acquire({ share: { namespace, owner } }: TakeOrder, domain: Domain, acquisition: Acquisition) {
+    return this.#surely({ namespace, domain, owner }, () => acquire(acquisition));
+  }
+
+  /** Where it is not known what became of it, the error says so. */
+  async #surely<T>(target: IntentTarget, work: () => Promise<T>): Promise<T> {
     try {
-      return await acquire(acquisition);
+      return await work();
     } catch (error) {
       if (error instanceof LedgerError && error.code === "unavailable") throw error;
-      throw new UncertainTake({ namespace, domain, owner }, error);
+      throw new UncertainTake(target, error);
     }
   }
 

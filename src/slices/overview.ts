@@ -1,6 +1,6 @@
-import { floatingNode } from "../api/slice-grant.ts";
 // All pools at a glance: what the definitions ask for, the state of each range, what was planned last. It keeps the state and says which
 // pools are to be looked at.
+import { floatingNode } from "../api/slice-grant.ts";
 import { readDefinitions } from "../cni/definitions.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";

@@ -54,6 +54,15 @@ describe("stories", () => {
     expect(phases(step(opening.sliced, { wanted: [{ ...wanted, wasNeverShared: true }], pools }))).toEqual(["closing"]);
   });
 
+  it("the state is an older one, restored: it gets a version that daemons have not seen, and nothing opens before they have", () => {
+    const closing = step(noSlicedRanges, { wanted: [wanted], seen: [0, 0] }).sliced;
+    const facts = { wanted: [wanted], isListed: true };
+    const written = step(closing, { ...facts, seen: [57, 1] });
+    expect([written.sliced.version, phases(written), written.needsList]).toEqual([58, ["closing"], false]);
+    expect(phases(step(written.sliced, { ...facts, seen: [57, 58] }))).toEqual(["closing"]);
+    expect(phases(step(written.sliced, { ...facts, seen: [58, 58] }))).toEqual(["open"]);
+  });
+
   it("the state is lost: versions go on after what daemons have seen, and slices that are there are not shared", () => {
     const pools = [blocks("10.0.0.0/26")];
     const next = step(noSlicedRanges, { wanted: [{ ...wanted, wasNeverShared: true }], pools, seen: [7, 9] });

@@ -1,4 +1,3 @@
-import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 // How a range becomes sliced and shared again: the next value of `sliced` in holdfast-state (docs/decisions/0013). Pure.
 //
 //   none ──> closing ──> open ──> opening ──> none          none ──> open, where it was never shared
@@ -6,6 +5,7 @@ import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 //
 // Promised: a range opens only when every daemon that lives has said that it works by a version in which it was closing; what is still
 // a slice is never shared; versions rise, also where the state was lost.
+import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 
 export interface WantedRange {
@@ -48,7 +48,9 @@ export interface NextSliced {
 
 export function nextSliced(facts: PhaseFacts): NextSliced {
   const { current, seen } = facts;
-  const haveSeen = seen.every((version) => version !== undefined && version >= current.version);
+  // Written from a copy that was restored: daemons work by what they saw later, and what they say of this version means nothing.
+  const isBehind = seen.some((version) => (version ?? 0) > current.version);
+  const haveSeen = !isBehind && seen.every((version) => version !== undefined && version >= current.version);
   const entries = new Map(current.ranges.map((each) => [keyOf(each), each]));
   const wanted = new Map(facts.wanted.map((each) => [keyOf(each), each]));
   const pools = new Map(facts.pools.map((each) => [keyOf(each), each]));
@@ -61,7 +63,7 @@ export function nextSliced(facts: PhaseFacts): NextSliced {
     return [wantedEntry(entry, want, pool, haveSeen && facts.isListed)];
   });
   const needsList = haveSeen && !facts.isListed && current.ranges.some(({ phase }) => phase === "closing");
-  if (isSameList(next, current.ranges)) return { sliced: current, needsList };
+  if (!isBehind && isSameList(next, current.ranges)) return { sliced: current, needsList };
   // A state that was lost begins anew, but what daemons have seen does not.
   const version = 1 + seen.reduce<number>((most, each) => Math.max(most, each ?? 0), current.version);
   return { sliced: { version, ranges: next }, needsList };

@@ -1,8 +1,8 @@
-import { parseAddress } from "../net/address.ts";
 // What of a pool's range is not to be handed out of slices: the reservation ledger's, and slices of an older range that overlaps and is
 // still being drained.
 //
 // Promised: an address that a node's word says was moved is known to be held or to be gone before the slice that said it is forgotten.
+import { parseAddress } from "../net/address.ts";
 import type { Interval } from "../net/interval.ts";
 import { intervalOf } from "../net/interval.ts";
 import { overlaps } from "../net/prefix.ts";

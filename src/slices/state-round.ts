@@ -1,8 +1,8 @@
-import { networkAnnotation } from "../api/hold-marks.ts";
 // The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
 //
 // Promised: only the key `sliced` is written, guarded by resourceVersion, and nothing while whereabouts is active or handing out is paused. Where the state cannot be read
 // the leader rests: it may be paused.
+import { networkAnnotation } from "../api/hold-marks.ts";
 import { seenAnnotation } from "../api/node-lease.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
@@ -98,7 +98,7 @@ export class StateRound {
     const { sliced } = this.#gate;
     const entry = sliced.ranges.find((each) => isOf(each, target));
     // Only when every daemon works by this state, the part that it names is all that is taken from.
-    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => (seen ?? -1) >= sliced.version);
+    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => seen === sliced.version);
     const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
     return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
   }

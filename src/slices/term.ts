@@ -1,6 +1,6 @@
+// One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
 import { seenAnnotation } from "../api/node-lease.ts";
 import { fencedAnnotation, grantAnnotation } from "../api/slice-grant.ts";
-// One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { isApiError } from "../kube/errors.ts";

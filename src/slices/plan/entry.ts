@@ -13,6 +13,8 @@ export interface Entry extends Allocation {
   readonly grant?: SliceGrant;
   /** The node's word, if it is on this grant: one of an earlier generation says nothing about it. */
   readonly word?: NodeWord;
+  /** It has a grant, or its node speaks of one that a hand took off the object: some journal may hand out of it. */
+  readonly isInUse: boolean;
   /** The journal has seen a later generation than the object shows: etcd was restored. It will not work by an older grant. */
   readonly isOutdated: boolean;
   /** Why it goes: sealed, fenced, or never granted. */
@@ -77,6 +79,7 @@ function entryOf(
     hasObject: object !== undefined,
     ...(grant !== undefined && { grant }),
     ...(current !== undefined && { word: current }),
+    isInUse: grant !== undefined || word !== undefined,
     isOutdated: word !== undefined && word.generation > (grant?.generation ?? word.generation),
     isRemoved: isFenced || isSealed || isLeftOver,
     lentBefore,

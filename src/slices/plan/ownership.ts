@@ -10,7 +10,8 @@ import { covers, type Entry } from "./entry.ts";
 /** Marks the losers of overlaps and the pieces without a slice around them; says the overlaps in sentences. */
 export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefix) => boolean): string[] {
   const conflicts: string[] = [];
-  for (const entry of entries) if (entry.grant === undefined) spare(entry, entries);
+  // What goes with this plan is whole until it is gone.
+  for (const entry of entries) if (!entry.isInUse && !entry.isRemoved) spare(entry, entries);
   const around: Entry[] = [];
   for (const entry of entries) {
     while (around.length > 0 && !containsPrefix(around.at(-1)!.block, entry.block)) around.pop();
@@ -31,7 +32,7 @@ export function judgeOverlaps(entries: readonly Entry[], isShaped: (block: Prefi
 function spare(entry: Entry, entries: readonly Entry[]): void {
   const isSame = ({ block }: Entry) => block.length === entry.block.length;
   const inside = insideOf(entries, entry.block, 0).filter(
-    (each) => each !== entry && (!isSame(each) || (each.grant !== undefined && !each.isRemoved)),
+    (each) => each !== entry && (!isSame(each) || (each.isInUse && !each.isRemoved)),
   );
   entry.lentBefore = outermost(inside);
   entry.lent = entry.lentBefore;
@@ -40,7 +41,7 @@ function spare(entry: Entry, entries: readonly Entry[]): void {
 /** A slice that was never granted is granted without what lies inside it: no conflict, unless it is the same block. */
 function overlap(outer: Entry, inner: Entry): boolean {
   if (outer.isRemoved || inner.isRemoved) return false;
-  return outer.grant !== undefined || outer.block.length === inner.block.length;
+  return outer.isInUse || outer.block.length === inner.block.length;
 }
 
 function settle(outer: Entry, inner: Entry): string {
