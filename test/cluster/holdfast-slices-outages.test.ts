@@ -36,7 +36,7 @@ const tight: NetworkPlan = {
 let ground: SliceGround;
 let tools: NodeTool[];
 beforeAll(async () => {
-  ground = await SliceGround.open();
+  ground = await SliceGround.open({ sliced: true });
   for (const plan of [network, tight]) await defineNetwork(ground.lab, plan);
   await ground.pool("10.77.0.0/24", ({ assigned }) => assigned.length === 3);
   await ground.pool("10.78.0.0/28", ({ assigned }) => assigned.length === 3);

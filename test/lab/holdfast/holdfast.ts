@@ -25,6 +25,8 @@ export interface HoldfastOptions {
   /** More arguments for a node's `holdfast node`. */
   readonly nodeArgs?: (node: LabNode) => readonly string[];
   readonly controllerArgs?: readonly string[];
+  /** A daemon counts as started when it gives addresses of sliced networks: it does so without an API server. */
+  readonly sliced?: boolean;
   /** Also install the shim under the name of the one it replaces. */
   readonly alsoAs?: string;
 }
@@ -98,7 +100,8 @@ export class LabHoldfast {
    * the cluster calls the node now; another one where somebody renamed it.
    */
   async begin(node: LabNode, name = node.name): Promise<void> {
-    const { alsoAs } = this.#options;
+    const { alsoAs, sliced = false } = this.#options;
+    const slicing = sliced ? { node_slice_size: "/28" } : {};
     const also = alsoAs === undefined ? [] : [`--also-as=${alsoAs}`];
     await node.exec(holdfastCommand("cni", "install", "--bin-dir=/opt/cni/bin", "--name=holdfast", ...also));
     const daemon = this.#lab.component({
@@ -106,7 +109,7 @@ export class LabHoldfast {
       command: this.#nodeCommand(node, name),
       place: insideOf(node.pid),
       logFile: join(node.folder, "holdfast.log"),
-      isReady: () => givesAddresses(join(`/proc/${node.pid}/root`, socket)),
+      isReady: () => givesAddresses(join(`/proc/${node.pid}/root`, socket), slicing),
     });
     this.#daemons.set(node.name, daemon);
     await daemon.start();

@@ -47,9 +47,12 @@ export async function ask(socketPath: string, request: CniRequest): Promise<CniA
   return { status: exitStatus, body: text === "" ? undefined : (JSON.parse(text) as CniBody) };
 }
 
-/** STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. */
-export async function givesAddresses(socketPath: string): Promise<boolean> {
-  const ipam = { type: "holdfast", range: "192.0.2.0/24" };
+/**
+ * STATUS, as a runtime asks before it sends the first pod: the daemon listens, and knows what its node holds. `slicing` asks for
+ * a sliced network, which needs no API server.
+ */
+export async function givesAddresses(socketPath: string, slicing: object = {}): Promise<boolean> {
+  const ipam = { type: "holdfast", range: "192.0.2.0/24", ...slicing };
   const config = { cniVersion: "1.1.0", name: "status", type: "bridge", ipam };
   const answer = await ask(socketPath, { command: "STATUS", config }).catch(() => undefined);
   return answer?.status === 0;
