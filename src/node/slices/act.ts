@@ -6,11 +6,9 @@ import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import { ensurePool } from "../../ledger/pool-object.ts";
 import type { Log } from "../../log/log.ts";
-import { moveHold } from "./drain.ts";
+import { moveHold, settledPlace } from "./drain.ts";
 import { pieceOf } from "./free.ts";
-import type { SharedPlace } from "./slice-object.ts";
 import type { SliceState } from "./slice-state.ts";
 import { viewOf } from "./view.ts";
 
@@ -65,17 +63,6 @@ async function seal({ journal, clock, key }: ActParts, grant: JournalGrant): Pro
   return undefined;
 }
 
-/**
- * The shared pool of the range is marked with the domain before anything is recorded there: whoever shares the range later finds the
- * mark and uses the same records. One that was there before counts with its own mark.
- */
-async function settledPlace(parts: ActParts, { namespace, network, range }: JournalGrant, shared: SharedPlace) {
-  const { client, signal } = parts;
-  const identity = { range, network, node: "" };
-  const { domain, name } = await ensurePool(client, { namespace, identity, domain: shared.domain, signal });
-  return { domain: domain ?? shared.domain, pool: `${namespace}/${name}` };
-}
-
 async function drain(parts: ActParts, grant: JournalGrant): Promise<number | undefined> {
   const { journal, state, ledgerOf, onMoved, signal, log, key, clock } = parts;
   const { namespace } = grant;
@@ -83,7 +70,7 @@ async function drain(parts: ActParts, grant: JournalGrant): Promise<number | und
   const ledger = ledgerOf(namespace);
   let isStuck = false;
   const { holds } = viewOf(journal, grant, clock.wallMs());
-  const shared = holds.length === 0 ? state.shared : await settledPlace(parts, grant, state.shared);
+  const shared = holds.length === 0 ? state.shared : await settledPlace(parts, grant, state.shared.domain);
   for (const hold of holds) {
     const why = await moveHold({ journal, ledger, shared, namespace, onMoved }, hold, signal);
     if (why !== "") log.error(`an address cannot be moved out of slice ${key}: ${why}`, { slice: key });

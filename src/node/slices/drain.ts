@@ -2,9 +2,12 @@
 //
 // Promised: at every instant the address is recorded, in one ledger or in both, whatever crashes between. A hold that is given back or
 // gets another sandbox meanwhile is seen: the record that was made is taken back, or made again for the newer one.
-import type { Hold, Ledger } from "../../ipam/ledger.ts";
+import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
+import { ensurePool } from "../../ledger/pool-object.ts";
 import type { SharedPlace } from "./slice-object.ts";
 
 export interface DrainParts {
@@ -50,4 +53,18 @@ export async function moveHold(parts: DrainParts, hold: Hold, signal: AbortSigna
     from = now;
   }
   return "";
+}
+
+/**
+ * The shared pool of the range is marked with the domain before anything is recorded there: whoever shares the range later finds the
+ * mark and uses the same records. One that was there before counts with its own mark.
+ */
+export async function settledPlace(
+  { client, signal }: { readonly client: KubeClient; readonly signal: AbortSignal },
+  { namespace, network, range }: JournalGrant,
+  wanted: Domain,
+): Promise<SharedPlace> {
+  const identity = { range, network, node: "" };
+  const { domain = wanted, name } = await ensurePool(client, { namespace, identity, domain: wanted, signal });
+  return { domain, pool: `${namespace}/${name}` };
 }

@@ -6,11 +6,10 @@ import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import type { Journal } from "../../ledger/journal/journal.ts";
 import { readPool } from "../../ledger/pool-object.ts";
 import type { Pod } from "../../ledger/resources.ts";
-import type { Log } from "../../log/log.ts";
 import { contains } from "../../net/prefix.ts";
+import { leave, type LeaveParts } from "./leave.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
 import { holdsOfPods } from "./pod-holds.ts";
 import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
@@ -25,15 +24,10 @@ export type TellSlice = (
   message: string,
 ) => void;
 
-export interface LookParts {
-  readonly key: string;
+export interface LookParts extends LeaveParts {
   readonly state: SliceState;
-  readonly signal: AbortSignal;
-  readonly client: KubeClient;
   readonly node: string;
-  readonly journal: Journal;
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
-  readonly log: Log;
   readonly tell: TellSlice;
   /** The API server answered. */
   readonly onHeard: () => void;
@@ -94,7 +88,8 @@ async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject |
         "SliceTakenAway",
         `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`,
       );
-      return journal.drop(key);
+      // Another node's slice is in a journal that was copied: its pods are not here.
+      return known === undefined || slice?.node !== parts.node ? journal.drop(key) : leave(parts, known);
   }
 }
 
@@ -139,7 +134,7 @@ async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<
     "SliceTakenAway",
     `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`,
   );
-  await journal.drop(key);
+  await leave(parts, known);
 }
 
 function warn({ log, tell, key }: LookParts, reason: string, message: string): void {

@@ -1,0 +1,50 @@
+// A slice that is not this node's any more while it holds addresses in it: its object is gone, or somebody fenced it. Before the grant
+// is forgotten, what is held is recorded in the reservation ledger, so that whoever gets the block leaves it out.
+//
+// Not promised: that nobody has given such an address meanwhile. What cannot be recorded stays in the journal until its pod goes.
+import { formatDomain } from "../../api/domain.ts";
+import type { Hold, Ledger } from "../../ipam/ledger.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import type { Log } from "../../log/log.ts";
+import { moveHold, settledPlace } from "./drain.ts";
+import { viewOf } from "./view.ts";
+
+export interface LeaveParts {
+  readonly key: string;
+  readonly signal: AbortSignal;
+  readonly client: KubeClient;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ledgerOf: (namespace: string) => Ledger;
+  readonly onMoved: (namespace: string, hold: Hold) => void;
+}
+
+/** Throws where the API server does not answer: the grant stays, nothing is handed out of it, and it is tried again. */
+export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
+  const { journal, key } = parts;
+  if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
+  try {
+    await record(parts, known);
+  } catch (error) {
+    // Its namespace is gone or going: there is no place for a record.
+    if (!isApiError(error, "not-found", "forbidden")) throw error;
+  }
+  await journal.drop(key);
+}
+
+async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
+  const { journal, ledgerOf, onMoved, signal, log, key, clock } = parts;
+  const { namespace, network } = known;
+  const { holds } = viewOf(journal, journal.grant(key) ?? known, clock.wallMs());
+  if (holds.length === 0) return;
+  const shared = await settledPlace(parts, known, formatDomain({ scope: "network", network }));
+  for (const hold of holds) {
+    const why = await moveHold({ journal, ledger: ledgerOf(namespace), shared, namespace, onMoved }, hold, signal);
+    if (why !== "") log.error(`an address of slice ${key}, which is lost, cannot be recorded: ${why}`, { slice: key });
+  }
+}
