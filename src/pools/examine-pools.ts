@@ -10,6 +10,7 @@ import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
 import { named } from "./named.ts";
+import type { NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export function examinePools(snapshot: Snapshot): Finding[] {
@@ -99,12 +100,17 @@ function contested(
   });
 }
 
-function unusedPool(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
-  if (networks.uses.some((use) => use.namespace === namespace && use.names.includes(name))) return [];
+/** A sliced range has a shared pool beside it where its slices were drained, and one for the part that belongs to no node. */
+function unusedPool(object: string, { networks }: Snapshot, { namespace, name, range, network }: PoolRange): Finding[] {
+  const isUsed = (use: NetworkUse) => use.namespace === namespace && use.names.includes(name);
+  if ([...networks.uses, ...networks.sliced].some(isUsed)) return [];
+  const isInside = ({ identity, ...use }: NetworkUse) =>
+    use.namespace === namespace && identity.network === network && overlaps(identity.range, range.prefix);
+  if (networks.sliced.some(isInside)) return [];
   return [
     {
       code: "pool-without-network",
-      severity: "warning",
+      severity: "info",
       objects: [object],
       message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
       remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
