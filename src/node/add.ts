@@ -3,6 +3,7 @@
 // Promised: the same owner gets the same answer; a new sandbox takes the holds over. What a failed ADD has newly taken is given
 // back; what was held before stays. Where the outcome of a write is not known an intent is on the disk before the error is
 // answered, so that nothing is left behind when the runtime does not ask again.
+import { isSliceDomain } from "../api/domain.ts";
 import { answerOf } from "../cni/answer.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
@@ -33,6 +34,8 @@ export interface Addition {
   readonly taken: Taken[];
   /** Where a hold may have been written, and nobody knows. */
   readonly unknown: IntentTarget[];
+  /** Nothing more is taken from what all nodes share. */
+  readonly onShared: () => void;
 }
 
 export async function add(
@@ -49,16 +52,15 @@ export async function add(
     const pod = await podOf(parts, invocation, loaded, own);
     using look = parts.sliced.look();
     const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges });
-    const isShared = asking.shares.some(({ slice }) => slice === undefined);
-    if (isLocal && isShared) await parts.assertReady(own);
+    if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
-    // Nothing of it is written to a shared range, and it may wait for a slice that the leader grants only when all have seen its word.
-    if (!isShared) look[Symbol.dispose]();
     const unknown: IntentTarget[] = [];
     try {
-      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown });
+      // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
+      const onShared = () => look[Symbol.dispose]();
+      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown, onShared });
     } catch (error) {
-      if (unknown.length > 0 && isShared) look.lost();
+      if (unknown.some(({ domain }) => !isSliceDomain(domain))) look.lost();
       if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
         parts.tell(pod.object, "Warning", "AddressRefused", `${invocation.interfaceName}: ${error.message}`);
       }
@@ -100,19 +102,28 @@ function wanted({ parts, asking }: Addition): number {
 
 /** All shares at once: they are in different pools, or under different owners' keys. */
 async function takeAll(addition: Addition): Promise<void> {
-  const { asking, taken } = addition;
-  const results = await Promise.allSettled(
-    asking.shares.map(async (share) => {
-      const each = await takeProbed(addition, share);
-      taken.push(each);
-      if (each.early) tellEarly(addition, each);
-    }),
-  );
+  const { asking, taken, onShared } = addition;
+  const works = asking.shares.map(async (share) => {
+    const each = await takeProbed(addition, share);
+    taken.push(each);
+    if (each.early) tellEarly(addition, each);
+  });
+  const shared = Promise.allSettled(works.filter((_, index) => asking.shares[index]!.slice === undefined));
+  // What may still arrive is not over.
+  const isOver = shared.then((ends) => ends.every((end) => end.status === "fulfilled" || !isUncertain(end.reason)));
+  const [results] = await Promise.all([
+    Promise.allSettled(works),
+    isOver.then((over) => (over ? onShared() : undefined)),
+  ]);
   const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-  for (const reason of reasons) if (reason instanceof UncertainTake) addition.unknown.push(reason.target);
+  for (const reason of reasons) if (isUncertain(reason)) addition.unknown.push(reason.target);
   // A refusal says more to the runtime than an outage beside it.
   const first = reasons.find((reason) => reason instanceof CniError) ?? reasons[0];
   if (first !== undefined) throw first;
+}
+
+function isUncertain(reason: unknown): reason is UncertainTake {
+  return reason instanceof UncertainTake;
 }
 
 function tellEarly({ parts, pod, invocation }: Addition, { hold }: Taken): void {

@@ -75,6 +75,8 @@ export interface DaemonOptions {
 const maxGone = 4096;
 /** Requests in work are given so long when the daemon is told to stop; the kubelet waits 30 s before it kills. */
 const drainMs = 20_000;
+/** The leader waits for a Lease that it saw renewed in the last 180 s; a write that is decided now may take a minute to arrive. */
+const waitedForMs = 100_000;
 
 export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
   const intents = await Intents.open(options.state);
@@ -146,7 +148,8 @@ class Assembly {
       coexistence: () => state.coexistence,
       daemons: () => upkeep.daemons,
     });
-    const readiness = new Readiness({ client, own, state, clock });
+    const isWaitedFor = () => slices.keeper.silentMs < waitedForMs;
+    const readiness = new Readiness({ client, own, state, clock, systemNamespace, isWaitedFor });
     const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
     const ledgers = this.#ledgers(state);
     const slices = assembleSlices({

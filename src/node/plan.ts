@@ -88,7 +88,9 @@ function sourceFor({ config, namespace, sliced, isSticky = false }: PlanInput, r
 
 function placeOf(input: PlanInput, range: IpamRange, source: Source): Pick<Share, "pool" | "slice"> {
   if (source.kind === "slice") return { slice: source.use };
-  return { pool: poolOf(input, source.kind === "floating" ? source.block : range.prefix, range.l3) };
+  // A pool that is a domain of its own must be the same before and after the range is cut: that of the whole range.
+  const isPart = source.kind === "floating" && input.config.overlappingRanges;
+  return { pool: poolOf(input, isPart ? source.block : range.prefix, range.l3) };
 }
 
 /** What the source does not give, though the definition would. */

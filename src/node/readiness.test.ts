@@ -16,7 +16,26 @@ it.each([
   const wait = (is: boolean) => (is ? () => Promise.resolve() : refuse);
   const own = { isKnown, known: wait(isKnown) } as unknown as OwnHolds;
   const state = { hasSynced, synced: wait(hasSynced), paused: "" } as unknown as SharedState;
-  const readiness = new Readiness({ client: {} as KubeClient, own, state, clock: new ManualClock() });
+  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => true };
+  const readiness = new Readiness({ client: {} as KubeClient, own, state, ...place });
   const message = expect.stringMatching(words) as string;
   await expect(readiness.assertReady(new AbortController().signal)).rejects.toMatchObject({ code: 11, message });
+});
+
+it.each([
+  ["waited for: what it follows counts", true, 9, undefined],
+  ["silent, and up to date", false, 3, undefined],
+  ["silent, while ranges were cut that it does not know of", false, 4, 11],
+])("a node that is %s", async (_what, isWaitedFor, version, code) => {
+  const done = () => Promise.resolve();
+  const own = { isKnown: true, known: done } as unknown as OwnHolds;
+  const followed = { hasSynced: true, synced: done, paused: "", sliced: { version: 3, ranges: [] } };
+  const object = { data: { sliced: JSON.stringify({ version, ranges: [] }) } };
+  const client = { get: () => Promise.resolve(object) } as unknown as KubeClient;
+  const state = followed as unknown as SharedState;
+  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => isWaitedFor };
+  const readiness = new Readiness({ client, own, state, ...place });
+  const asked = readiness.assertReady(new AbortController().signal);
+  if (code === undefined) await asked;
+  else await expect(asked).rejects.toMatchObject({ code });
 });

@@ -2,7 +2,8 @@
 import { asError } from "../kube/abort.ts";
 import { type Clock, deadline } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { stateName } from "../ledger/state.ts";
+import { readSlicedRanges } from "../ledger/sliced-ranges.ts";
+import { fetchState, stateName } from "../ledger/state.ts";
 import { later } from "./failure.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -12,6 +13,9 @@ export interface ReadinessOptions {
   readonly own: OwnHolds;
   readonly state: SharedState;
   readonly clock: Clock;
+  readonly systemNamespace: string;
+  /** The leader waits for this node's word before it cuts a range that is shared. */
+  readonly isWaitedFor: () => boolean;
 }
 
 /** A daemon that has just started needs some seconds; a runtime asks again anyway. */
@@ -36,6 +40,20 @@ export class Readiness {
     const { paused } = this.#options.state;
     if (paused !== "")
       throw later(`handing out addresses is paused: ${paused}. It goes on by itself when that is over.`);
+    if (!this.#options.isWaitedFor()) await this.#assertCurrent(signal);
+  }
+
+  /**
+   * Nobody waits for a node that was cut off: a range that it knows as shared may be in others' slices by now, and what it follows may
+   * lag for some seconds after it is back.
+   */
+  async #assertCurrent(signal: AbortSignal): Promise<void> {
+    const { client, state, systemNamespace: namespace } = this.#options;
+    const { version } = readSlicedRanges(await fetchState(client, { namespace, signal }));
+    if (version <= (state.sliced?.version ?? 0)) return;
+    throw later(
+      `this node has not followed yet which ranges were cut into slices (ConfigMap ${stateName}) while it was silent: it goes on by itself in moments.`,
+    );
   }
 
   /** Costs nothing once it is known. */

@@ -41,6 +41,7 @@ const skips: Skip[] = [];
 /** How many files run at once -> the flags for it, and the files. */
 const groups = {
   together: { flags: [] as string[], files: [] as string[] },
+  crowd: { flags: ["--maxWorkers=6"], files: [] as string[] },
   pairs: { flags: ["--maxWorkers=2"], files: [] as string[] },
   alone: { flags: ["--no-file-parallelism"], files: [] as string[] },
 };

@@ -17,9 +17,10 @@ export interface Suite {
   readonly kube?: readonly ProgramName[];
   /**
    * Each of its files starts processes of its own. `alone`: one at a time, since it loads the machine with nodes and pods.
-   * `pairs`: two at a time, since it mostly waits. Otherwise as many as there are cores.
+   * `pairs`: two at a time, since it mostly waits. `crowd`: six at a time, since it does little else and starts no process. Otherwise as
+   * many as there are cores.
    */
-  readonly serial?: "alone" | "pairs";
+  readonly serial?: "alone" | "pairs" | "crowd";
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
@@ -80,11 +81,6 @@ export const suites: readonly Suite[] = [
       "test/node/embedded",
       "test/node/outage",
       "test/pools/embedded",
-      "test/slices/keeper-",
-      "test/slices/leader",
-      "test/slices/audit",
-      "test/slices/check",
-      "test/slices/stories-embedded",
       "test/apiserver/",
       "test/transfer/embedded",
       "test/transfer/kill",
@@ -95,6 +91,19 @@ export const suites: readonly Suite[] = [
     unpacked: ["kubernetes-client"],
     kube: controlPlane,
     serial: "pairs",
+    required: true,
+  },
+  {
+    name: "node slices",
+    files: [
+      "test/slices/keeper-",
+      "test/slices/leader",
+      "test/slices/audit",
+      "test/slices/check",
+      "test/slices/stories-embedded",
+    ],
+    about: "sliced ranges on the embedded API: leaders and nodes that join, leave, lend, are cut off and are killed",
+    serial: "crowd",
     required: true,
   },
   {

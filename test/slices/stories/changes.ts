@@ -8,9 +8,11 @@ import { slicedKey, writeSlicedRanges } from "../../../src/ledger/sliced-ranges.
 import { stateName } from "../../../src/ledger/state.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import { contains, parsePrefix } from "../../../src/net/prefix.ts";
+import { until } from "../../lab/wait.ts";
 import { type Fleet, type Guest, type Network, systemNamespace } from "../fleet.ts";
 import { added, addMany } from "../scenes.ts";
 
+const patient = { timeout: 60_000 };
 const isIn = (range: string, address: string) =>
   contains(parsePrefix(range), parseAddress(address.split("/")[0] ?? ""));
 
@@ -135,6 +137,20 @@ export function changeStories(get: () => Fleet): void {
     expect(fleet.given).toHaveLength(1 + 2 * 9);
   });
 
+  it("from shared to sliced: a request that waits for its slice does not keep the range from being cut", async () => {
+    const fleet = get();
+    const ipam = { range: "10.108.0.0/24", network_name: "waiting" };
+    const net = await fleet.define("waiting", ipam);
+    for (const name of ["a", "b"]) await fleet.join(name);
+    fleet.lead();
+    await added(fleet, net, "a");
+    const guest = await fleet.pod("b");
+    // The definition is what its node sees first; that the range is being cut comes a moment later.
+    const after = await fleet.redefine(net, { ...ipam, node_slice_size: "/28" });
+    expect((await fleet.tryAdd(guest, after)).status).toBe(0);
+    await fleet.settle();
+  });
+
   it("an address by number is of the floating part, and goes with its owner from node to node", async () => {
     const fleet = get();
     const ipam = {
@@ -159,5 +175,59 @@ export function changeStories(get: () => Fleet): void {
     await fleet.end(here, wanted);
     expect(await fleet.add(there, wanted)).toEqual(["10.105.0.245/24"]);
     await fleet.settle();
+  });
+
+  describe("without protection of overlaps, where a pool is a domain of its own", () => {
+    const own = { enable_overlapping_ranges: false };
+
+    it("back to shared: what is moved out of a slice later is seen by who takes from the shared pool", async () => {
+      const fleet = get();
+      const ipam = { range: "10.106.0.0/26", network_name: "alone", ...own };
+      let net = await fleet.define("alone", { ...ipam, node_slice_size: "/29" });
+      await fleet.join("a");
+      const { line } = await fleet.join("b");
+      fleet.lead();
+      await addMany(fleet, net, "a", 3);
+      await addMany(fleet, net, "b", 3);
+      await fleet.settle();
+      line.cut();
+      net = await fleet.redefine(net, ipam);
+      // Node a gives its slice up, and takes from the shared pool while that of node b is still a slice.
+      await expect.poll(async () => (await fleet.books()).slices.map(({ node }) => node), patient).toEqual(["b"]);
+      await addMany(fleet, net, "a", 3);
+      line.heal();
+      await expect.poll(async () => (await fleet.books()).pools.length, patient).toBe(0);
+      await addMany(fleet, net, "a", 9);
+      const given = fleet.given.map(({ address }) => address).toSorted();
+      expect(given).toEqual([...new Set(given)]);
+    });
+
+    it("from shared to sliced: what is held in what becomes the floating part is not given by number", async () => {
+      const fleet = get();
+      const ipam = { range: "10.107.0.0/24", network_name: "part", ...own };
+      const before = await fleet.define("part", ipam);
+      for (const name of ["a", "b"]) await fleet.join(name);
+      fleet.lead();
+      const asking = (net: Network) => ({
+        ...net,
+        config: { ...net.config, runtimeConfig: { ips: ["10.107.0.245"] } },
+      });
+      const first = await fleet.pod("a", "static");
+      expect(await fleet.add(first, asking(before))).toEqual(["10.107.0.245/24"]);
+      const after = await fleet.redefine(before, { ...ipam, node_slice_size: "/28", floating_slice_size: "/28" });
+      await added(fleet, after, "b");
+      const second = await fleet.pod("b", "static");
+      const told = await until(
+        async () => {
+          const answer = await fleet.tryAdd(second, asking(after));
+          // Until the floating part is told, it may be in no slice of this node.
+          return JSON.stringify(answer.json).includes("floating_slice_size") ? undefined : answer;
+        },
+        { what: "the floating part", timeoutMs: 60_000 },
+      );
+      expect([told.status, JSON.stringify(told.json)]).toEqual([1, expect.stringContaining("static-1")]);
+      await fleet.end(first, asking(after));
+      expect(await fleet.add(second, asking(after))).toEqual(["10.107.0.245/24"]);
+    });
   });
 }
