@@ -2,8 +2,10 @@
 import { readAllocations } from "../api/allocations.ts";
 import { parseDomain } from "../api/domain.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
+import { poolNamesToRead } from "../api/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { overlaps } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
@@ -99,8 +101,10 @@ function contested(
   });
 }
 
-function unusedPool(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
+function unusedPool(object: string, { networks, slices }: Snapshot, { namespace, name }: PoolRange): Finding[] {
   if (networks.uses.some((use) => use.namespace === namespace && use.names.includes(name))) return [];
+  if (slices.sliced.ranges.some((range) => range.namespace === namespace && floatingNames(range).includes(name)))
+    return [];
   return [
     {
       code: "pool-without-network",
@@ -110,6 +114,11 @@ function unusedPool(object: string, { networks }: Snapshot, { namespace, name }:
       remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
     },
   ];
+}
+
+/** Of the pool of the part that belongs to no node; none where there is no such part. */
+function floatingNames({ floating, network }: SlicedRange): string[] {
+  return floating === undefined ? [] : poolNamesToRead({ range: floating, network, node: "" });
 }
 
 /** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
