@@ -2,8 +2,10 @@
 import { readAllocations } from "../api/allocations.ts";
 import { parseDomain } from "../api/domain.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
+import { poolNamesToRead } from "../api/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { overlaps } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
@@ -100,13 +102,12 @@ function contested(
   });
 }
 
-/** A sliced range has a shared pool beside it where its slices were drained, and one for the part that belongs to no node. */
-function unusedPool(object: string, { networks }: Snapshot, { namespace, name, range, network }: PoolRange): Finding[] {
+/** A sliced range may have a shared pool beside it, where its slices were drained, and one for the part that belongs to no node. */
+function unusedPool(object: string, { networks, slices }: Snapshot, { namespace, name }: PoolRange): Finding[] {
   const isUsed = (use: NetworkUse) => use.namespace === namespace && use.names.includes(name);
   if ([...networks.uses, ...networks.sliced].some(isUsed)) return [];
-  const isInside = ({ identity, ...use }: NetworkUse) =>
-    use.namespace === namespace && identity.network === network && overlaps(identity.range, range.prefix);
-  if (networks.sliced.some(isInside)) return [];
+  if (slices.sliced.ranges.some((range) => range.namespace === namespace && floatingNames(range).includes(name)))
+    return [];
   return [
     {
       code: "pool-without-network",
@@ -116,6 +117,11 @@ function unusedPool(object: string, { networks }: Snapshot, { namespace, name, r
       remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
     },
   ];
+}
+
+/** Of the pool of the part that belongs to no node; none where there is no such part. */
+function floatingNames({ floating, network }: SlicedRange): string[] {
+  return floating === undefined ? [] : poolNamesToRead({ range: floating, network, node: "" });
 }
 
 /** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
