@@ -10,7 +10,8 @@ const awayMs = 2000;
 
 /**
  * Undefined where there is no such pod. For a network that comes from this node's slices alone, also where the API server does not
- * answer: what the pod's annotations would ask for beside is not known then. Where tenants are kept apart it must be known.
+ * answer: what the pod's annotations would ask for beside is not known then. Where tenants are kept apart, or addresses stay with names, it must be
+ * known: a pod of a StatefulSet would silently get another address than its own.
  */
 export async function podOf(
   parts: Parts,
@@ -20,7 +21,8 @@ export async function podOf(
 ): Promise<PodFacts | undefined> {
   const { podNamespace: namespace, podName: name, podUid: uid } = args;
   if (namespace === "" || name === "") return undefined;
-  if (!parts.sliced.isWhole(config) || parts.isolation.isolated) {
+  const mustKnow = parts.isolation.isolated || config.sticky !== "none";
+  if (!parts.sliced.isWhole(config) || mustKnow) {
     return parts.pods.find({ namespace, name, uid }, signal);
   }
   try {

@@ -228,6 +228,19 @@ it("a definition that was changed, also one that is not sliced, makes the range 
   expect(read([{ name: "a", generation: 2, ipam: blue }]).wishes[0]!.isOriginal).toBe(false);
   const shared = { name: "b", generation: 2, ipam: { range: "10.0.0.0/24", network_name: "blue" } };
   expect(read([{ name: "a", ipam: blue }, shared]).wishes[0]!.isOriginal).toBe(false);
+  // One that was never changed either, and shares the range or some of it: a pod of it may be on its way to its first address.
+  for (const range of ["10.0.0.0/24", "10.0.0.0/16", "10.0.0.192/26"]) {
+    const beside = { name: "b", ipam: { range, network_name: "blue" } };
+    expect(read([{ name: "a", ipam: blue }, beside]).wishes[0]!.isOriginal).toBe(false);
+  }
+  const apart = [{ range: "10.0.1.0/24", network_name: "blue" }, { range: "10.0.0.0/24" }];
+  for (const ipam of apart)
+    expect(
+      read([
+        { name: "a", ipam: blue },
+        { name: "b", ipam },
+      ]).wishes[0]!.isOriginal,
+    ).toBe(true);
 });
 
 it("the words name the definitions and what to do", () => {

@@ -45,7 +45,7 @@ export interface Wish {
   readonly useful: IntervalSet;
   /** Those that ask for slices, the oldest first. */
   readonly uses: readonly Use[];
-  /** No definition of the range was ever changed. */
+  /** No definition of the range was ever changed, and none shares any of it: nobody has taken of it before it was cut. */
   readonly isOriginal: boolean;
   /** `enable_overlapping_ranges`: in which domain its addresses are once they are shared. One that says so counts for all. */
   readonly protectsOverlaps: boolean;
@@ -66,10 +66,13 @@ export interface Wishes {
 }
 
 export function wishesOf(definitions: readonly Definition[], pools: readonly ExistingPool[]): Wishes {
-  const groups = Map.groupBy(usesOf(definitions), ({ definition, range }) =>
+  const all = usesOf(definitions);
+  const groups = Map.groupBy(all, ({ definition, range }) =>
     sliceUseKey({ namespace: definition.poolNamespace, network: definition.config.networkName, range: range.prefix }),
   );
-  const wishes = [...groups].flatMap(([key, uses]) => wishOf(key, uses, pools) ?? []);
+  const wishes = [...groups]
+    .flatMap(([key, uses]) => wishOf(key, uses, pools) ?? [])
+    .map((wish) => (wish.isOriginal && all.some((use) => isShared(use, wish)) ? { ...wish, isOriginal: false } : wish));
   const refused: Refusal[] = [];
   const accepted: Wish[] = [];
   for (const network of Map.groupBy(wishes, ({ namespace, network: name }) => `${namespace} ${name}`).values()) {
@@ -92,6 +95,12 @@ function usesOf(definitions: readonly Definition[]): Use[] {
   return inOrder.flatMap((definition) =>
     definition.config.ranges.map((range, index) => ({ definition, range, index })),
   );
+}
+
+/** It takes from addresses of the wish until it knows that they are cut. */
+function isShared({ definition, range }: Use, wish: Wish): boolean {
+  if (range.sliceLength !== undefined || !overlaps(range.prefix, wish.range)) return false;
+  return definition.poolNamespace === wish.namespace && definition.config.networkName === wish.network;
 }
 
 function createdMs({ object }: Definition): number {

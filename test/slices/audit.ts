@@ -3,8 +3,7 @@
 //
 // `dangers` may be asked at any moment: mirrors lag behind journals, and nothing of it may be seen even then. `remains` is for
 // a quiet system: every daemon has caught up, and what is on record is exactly what sandboxes have.
-import { floatingNode } from "../../src/api/slice-grant.ts";
-import { blocksOf } from "../../src/api/slice-grant.ts";
+import { blocksOf, floatingNode } from "../../src/api/slice-grant.ts";
 import { equal, parseAddress } from "../../src/net/address.ts";
 import { contains, containsPrefix, overlaps } from "../../src/net/prefix.ts";
 import type { Books, Entry, PoolBook, SharedEntry, SliceBook } from "./books.ts";

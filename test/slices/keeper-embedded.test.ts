@@ -59,6 +59,23 @@ function slowDisk(): { readonly disk: JournalDisk; readonly hold: (passing: numb
   return { disk, hold };
 }
 
+/** After so many more syncs it fails every one, until it is repaired. */
+function dyingDisk() {
+  let left = Number.POSITIVE_INFINITY;
+  const dying = (file: JournalFile): JournalFile => ({
+    append: (bytes) => file.append(bytes),
+    datasync: () => (left-- > 0 ? file.datasync() : Promise.reject(new Error("EIO"))),
+    truncate: (bytes) => file.truncate(bytes),
+    close: () => file.close(),
+  });
+  const disk: JournalDisk = {
+    ...realJournalDisk,
+    open: async (path: string) => dying(await realJournalDisk.open(path)),
+    create: async (path: string) => dying(await realJournalDisk.create(path)),
+  };
+  return { disk, dieAfter: (syncs: number) => void (left = syncs) };
+}
+
 /** One bit of the line that has the text. */
 function damageLine(folder: string, text: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -258,6 +275,43 @@ describe("the API server is away", () => {
     await expect.poll(() => third.keeper.mayHandOut(), patience).toBe("");
   });
 
+  it("in part: while the Lease is renewed and slices cannot be read, nothing is handed out of them", async () => {
+    const first = await rig.start({ transport });
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await first.stop();
+    const body = { metadata: { annotations: { [fencedAnnotation]: "an operator" } } };
+    await rig.client.patch(ipPools, { namespace, name: parseKey(keyOfSlice(slice)).name }, { type: "merge", body });
+    let reads = 0;
+    const blind: Transport = (request) => {
+      if (!request.path.includes("/ippools/")) return rig.api.transport(request);
+      reads += 1;
+      return Promise.reject(new NotSentError("the test cut the line"));
+    };
+    const second = await rig.start({ transport: blind });
+    await expect.poll(() => second.keeper.silentMs < Infinity && reads > 0, patience).toBe(true);
+    await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
+    expect(second.keeper.mayHandOut()).toContain("being compared");
+  });
+
+  it("a disk that was copied to another machine hands out nothing of the first one's slices", async () => {
+    const first = await rig.start({ transport });
+    await rig.grant(slice);
+    await expect.poll(() => size(first), patience).toBe(16n);
+    expect(await take(first, "10.0.0.1", "a")).toBe("taken");
+    await first.stop();
+    isAway = true;
+    const copy = await rig.start({ transport, node: "n2" });
+    await expect.poll(() => copy.keeper.isKnown(), patience).toBe(true);
+    expect([copy.keeper.mayHandOut(), size(copy)]).toEqual(["", 0n]);
+    expect([...copy.journal.holds()].map(({ address }) => String(address))).toEqual(["10.0.0.1"]);
+    await copy.stop();
+    // Back in the first machine: the API server says that they are its own.
+    isAway = false;
+    const back = await rig.start({ transport });
+    await expect.poll(() => size(back), patience).toBe(16n);
+  });
+
   it("when the authority was over, slices are compared before they are handed out of again", async () => {
     const node = await rig.start({ transport });
     await rig.grant(slice, { generation: 5 });
@@ -436,6 +490,27 @@ it.each([
     release();
   }
   await expect.poll(async () => Boolean((await words())[said]), patience).toBe(true);
+});
+
+it("a seal whose sync failed is not on the object: a power cut may take it back", async () => {
+  const { disk, dieAfter } = dyingDisk();
+  const node = await rig.start({ disk });
+  await rig.grant(slice);
+  await rig.grant("10.0.0.16/28");
+  await expect.poll(() => rig.word("10.0.0.16/28"), patience).toMatchObject({ free: 16 });
+  await expect.poll(() => rig.word(slice), patience).toMatchObject({ free: 16 });
+  dieAfter(1);
+  await rig.change(slice, () => ({ phase: "returning" }));
+  await expect.poll(() => node.journal.stats.broken, patience).toContain("EIO");
+  await expect.poll(() => node.journal.grant(keyOfSlice(slice))?.sealed, patience).toBe(true);
+  // The other slice is shown twice meanwhile: this one would have been written by now too.
+  for (const free of [0, 16]) {
+    if (free === 0) node.keeper.short(use);
+    await expect.poll(() => rig.word("10.0.0.16/28"), { timeout: 20_000 }).toMatchObject({ free });
+  }
+  expect(await rig.word(slice)).toMatchObject({ sealed: false });
+  dieAfter(Number.POSITIVE_INFINITY);
+  await expect.poll(() => rig.word(slice), { timeout: 20_000 }).toMatchObject({ sealed: true });
 });
 
 it("a grant that is just being written does not stop what is handed out of the others", async () => {

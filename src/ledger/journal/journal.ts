@@ -253,6 +253,12 @@ export class Journal implements Ledger {
     this.#renewedOnDiskMs = wallMs;
   }
 
+  /** What was decided so far is on the disk; throws LedgerError where that cannot be said. */
+  async settled(signal?: AbortSignal): Promise<void> {
+    refuse("waiting for the disk", this.#closed());
+    await this.#commits.settled(signal);
+  }
+
   /** Called after a durable change of a domain's holds or grants, once for what became durable together. */
   follow(listener: (domain: Domain) => void): () => void {
     return this.#commits.follow(listener);

@@ -4,6 +4,7 @@
 // with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
 import { formatDomain } from "../../api/domain.ts";
 import { type NodeSlices, readNodeSlices, sliceUseKey } from "../../api/node-lease.ts";
+import { poolName } from "../../api/pool-name.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -72,6 +73,8 @@ export class SliceKeeper {
   #slices: NodeSlices = readNodeSlices(undefined);
   /** The last call to the API server failed. At the start it has not been tried, and counts as there. */
   #isAway = false;
+  /** The last renewal of the Lease failed: only then the journal alone may be believed, not where some other call failed. */
+  #isCutOff = false;
   /** The authority was over, and the slices have not been compared since. */
   #isLapsed = false;
   /** When the Lease was last renewed by this process. */
@@ -101,7 +104,10 @@ export class SliceKeeper {
       identity: journal.id,
       authorityMs,
       onRenewed: (at) => this.#renewed(at),
-      onFailed: () => void (this.#isAway = true),
+      onFailed: () => {
+        this.#isAway = true;
+        this.#isCutOff = true;
+      },
       onSlices: (slices) => {
         this.#slices = slices;
         this.#tending.name(slices.grants);
@@ -110,6 +116,8 @@ export class SliceKeeper {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    // Before the authority is known nothing is handed out.
+    await this.#holdBackOthers();
     await this.#authority.load();
     await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]);
   }
@@ -196,7 +204,22 @@ export class SliceKeeper {
 
   /** The API server is away, and the journal alone may be believed. */
   #mayGoOn(): boolean {
-    return this.#isAway && !this.#isLapsed && this.#authority.leftMs > 0;
+    return this.#isCutOff && !this.#isLapsed && this.#authority.leftMs > 0;
+  }
+
+  /**
+   * A disk that was copied, or a node that was renamed: grants of another node's slices, which that one may work by too. They count again
+   * when the API server says that they are this node's.
+   */
+  async #holdBackOthers(): Promise<void> {
+    const { node, log } = this.#options;
+    for (const grant of this.journal.grants()) {
+      const { key, namespace, network, slice, phase, sealed } = grant;
+      const isOwn = key === `${namespace}/${poolName({ range: slice, network, node })}`;
+      if (isOwn || sealed || phase !== "active") continue;
+      log.warn("the journal has a slice of another node: nothing is handed out of it", { slice: key, node });
+      await this.journal.put({ ...grant, phase: "returning" });
+    }
   }
 
   async #renewed(at: Moment): Promise<void> {
@@ -207,6 +230,7 @@ export class SliceKeeper {
       this.#tending.compareAnew();
     }
     this.#isAway = false;
+    this.#isCutOff = false;
     this.#tending.resume();
     await this.#authority.renewed(at);
   }

@@ -33,10 +33,12 @@ const callMs = 10_000;
 
 /** When to show again; undefined: the object says it all. */
 export async function show(parts: ShowParts): Promise<number | undefined> {
-  const { key, state, journal, clock } = parts;
+  const { key, state, journal, clock, signal } = parts;
   const grant = journal.grant(key);
   const present = state.present;
   if (grant === undefined || present === undefined) return undefined;
+  // After a sync that failed the journal goes on as if it was done; others may act on this only when it is.
+  if (grant.sealed || grant.gives !== undefined) await journal.settled(signal);
   const view = viewOf(journal, grant, clock.wallMs());
   const body = showing(present, view.holds, wordIn(parts, view));
   if (body === undefined) {

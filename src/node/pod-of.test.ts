@@ -1,0 +1,36 @@
+// Whether a pod must be known before it gets an address: with the API server away, only where nothing depends on it.
+import { expect, it } from "vitest";
+
+import type { AttachmentInvocation } from "../cni/invocation.ts";
+import { silent } from "../log/log.ts";
+import { Configs } from "./configs.ts";
+import type { FlatFiles } from "./flat-file.ts";
+import type { Parts } from "./parts.ts";
+import { podOf } from "./pod-of.ts";
+
+const sliced = { range: "10.0.0.0/16", node_slice_size: "/24" };
+
+it.each([
+  ["of slices alone", sliced, false, "unknown"],
+  ["of slices, sticky", { ...sliced, floating_slice_size: "/24", sticky: "statefulset" }, false, "away"],
+  ["of slices, where tenants are kept apart", sliced, true, "away"],
+  ["of a shared range", { range: "10.0.0.0/16" }, false, "away"],
+])("a network %s, the API server away", async (_what, ipam, isolated, expected) => {
+  const loaded = new Configs({ find: () => undefined } as unknown as FlatFiles).load(
+    JSON.stringify({ cniVersion: "1.0.0", name: "net", type: "x", ipam: { type: "holdfast", ...ipam } }),
+  );
+  const parts = {
+    sliced: { isWhole: () => "node_slice_size" in ipam },
+    isolation: { isolated },
+    pods: { find: () => Promise.reject(new Error("away")) },
+    log: silent,
+  } as unknown as Parts;
+  const args = { podNamespace: "shop", podName: "db-0", podUid: "u" };
+  const found = podOf(parts, { args } as AttachmentInvocation, loaded, new AbortController().signal);
+  expect(
+    await found.then(
+      (pod) => pod ?? "unknown",
+      (error: Error) => error.message,
+    ),
+  ).toBe(expected);
+});
