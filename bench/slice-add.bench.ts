@@ -8,6 +8,7 @@
 // PEER_WHEREABOUTS names it, and needs the API server: while that is stopped it is asked once, for the record.
 import { parseArgs } from "node:util";
 
+import { until } from "../test/lab/wait.ts";
 import { attachmentOf } from "./cni/attachment.ts";
 import { type Absent, type Contestant, isPresent } from "./cni/contestant.ts";
 import { rounded } from "./cni/figures.ts";
@@ -19,7 +20,7 @@ import { close } from "./measure.ts";
 import { judgeGoals } from "./slices/add-goals.ts";
 import { type AddMeasures, measureAdds } from "./slices/add-rounds.ts";
 import { network, setAddStage } from "./slices/add-stage.ts";
-import { assertAudited } from "./slices/audit.ts";
+import { assertAudited, audit } from "./slices/audit.ts";
 import { readJournals } from "./slices/journals.ts";
 import { SliceWatch } from "./slices/slice-watch.ts";
 
@@ -59,19 +60,19 @@ const peerWords = isPresent(whereabouts)
   ? ((await whereabouts.call("ADD", attachmentOf(pods[0]!, "alone"))).problem ?? "it gave an address")
   : undefined;
 log("API server up again");
-await lab.cluster.apiserver.start();
 const backMs = performance.now();
+await lab.cluster.apiserver.start();
 const answers = heldOf(down);
-{
-  await using watch = new SliceWatch(lab);
-  await watch.mirrored(answers.length);
-}
+// Not by their number: what was given back in the outage still stands there at first.
+await until(async () => audit({ answers, journals: answers, mirrors: await SliceWatch.mirrors(lab) }).length === 0, {
+  what: "the addresses of the outage to be mirrored, and no others",
+});
 const caughtUpMs = performance.now() - backMs;
 await stage[Symbol.asyncDispose]();
 const { held: journals } = await readJournals(new Map([[stage.node, stage.state]]));
 assertAudited("after the outage", { answers, journals, mirrors: await SliceWatch.mirrors(lab) });
 log(
-  `${answers.length} addresses of the outage mirrored, ${(caughtUpMs / 1000).toFixed(1)} s after the API server's return`,
+  `${answers.length} addresses of the outage mirrored, ${(caughtUpMs / 1000).toFixed(1)} s after the API server was started`,
 );
 
 function heldOf({ kept: { attachments, load } }: AddMeasures) {

@@ -17,10 +17,10 @@ const defaultFlowControl: FlowControlOptions = {
 const name = "holdfast";
 
 /**
- * One account is one flow, and a flow is dealt `handSize` queues: 8 x 250 = 2,000 requests may wait, two for each of 1,000
- * daemons. Two accounts of 64 queues share a whole hand only once in C(64, 8) = 4.4 billion.
+ * One account is one flow, and a flow is dealt `handSize` queues: 8 x 800 = 6,400 requests may wait, one for each of 5,000
+ * daemons and some. Two accounts of 64 queues share a whole hand only once in C(64, 8) = 4.4 billion.
  */
-const queuing = { queues: 64, handSize: 8, queueLengthLimit: 250 };
+const queuing = { queues: 64, handSize: 8, queueLengthLimit: 800 };
 
 /** The lowest number wins: before kube-system-service-accounts (900), which ours would match too; behind the scheduler (800). */
 const matchingPrecedence = 850;

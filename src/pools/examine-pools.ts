@@ -2,14 +2,17 @@
 import { readAllocations } from "../api/allocations.ts";
 import { parseDomain } from "../api/domain.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
+import { poolNamesToRead } from "../api/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { overlaps } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
 import { named } from "./named.ts";
+import type { NetworkUse } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export function examinePools(snapshot: Snapshot): Finding[] {
@@ -99,17 +102,26 @@ function contested(
   });
 }
 
-function unusedPool(object: string, { networks }: Snapshot, { namespace, name }: PoolRange): Finding[] {
-  if (networks.uses.some((use) => use.namespace === namespace && use.names.includes(name))) return [];
+/** A sliced range may have a shared pool beside it, where its slices were drained, and one for the part that belongs to no node. */
+function unusedPool(object: string, { networks, slices }: Snapshot, { namespace, name }: PoolRange): Finding[] {
+  const isUsed = (use: NetworkUse) => use.namespace === namespace && use.names.includes(name);
+  if ([...networks.uses, ...networks.sliced].some(isUsed)) return [];
+  if (slices.sliced.ranges.some((range) => range.namespace === namespace && floatingNames(range).includes(name)))
+    return [];
   return [
     {
       code: "pool-without-network",
-      severity: "warning",
+      severity: "info",
       objects: [object],
       message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
       remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
     },
   ];
+}
+
+/** Of the pool of the part that belongs to no node; none where there is no such part. */
+function floatingNames({ floating, network }: SlicedRange): string[] {
+  return floating === undefined ? [] : poolNamesToRead({ range: floating, network, node: "" });
 }
 
 /** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */

@@ -9,7 +9,7 @@ import { prefixOf } from "./slice-object.ts";
 import type { ExistingPool } from "./wishes.ts";
 
 /** Annotation: the prefix length of the floating part, which whereabouts has no field for. */
-export const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
+const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
 
 export interface ReadPool extends ExistingPool {
   readonly object: DeepReadonly<StoredSlicePool>;

@@ -20,7 +20,7 @@ import type { StoredPool } from "../ledger/resources.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";
 
 /** Annotation: the node's name in full; a label is cut at 63 characters. */
-export const sliceNodeAnnotation = `${holdfastGroup}/node`;
+const sliceNodeAnnotation = `${holdfastGroup}/node`;
 
 export interface SliceObject {
   readonly object: DeepReadonly<StoredPool>;

@@ -25,8 +25,12 @@ import { Told } from "./told.ts";
 import { SliceWorld } from "./world.ts";
 
 const dayMs = 24 * 3_600_000;
-/** Ten pools change at once when a node joins: its Lease is written for all of them together. */
-const leaseGatherMs = 300;
+/**
+ * Ten pools change at once when a node joins: its Lease is written for all of them together. In a large cluster their writes are
+ * spread over seconds, and gathering less would write every Lease for every pool.
+ */
+const leaseGatherMs = { few: 300, many: 2000 } as const;
+const manyNodes = 200;
 const tickMs = 10_000;
 const retryMs = 1000;
 /** While whereabouts is active or handing out is paused: asked again after. */
@@ -189,7 +193,8 @@ export class Term {
   }
 
   #touchLease(node: string): void {
-    this.#leases.enqueueAfter(node, leaseGatherMs);
+    const isLarge = this.#options.nodes.cache.size > manyNodes;
+    this.#leases.enqueueAfter(node, isLarge ? leaseGatherMs.many : leaseGatherMs.few);
   }
 
   readonly #onSlice = (

@@ -25,7 +25,7 @@ export interface ExistingPool {
 }
 
 /** One range of one definition. */
-export interface Use {
+interface Use {
   readonly definition: Definition;
   readonly range: IpamRange;
   /** Its place among the definition's ranges. */

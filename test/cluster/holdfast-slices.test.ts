@@ -150,8 +150,12 @@ describe("the part that belongs to no node", () => {
       await ping(lab, other, "net1", ips[0]!);
     }
     await ground.settled(3);
+    // Scaled away and back: they wait for it.
     await scale(lab, "statefulsets", "keeper", 0);
-    await ground.settled(0);
+    await runningPods(lab, "app=keeper", 0);
+    await scale(lab, "statefulsets", "keeper", 3);
+    for (const [name, { ips }] of await places()) expect(ips).toEqual(before.get(name)!.ips);
+    await ground.settled(3);
   });
 
   /** Deletes it, and waits until another of the same name is there. */
@@ -167,7 +171,7 @@ describe("the part that belongs to no node", () => {
 });
 
 test("at the end `check` finds nothing, and no address was ever seen twice", { timeout: storyMs }, async () => {
-  const { slices } = await ground.settled(0);
+  const { slices } = await ground.books();
   expect(new Set(slices.map(({ node }) => node))).toEqual(new Set(nodeNames));
   await ground.holdfast.waitClean();
   await ground.sampler.stop();

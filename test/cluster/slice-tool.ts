@@ -71,7 +71,7 @@ export class NodeTool {
   async delAllAfterPowerCut(): Promise<void> {
     for (const sandbox of this.living.keys()) {
       this.living.delete(sandbox);
-      await this.node.exec(["ip", "netns", "add", sandbox]);
+      await this.node.exec(["sh", "-c", `[ -e /run/netns/${sandbox} ] || ip netns add ${sandbox}`]);
       await this.#remove(sandbox);
     }
   }

@@ -102,15 +102,20 @@ test("508, 510: no lease is taken, and an address costs one write, whoever else 
   const before = world.api.requests!().length;
   for (const each of bound.slice(20)) await addressesOf([each], config);
   const asked = world.api.requests!().slice(before);
-  const written = asked.filter(({ user, verb, resource }) => {
-    return user === daemonUser && writes.has(verb) && resource !== "events";
+  // A daemon renews the Lease of its own node once a minute, whatever it hands out: a sign of life and no lock.
+  const isRenewal = (uri: string) => /\/leases\/holdfast-node-node\d(\?|$)/.test(uri);
+  const written = asked.filter(({ user, verb, resource, uri }) => {
+    return user === daemonUser && writes.has(verb) && resource !== "events" && !isRenewal(uri);
   });
   // What another daemon took since is met as a conflict; nothing else is ever written.
   const ended = (code: number) => written.filter((each) => each.verb === "create" && each.code === code);
   expect(ended(201)).toHaveLength(80);
   expect(written).toHaveLength(ended(201).length + ended(409).length);
   expect(asked.filter(({ uri }) => uri.includes("/leases/whereabouts"))).toEqual([]);
-  expect(asked.filter(({ user, resource }) => user === daemonUser && resource === "leases")).toEqual([]);
+  const leases = asked.filter(
+    ({ user, verb, resource }) => user === daemonUser && writes.has(verb) && resource === "leases",
+  );
+  expect(leases.filter(({ uri }) => !isRenewal(uri))).toEqual([]);
 });
 
 test("260, 386: a daemon reads the pods of its own node, one by one or by a selector, and never all of them", () => {

@@ -3,6 +3,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
+import { stateName } from "../../src/ledger/state.ts";
+import { parsePrefix } from "../../src/net/prefix.ts";
 import { examine } from "../../src/pools/examine.ts";
 import type { Finding } from "../../src/pools/finding.ts";
 import { repair, type RepairOptions } from "../../src/pools/repair.ts";
@@ -135,6 +138,19 @@ export function checkStories(stage: () => Stage): void {
     const results = (await mend()).filter(({ finding }) => finding.code === "leaked");
     expect(results.every(({ isDone, words }) => !isDone && words.includes("--allow-mass-release"))).toBe(true);
     expect(await stage().held()).toHaveLength(60);
+  });
+
+  it("the pool of the part that belongs to no node is used by the sliced network", async () => {
+    await stage().client.delete(kinds.ipPools, { namespace: system, name });
+    await stage().whereaboutsPool("floats-10.73.0.240-28", "10.73.0.240/28");
+    expect(codes(await find())).toEqual(["pool-without-network"]);
+    const range = parsePrefix("10.73.0.0/24");
+    const floating = parsePrefix("10.73.0.240/28");
+    const place = { namespace: system, network: "floats", range, pool: "floats" };
+    const sliced = writeSlicedRanges({ version: 1, ranges: [{ ...place, phase: "open", floating, blocks: [] }] });
+    const metadata = { namespace: system, name: stateName };
+    await stage().client.create(kinds.configMaps, { metadata, data: { [slicedKey]: sliced } });
+    expect(codes(await find())).not.toContain("pool-without-network");
   });
 
   it("entries without a hold: made while whereabouts is silent, left while it is active", async () => {

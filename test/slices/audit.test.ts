@@ -51,12 +51,15 @@ test("a system in order is not accused", () => {
   expect(remains(inOrder, [one])).toEqual([]);
 });
 
-test("a piece that was lent is not an overlap; one that was not is", () => {
-  const grant = { ...a.grant!, without: ["10.0.0.8/30"] };
+test("a piece that was lent, in parts too, is not an overlap; one that was not is", () => {
+  const grant = { ...a.grant!, without: ["10.0.0.8/31", "10.0.0.10/31"] };
   const pools = [pool(["a", "10.0.0.0/28"], ["b", "10.0.0.8/30"])];
   const slices = [{ ...a, grant }, slice("b", "10.0.0.8/30", [])];
   expect(dangers({ slices, pools, shared: [] }, [])).toEqual([]);
-  expect(dangers({ slices: [a, slices[1]!], pools, shared: [] }, [])).toEqual([expect.stringContaining("overlap")]);
+  for (const without of [[], ["10.0.0.8/31"]]) {
+    const less = [{ ...a, grant: { ...grant, without } }, slices[1]!];
+    expect(dangers({ slices: less, pools, shared: [] }, [])).toEqual([expect.stringContaining("overlap")]);
+  }
 });
 
 test("what was moved to a reservation is one record, not two", () => {

@@ -5,7 +5,6 @@ import { networkAnnotation } from "../../src/api/hold-marks.ts";
 import { ipPoolKind } from "../../src/api/ip-pool.ts";
 import { parseObject } from "../../src/api/kind.ts";
 import { leaseNodeAnnotation } from "../../src/api/node-lease.ts";
-import { type NodeSlicePool, nodeSlicePoolKind } from "../../src/api/node-slice-pool.ts";
 import {
   fencedAnnotation,
   type NodeWord,
@@ -16,11 +15,9 @@ import {
   slicePoolAnnotation,
 } from "../../src/api/slice-grant.ts";
 import type { Owner } from "../../src/ipam/owner.ts";
-import type { KubeObject } from "../../src/kube/meta.ts";
-import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
-import { ipPools, type StoredPool } from "../../src/ledger/resources.ts";
+import { ipPools, nodeSlicePools, type StoredPool, type StoredSlicePool } from "../../src/ledger/resources.ts";
 import type { Address } from "../../src/net/address.ts";
 import { parsePrefix, type Prefix } from "../../src/net/prefix.ts";
 
@@ -69,19 +66,6 @@ export interface Books {
   readonly pools: readonly PoolBook[];
   readonly shared: readonly SharedEntry[];
 }
-
-interface StoredSlicePool extends KubeObject {
-  spec: NodeSlicePool["spec"];
-  status?: NonNullable<NodeSlicePool["status"]>;
-}
-
-export const nodeSlicePools = defineResource<StoredSlicePool>({
-  group: nodeSlicePoolKind.group,
-  version: nodeSlicePoolKind.version,
-  plural: nodeSlicePoolKind.plural,
-  kind: nodeSlicePoolKind.kind,
-  namespaced: true,
-});
 
 /** Not a snapshot: the kinds are listed one after the other, slices first. */
 export async function readBooks(client: KubeClient): Promise<Books> {

@@ -41,12 +41,17 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
 
     const { kills = 40, rounds = 20, seeds = [1, 2] } = options;
     const stories = {
-      daily: () => describe("every day", () => dailyStories(get)),
-      changes: () => describe("changes", () => changeStories(get)),
-      nodes: () => describe("nodes", () => nodeStories(get)),
-      kills: () => describe("the controller", () => killStories(get, kills)),
-      churn: () => describe("churn", () => churnStories(get, rounds, seeds)),
+      daily: { title: "every day", tell: () => dailyStories(get) },
+      changes: { title: "changes", tell: () => changeStories(get) },
+      nodes: { title: "nodes", tell: () => nodeStories(get) },
+      kills: { title: "the controller", tell: () => killStories(get, kills) },
+      churn: { title: "churn", tell: () => churnStories(get, rounds, seeds) },
     };
-    for (const part of options.parts) stories[part]();
+    for (const part of options.parts) {
+      const { title, tell } = stories[part];
+      describe(title, () => {
+        tell();
+      });
+    }
   });
 }

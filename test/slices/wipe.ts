@@ -7,7 +7,6 @@ import type { KubeClient } from "../../src/kube/rest.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
-import { nodeSlicePools } from "./books.ts";
 
 const definitions = defineResource<AnyObject>({
   group: "apiextensions.k8s.io",
@@ -21,7 +20,7 @@ const everywhere = [
   kinds.networkAttachmentDefinitions,
   kinds.pods,
   kinds.nodes,
-  nodeSlicePools,
+  kinds.nodeSlicePools,
   kinds.ipPools,
   kinds.reservations,
   kinds.holds,
@@ -32,7 +31,7 @@ const ours = [kinds.leases, kinds.configMaps] as readonly Resource[];
 /** Every kind is there and served. */
 export async function prepare(client: KubeClient): Promise<void> {
   await installDefinitions(client);
-  await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd) as unknown as AnyObject);
+  await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd));
   for (const resource of everywhere) {
     await until(async () => client.list(resource).then(() => true), { what: `${resource.plural} to be served` });
   }
