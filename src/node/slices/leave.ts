@@ -3,6 +3,7 @@
 //
 // Not promised: that nobody has given such an address meanwhile. What cannot be recorded stays in the journal until its pod goes.
 import { formatDomain } from "../../api/domain.ts";
+import { ApiError as BadObject } from "../../api/error.ts";
 import type { Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -26,13 +27,14 @@ export interface LeaveParts {
 
 /** Throws where the API server does not answer: the grant stays, nothing is handed out of it, and it is tried again. */
 export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
-  const { journal, key } = parts;
+  const { journal, key, log } = parts;
   if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
   try {
     await record(parts, known);
   } catch (error) {
-    // Its namespace is gone or going: there is no place for a record.
-    if (!isApiError(error, "not-found", "forbidden")) throw error;
+    // Its namespace is gone or going, or the shared pool's name is another's: there is no place for a record.
+    if (!isApiError(error, "not-found", "forbidden") && !(error instanceof BadObject)) throw error;
+    log.error(`what is held in slice ${key}, which is lost, cannot be recorded`, { slice: key, error });
   }
   await journal.drop(key);
 }
