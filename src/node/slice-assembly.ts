@@ -83,5 +83,9 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
   });
   const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
   const sliced = new Sliced({ keeper, pools, view, obstacle });
-  return { keeper, sliced, taker: new SlicedTaker({ keeper, pools, clock, random, obstacle }) };
+  return {
+    keeper,
+    sliced,
+    taker: new SlicedTaker({ keeper, pools, clock, random, obstacle, isStarting: () => !keeper.isKnown() }),
+  };
 }

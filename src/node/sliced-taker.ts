@@ -8,7 +8,7 @@ import { DefinitionError } from "../ipam/definition.ts";
 import { type Domain, type HoldNote, LedgerError, type TakeOutcome } from "../ipam/ledger.ts";
 import type { Pool } from "../ipam/pool.ts";
 import type { Refusal } from "../ipam/request.ts";
-import { type Clock, deadline } from "../kube/clock.ts";
+import { type Clock, deadline, sleep } from "../kube/clock.ts";
 import type { Random } from "../net/draw.ts";
 import { later } from "./failure.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
@@ -26,10 +26,15 @@ export interface SlicedTakerOptions {
   readonly random: Random;
   /** Empty, or in a sentence why nothing is handed out now: a pause, whereabouts, the node's own authority. */
   readonly obstacle: () => string;
+  /** The daemon has just started and is comparing its slices: a matter of moments. Default: never. */
+  readonly isStarting?: () => boolean;
 }
 
 /** The kubelet waits four minutes; a slice that can be had is there within seconds, and the runtime's own retry comes after. */
 const patienceMs = 20_000;
+/** What a daemon needs after its start to hear from the API server, or to find that it is away. */
+const startMs = 5000;
+const startLookMs = 50;
 
 type Sliced = TakeOrder & { readonly use: SliceUse };
 
@@ -43,6 +48,7 @@ export class SlicedTaker {
   /** Throws CniError: 101 where there is none to be had, 11 where there may be later; LedgerError where the disk fails. */
   async take(order: TakeOrder, use: SliceUse): Promise<Taken> {
     const { clock, keeper } = this.#options;
+    await this.#started(order.signal);
     using limit = deadline(clock, patienceMs, order.signal);
     for (;;) {
       this.#assertAllowed();
@@ -57,6 +63,12 @@ export class SlicedTaker {
         throw this.#nothingLeft(use, refusal);
       }
     }
+  }
+
+  async #started(signal: AbortSignal): Promise<void> {
+    const { clock, isStarting = () => false } = this.#options;
+    const endMs = clock.monotonicMs() + startMs;
+    while (isStarting() && clock.monotonicMs() < endMs) await sleep(clock, startLookMs, signal);
   }
 
   /** The address, or why there is none now; throws what more slices would not change. */

@@ -157,11 +157,10 @@ test(
     await node.kill();
     await lab.rest.delete("/api/v1/nodes/node3");
     expect((await release()).status).not.toBe(0);
-    await until(async () => (await release("--yes-the-node-is-off")).status === 0, {
-      what: "the release, three minutes after its last word",
-      everyMs: 5000,
-      timeoutMs: 2 * storyMs,
-    });
+    // Three minutes after its last word, which nobody waits for here.
+    const spec = { renewTime: new Date(Date.now() - 200_000).toISOString().replace("Z", "000Z") };
+    await lab.rest.patch("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/holdfast-node-node3", { spec });
+    expect(await release("--yes-the-node-is-off")).toMatchObject({ status: 0 });
     const names = Array.from({ length: 14 }, (_, index) => `heir-${index}`);
     for (const [index, name] of names.entries())
       await createPod(lab, name, "tight", { node: index % 2 === 0 ? "node1" : "node2" });
