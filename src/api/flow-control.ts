@@ -1,7 +1,8 @@
-// A place of our own in the API server's fair queuing (flowcontrol.apiserver.k8s.io/v1).
+// Places of our own in the API server's fair queuing (flowcontrol.apiserver.k8s.io/v1).
 //
-// Without it a thousand daemons under one service account share the queues of every other workload, and a burst of new
-// pods is answered 429. Not promised: more than a share; the server's total concurrency is its operator's.
+// Without them a thousand daemons under one service account share the queues of every other workload, and a burst of new
+// pods is answered 429. The controller has a place apart: in one with its daemons a burst of theirs keeps it from renewing its lease,
+// and the leader is lost when it is needed most. Not promised: more than a share; the server's total concurrency is its operator's.
 
 export interface FlowControlOptions {
   /** Where the service accounts live. */
@@ -14,21 +15,35 @@ const defaultFlowControl: FlowControlOptions = {
   serviceAccounts: ["holdfast-node", "holdfast-controller"],
 };
 
-const name = "holdfast";
-
 /**
- * One account is one flow, and a flow is dealt `handSize` queues: 8 x 800 = 6,400 requests may wait, one for each of 5,000
- * daemons and some. Two accounts of 64 queues share a whole hand only once in C(64, 8) = 4.4 billion.
+ * One account is one flow, and a flow is dealt `handSize` queues: 8 x 250 = 2,000 requests may wait, two for each of 1,000
+ * daemons. More would wait longer than a client does: at 3 ms each on two cores these are 3 s; 6,400 were tried, timed out and
+ * came again.
  */
-const queuing = { queues: 64, handSize: 8, queueLengthLimit: 800 };
+const queuing = { queues: 64, handSize: 8, queueLengthLimit: 250 };
 
 /** The lowest number wins: before kube-system-service-accounts (900), which ours would match too; behind the scheduler (800). */
 const matchingPrecedence = 850;
 
-/** Of about 245 that a stock cluster deals out (workload-low has 100, workload-high 40): as much as workload-high. */
-const nominalConcurrencyShares = 40;
+/** Of about 245 that a stock cluster deals out (workload-low has 100, workload-high 40): all daemons as much as workload-high. */
+const shares = { daemons: 40, controller: 20 } as const;
 
 export function flowControlObjects({ namespace, serviceAccounts }: FlowControlOptions = defaultFlowControl) {
+  const isController = (account: string) => account.endsWith("controller");
+  const places = [
+    { name: "holdfast", share: shares.daemons, accounts: serviceAccounts.filter((each) => !isController(each)) },
+    { name: "holdfast-controller", share: shares.controller, accounts: serviceAccounts.filter(isController) },
+  ];
+  return places.filter(({ accounts }) => accounts.length > 0).flatMap((place) => placeObjects(place, namespace));
+}
+
+interface Place {
+  readonly name: string;
+  readonly share: number;
+  readonly accounts: readonly string[];
+}
+
+function placeObjects({ name, share, accounts }: Place, namespace: string) {
   const apiVersion = "flowcontrol.apiserver.k8s.io/v1";
   const everything = { apiGroups: ["*"], resources: ["*"], verbs: ["*"], namespaces: ["*"], clusterScope: true };
   return [
@@ -38,7 +53,7 @@ export function flowControlObjects({ namespace, serviceAccounts }: FlowControlOp
       metadata: { name },
       spec: {
         type: "Limited",
-        limited: { nominalConcurrencyShares, limitResponse: { type: "Queue", queuing } },
+        limited: { nominalConcurrencyShares: share, limitResponse: { type: "Queue", queuing } },
       },
     },
     {
@@ -51,7 +66,7 @@ export function flowControlObjects({ namespace, serviceAccounts }: FlowControlOp
         distinguisherMethod: { type: "ByUser" },
         rules: [
           {
-            subjects: serviceAccounts.map((account) => ({
+            subjects: accounts.map((account) => ({
               kind: "ServiceAccount",
               serviceAccount: { namespace, name: account },
             })),

@@ -42,8 +42,11 @@ export interface TendingOptions {
   readonly onAnswer: (isHeard: boolean) => void;
 }
 
-/** A node has some ten slices: four at once tend all of them in three rounds of 20 ms. */
-const workers = 4;
+/**
+ * A node has some ten slices, 20 ms each. One after the other, since all nodes of a cluster may have to write at the same time: with four at
+ * once 1,000 of them kept an API server of two cores busy for so long that it lost its leader.
+ */
+const workers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
 /** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often. */

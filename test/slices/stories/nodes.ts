@@ -68,6 +68,58 @@ export function nodeStories(get: () => Fleet): void {
     await fleet.settle();
   });
 
+  it("one made anew under the same name, its disk empty: what its mirror has is not given again", async () => {
+    const fleet = get();
+    const net = await fleet.define("anew", { range: "10.113.0.0/24", node_slice_size: "/28", network_name: "anew" });
+    const a = await fleet.join("a");
+    fleet.lead();
+    await addMany(fleet, net, "a", 5);
+    await fleet.settle();
+    await a.rig.stop();
+    await fleet.rejoin("a");
+    await addMany(fleet, net, "a", 5);
+    expect(new Set(fleet.given.map(({ address }) => address)).size).toBe(10);
+    await fleet.settle();
+  });
+
+  it("one whose API server is away for the time of its churn: all of it is on record afterwards", async () => {
+    const fleet = get();
+    const net = await fleet.define("away", { range: "10.114.0.0/24", node_slice_size: "/26", network_name: "away" });
+    const a = await fleet.join("a");
+    fleet.lead();
+    const guests: Guest[] = [];
+    for (let index = 0; index < 30; index++) guests.push(await fleet.pod("a"));
+    await fleet.add(await fleet.pod("a"), net);
+    await fleet.settle();
+    a.line.cut();
+    await Promise.all(guests.slice(0, 20).map((guest) => fleet.add(guest, net)));
+    for (const guest of guests.slice(0, 10)) await fleet.del(guest, net);
+    await a.rig.stop();
+    await a.rig.start(); // by its journal alone
+    await Promise.all(guests.slice(20).map((guest) => fleet.add(guest, net)));
+    expect(new Set(fleet.given.map(({ address }) => address)).size).toBe(21);
+    a.line.heal();
+    await fleet.settle();
+  });
+}
+
+/** As `holdfast slices release NODE --yes-the-node-is-off` marks them. */
+async function release(fleet: Fleet, node: string): Promise<void> {
+  for (const slice of (await fleet.books()).slices.filter((each) => each.node === node)) {
+    const at = { namespace: slice.namespace, name: slice.name };
+    const body = { metadata: { annotations: { [fencedAnnotation]: `by the test at ${new Date().toISOString()}` } } };
+    await fleet.admin.patch(ipPools, at, { type: "merge", body });
+  }
+}
+
+/** Not given an address, and told why. */
+async function refused(fleet: Fleet, guest: Guest, net: Network): Promise<void> {
+  const told = await fleet.tryAdd(guest, net);
+  expect(told.status).not.toBe(0);
+  await fleet.ask("DEL", guest, net);
+}
+
+export function cutOffStories(get: () => Fleet): void {
   describe("cut off with addresses that no mirror shows, its Node deleted, another node short", () => {
     async function partition(fleet: Fleet, net: Network) {
       const b = fleet.node("b");
@@ -146,54 +198,4 @@ export function nodeStories(get: () => Fleet): void {
       expect(await fleet.dangers()).toEqual([]);
     });
   });
-
-  it("one made anew under the same name, its disk empty: what its mirror has is not given again", async () => {
-    const fleet = get();
-    const net = await fleet.define("anew", { range: "10.113.0.0/24", node_slice_size: "/28", network_name: "anew" });
-    const a = await fleet.join("a");
-    fleet.lead();
-    await addMany(fleet, net, "a", 5);
-    await fleet.settle();
-    await a.rig.stop();
-    await fleet.rejoin("a");
-    await addMany(fleet, net, "a", 5);
-    expect(new Set(fleet.given.map(({ address }) => address)).size).toBe(10);
-    await fleet.settle();
-  });
-
-  it("one whose API server is away for the time of its churn: all of it is on record afterwards", async () => {
-    const fleet = get();
-    const net = await fleet.define("away", { range: "10.114.0.0/24", node_slice_size: "/26", network_name: "away" });
-    const a = await fleet.join("a");
-    fleet.lead();
-    const guests: Guest[] = [];
-    for (let index = 0; index < 30; index++) guests.push(await fleet.pod("a"));
-    await fleet.add(await fleet.pod("a"), net);
-    await fleet.settle();
-    a.line.cut();
-    await Promise.all(guests.slice(0, 20).map((guest) => fleet.add(guest, net)));
-    for (const guest of guests.slice(0, 10)) await fleet.del(guest, net);
-    await a.rig.stop();
-    await a.rig.start(); // by its journal alone
-    await Promise.all(guests.slice(20).map((guest) => fleet.add(guest, net)));
-    expect(new Set(fleet.given.map(({ address }) => address)).size).toBe(21);
-    a.line.heal();
-    await fleet.settle();
-  });
-}
-
-/** As `holdfast slices release NODE --yes-the-node-is-off` marks them. */
-async function release(fleet: Fleet, node: string): Promise<void> {
-  for (const slice of (await fleet.books()).slices.filter((each) => each.node === node)) {
-    const at = { namespace: slice.namespace, name: slice.name };
-    const body = { metadata: { annotations: { [fencedAnnotation]: `by the test at ${new Date().toISOString()}` } } };
-    await fleet.admin.patch(ipPools, at, { type: "merge", body });
-  }
-}
-
-/** Not given an address, and told why. */
-async function refused(fleet: Fleet, guest: Guest, net: Network): Promise<void> {
-  const told = await fleet.tryAdd(guest, net);
-  expect(told.status).not.toBe(0);
-  await fleet.ask("DEL", guest, net);
 }
