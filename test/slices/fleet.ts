@@ -42,7 +42,7 @@ export interface FleetNode {
 }
 
 /** Hours that a test can let pass: nothing of it waits longer or shorter. */
-export class ShiftedClock implements Clock {
+class ShiftedClock implements Clock {
   shiftMs = 0;
   wallMs(): number {
     return realClock.wallMs() + this.shiftMs;
@@ -268,7 +268,7 @@ export class Fleet {
   }
 }
 
-export function addressesOf({ json }: Told): string[] {
+function addressesOf({ json }: Told): string[] {
   return json.ips.map(({ address }: { address: string }) => address);
 }
 

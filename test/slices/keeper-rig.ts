@@ -142,6 +142,8 @@ export class KeeperRig {
       onMoved: (_, hold) => moved.push(hold),
       onOrphan: () => (orphans += 1),
       cooldownMs: 1000,
+      // One whose disk hangs does not keep the others from being shown: some stories look at two.
+      workers: 4,
       moment: () => this.moment,
       memory,
       clock: quickClock,

@@ -57,6 +57,8 @@ export interface SliceKeeperOptions {
   readonly poolOf?: (use: SliceUse) => string | undefined;
   /** An address of a pod that is gone was freed, and cools down. */
   readonly onOrphan?: (hold: Hold) => void;
+  /** How many slices are tended at once. Default: one. */
+  readonly workers?: number;
 }
 
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */

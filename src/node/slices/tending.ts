@@ -34,6 +34,8 @@ export interface TendingOptions {
   readonly onMoved: (namespace: string, hold: Hold) => void;
   readonly tell: TellSlice;
   readonly shortage: Shortage;
+  /** How many slices are tended at once. Default: one. */
+  readonly workers?: number;
   /** What the controller wrote on the Lease is known, be it nothing. */
   readonly isLeaseHeard: () => boolean;
   /** All slices have been compared. */
@@ -46,7 +48,7 @@ export interface TendingOptions {
  * A node has some ten slices, 20 ms each. One after the other, since all nodes of a cluster may have to write at the same time: with four at
  * once 1,000 of them kept an API server of two cores busy for so long that it lost its leader.
  */
-const workers = 1;
+const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
 /** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often. */
@@ -70,7 +72,7 @@ export class Tending {
 
   constructor(options: TendingOptions) {
     this.#options = options;
-    const { clock, random, log } = options;
+    const { clock, random, log, workers = defaultWorkers } = options;
     this.#backoff = new Backoff(away, clock, random);
     this.#uncompared = keysOf(options.journal);
     this.#controller = new Controller({
