@@ -1,9 +1,11 @@
 // A slice that is not this node's any more while it holds addresses in it: its object is gone, or somebody fenced it. Before the grant
-// is forgotten, what is held is recorded in the reservation ledger, so that whoever gets the block leaves it out.
+// is forgotten, what is held is recorded in the reservation ledger, so that whoever gets the block leaves it out. Not what is in another
+// node's slice by now: that node gives it by its own journal, and a record beside that would be of nobody's.
 //
-// Not promised: that nobody has given such an address meanwhile. What cannot be recorded stays in the journal until its pod goes.
+// Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
 import { formatDomain } from "../../api/domain.ts";
 import { ApiError as BadObject } from "../../api/error.ts";
+import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
 import type { Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -11,11 +13,14 @@ import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { Log } from "../../log/log.ts";
+import { contains, type Prefix } from "../../net/prefix.ts";
 import { moveHold, settledPlace } from "./drain.ts";
+import { readSlicePool } from "./lost-object.ts";
 import { viewOf } from "./view.ts";
 
 export interface LeaveParts {
   readonly key: string;
+  readonly node: string;
   readonly signal: AbortSignal;
   readonly client: KubeClient;
   readonly journal: Journal;
@@ -24,6 +29,8 @@ export interface LeaveParts {
   readonly ledgerOf: (namespace: string) => Ledger;
   readonly onMoved: (namespace: string, hold: Hold) => void;
 }
+
+const callMs = 10_000;
 
 /** Throws where the API server does not answer: the grant stays, nothing is handed out of it, and it is tried again. */
 export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
@@ -39,10 +46,25 @@ export async function leave(parts: LeaveParts, known: JournalGrant): Promise<voi
   await journal.drop(key);
 }
 
+async function othersBlocks({ client, node, signal }: LeaveParts, known: JournalGrant): Promise<Prefix[]> {
+  const pool = await readSlicePool(client, known, { signal, timeoutMs: callMs });
+  const others = (pool?.status?.allocations ?? []).filter(
+    ({ nodeName }) => nodeName !== "" && nodeName !== node && nodeName !== floatingNode,
+  );
+  return blocksOf(others.map(({ sliceRange }) => sliceRange));
+}
+
 async function record(parts: LeaveParts, known: JournalGrant): Promise<void> {
   const { journal, ledgerOf, onMoved, signal, log, key, clock } = parts;
   const { namespace, network } = known;
-  const { holds } = viewOf(journal, journal.grant(key) ?? known, clock.wallMs());
+  const all = viewOf(journal, journal.grant(key) ?? known, clock.wallMs()).holds;
+  if (all.length === 0) return;
+  const others = await othersBlocks(parts, known);
+  const holds = all.filter(({ address }) => !others.some((block) => contains(block, address)));
+  if (holds.length < all.length) {
+    const count = all.length - holds.length;
+    log.warn(`${count} addresses that are held in slice ${key} are another node's by now`, { slice: key });
+  }
   if (holds.length === 0) return;
   const shared = await settledPlace(parts, known, formatDomain({ scope: "network", network }));
   for (const hold of holds) {

@@ -19,15 +19,19 @@ kindsConformance("kube-apiserver", start, (api) => {
   const rules = [{ apiGroups: ["whereabouts.cni.cncf.io"], resources: ["ippools"], verbs: ["list"] }];
 
   it.each([
-    ["holdfast-node", "kube-system", true],
-    ["holdfast-controller", "kube-system", true],
-    ["somebody-else", "kube-system", false],
-  ])("%s of %s is queued by our schema: %s", async (name, namespace, isOurs) => {
+    ["holdfast-node", "kube-system", ["holdfast"]],
+    ["holdfast-controller", "kube-system", ["holdfast-controller"]],
+    ["somebody-else", "kube-system", []],
+  ])("%s of %s is queued by our schemas %s", async (name, namespace, expected) => {
     const client = await lab.clientFor({ name, namespace, rules });
-    const schema = await api().done(get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/holdfast"));
     const reply = await api().as(client.token).send(get(pools));
     expect(reply.status).toBe(200);
-    expect(reply.headers["x-kubernetes-pf-flowschema-uid"] === schema.metadata.uid).toBe(isOurs);
+    const path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    const ours = await Promise.all(
+      ["holdfast", "holdfast-controller"].map((each) => api().done(get(`${path}/${each}`))),
+    );
+    const used = ours.filter(({ metadata }) => metadata.uid === reply.headers["x-kubernetes-pf-flowschema-uid"]);
+    expect(used.map(({ metadata }) => metadata.name)).toEqual(expected);
   });
 
   it("kubectl prints the columns under the short name", async () => {

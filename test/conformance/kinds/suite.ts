@@ -102,12 +102,15 @@ export function kindsConformance(
       expect(short.sort()).toEqual(["ipp=ippools", "nsp=nodeslicepools", "orip=overlappingrangeipreservations"]);
     });
 
-    it("the place in fair queuing is taken as it is written", () => {
+    it("the places in fair queuing are taken as they are written", () => {
       const kinds = applied.filter(({ apiVersion }) => apiVersion === "flowcontrol.apiserver.k8s.io/v1");
       const given = manifests().filter(({ apiVersion }) => apiVersion === "flowcontrol.apiserver.k8s.io/v1");
-      expect(given).toHaveLength(2);
-      for (const each of given)
-        expect(kinds.find(({ kind }) => kind === each.kind)).toMatchObject({ spec: each["spec"] });
+      expect(given).toHaveLength(4);
+      for (const each of given) {
+        const { name } = each.metadata;
+        const found = kinds.find(({ kind, metadata }) => kind === each.kind && metadata.name === name);
+        expect(found).toMatchObject({ spec: each["spec"] });
+      }
     });
 
     it.each(samples)("$about: stored, and read back unchanged", async ({ plural, body, status }) => {
