@@ -7,6 +7,7 @@ import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { networkAttachmentDefinitions, nodes, pods } from "../../src/ledger/resources.ts";
+import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { Rig } from "../node/rig.ts";
 import { podArgs, type Told } from "../node/shim.ts";
@@ -94,6 +95,16 @@ export class Fleet {
     const leader = Leader.start({ line, clock: this.clock, systemNamespace, ...settings });
     this.#leaders.push(leader);
     return leader;
+  }
+
+  /** A leader that has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
+  async ledAlone(): Promise<void> {
+    this.lead();
+    const isSaid = async () => {
+      const state = await fetchState(this.admin, { namespace: systemNamespace });
+      return state !== undefined && !readState(state).coexistence;
+    };
+    await until(isSaid, { what: "the leader's word", everyMs: 100, timeoutMs: 60_000 });
   }
 
   /** The Node object and a daemon for it. */

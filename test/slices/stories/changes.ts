@@ -116,7 +116,7 @@ export function changeStories(get: () => Fleet): void {
     const ipam = { range: "10.104.0.0/24", network_name: "mode" };
     let net = await fleet.define("mode", ipam);
     for (const name of ["a", "b", "c"]) await fleet.join(name);
-    fleet.lead();
+    await fleet.ledAlone();
     const shared = await added(fleet, net, "a");
     const [{ address: first } = { address: "" }] = fleet.given;
     for (const more of [{ node_slice_size: "/28" }, {}]) {
@@ -142,7 +142,7 @@ export function changeStories(get: () => Fleet): void {
     const ipam = { range: "10.108.0.0/24", network_name: "waiting" };
     const net = await fleet.define("waiting", ipam);
     for (const name of ["a", "b"]) await fleet.join(name);
-    fleet.lead();
+    await fleet.ledAlone();
     await added(fleet, net, "a");
     const guest = await fleet.pod("b");
     // The definition is what its node sees first; that the range is being cut comes a moment later.
@@ -207,7 +207,7 @@ export function changeStories(get: () => Fleet): void {
       const ipam = { range: "10.107.0.0/24", network_name: "part", ...own };
       const before = await fleet.define("part", ipam);
       for (const name of ["a", "b"]) await fleet.join(name);
-      fleet.lead();
+      await fleet.ledAlone();
       const asking = (net: Network) => ({
         ...net,
         config: { ...net.config, runtimeConfig: { ips: ["10.107.0.245"] } },
