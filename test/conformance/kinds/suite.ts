@@ -107,8 +107,7 @@ export function kindsConformance(
       const given = manifests().filter(({ apiVersion }) => apiVersion === "flowcontrol.apiserver.k8s.io/v1");
       expect(given).toHaveLength(4);
       for (const each of given) {
-        const { name } = each.metadata;
-        const found = kinds.find(({ kind, metadata }) => kind === each.kind && metadata.name === name);
+        const found = kinds.find(({ kind, metadata }) => kind === each.kind && metadata.name === each.metadata.name);
         expect(found).toMatchObject({ spec: each["spec"] });
       }
     });
