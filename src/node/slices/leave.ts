@@ -6,28 +6,16 @@
 import { formatDomain } from "../../api/domain.ts";
 import { ApiError as BadObject } from "../../api/error.ts";
 import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
-import type { Hold, Ledger } from "../../ipam/ledger.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import type { Journal } from "../../ledger/journal/journal.ts";
-import type { Log } from "../../log/log.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
+import type { ActParts } from "./act.ts";
 import { moveHold, settledPlace } from "./drain.ts";
 import { readSlicePool } from "./lost-object.ts";
 import { viewOf } from "./view.ts";
 
-export interface LeaveParts {
-  readonly key: string;
+export interface LeaveParts extends Omit<ActParts, "state"> {
   readonly node: string;
-  readonly signal: AbortSignal;
-  readonly client: KubeClient;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly ledgerOf: (namespace: string) => Ledger;
-  readonly onMoved: (namespace: string, hold: Hold) => void;
 }
 
 const callMs = 10_000;
