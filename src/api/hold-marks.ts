@@ -1,6 +1,6 @@
 // What the object of a hold carries beside the fields of its kind, the same for both kinds (docs/decisions/0011): labels that
 // narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling` aside.
-import type { HoldNote } from "../ipam/ledger.ts";
+import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
 import { holdfastGroup } from "./kind.ts";
 import { hashLabel, ownerLabel, ownerLabelName } from "./owner-record.ts";
@@ -14,6 +14,8 @@ const lastOwnerAnnotation = `${holdfastGroup}/last-owner`;
 const partAnnotation = `${holdfastGroup}/part`;
 export const poolAnnotation = `${holdfastGroup}/pool`;
 const keeperAnnotation = `${holdfastGroup}/keeper`;
+const identityAnnotation = `${holdfastGroup}/identity`;
+const usersAnnotation = `${holdfastGroup}/users`;
 const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
 export const networkAnnotation = `${holdfastGroup}/network-name`;
@@ -54,8 +56,12 @@ export interface Marks {
 }
 
 /** The marks of a hold that is being written. `node`: whose daemon writes it. */
-export function marksOf(owner: Owner, note: HoldNote = {}, node?: string): Marks {
-  const part = owner.kind === "pod" ? (owner.part ?? 0) : 0;
+export function marksOf(
+  owner: Owner,
+  { note = {}, users = [] }: { readonly note?: HoldNote; readonly users?: readonly HoldUser[] } = {},
+  node?: string,
+): Marks {
+  const part = owner.kind === "nic" ? 0 : (owner.part ?? 0);
   return {
     labels: {
       [ownerLabelName]: ownerLabel(ownerKey(owner)),
@@ -67,6 +73,8 @@ export function marksOf(owner: Owner, note: HoldNote = {}, node?: string): Marks
       ...(part > 0 && { [partAnnotation]: String(part) }),
       ...(note.pool !== undefined && { [poolAnnotation]: note.pool }),
       ...(note.keeper !== undefined && { [keeperAnnotation]: note.keeper }),
+      ...(note.identity !== undefined && { [identityAnnotation]: note.identity }),
+      ...(users.length > 0 && { [usersAnnotation]: JSON.stringify(users) }),
       ...(note.why !== undefined && { [whyAnnotation]: shortened(note.why) }),
     },
   };
@@ -78,6 +86,8 @@ const ownership: ReadonlySet<string> = new Set([
   nodeLabelName,
   podNamespaceLabelName,
   keeperAnnotation,
+  identityAnnotation,
+  usersAnnotation,
   whyAnnotation,
 ]);
 
@@ -102,12 +112,32 @@ export function foreignMarks(marks: Readonly<Record<string, string>> | undefined
 
 export function noteOf({ annotations = {} }: Marked): HoldNote | undefined {
   const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
-  if (pool === undefined && keeper === undefined && why === undefined) return undefined;
+  const identity = annotations[identityAnnotation];
+  if ([pool, keeper, why, identity].every((each) => each === undefined)) return undefined;
   return {
     ...(pool !== undefined && { pool }),
     ...(keeper !== undefined && { keeper }),
+    ...(identity !== undefined && { identity }),
     ...(why !== undefined && { why }),
   };
+}
+
+/** Undefined where none are noted. What cannot be read counts as one user whom nobody can ask for: the address is not free. */
+export function usersOf({ annotations }: Marked): readonly HoldUser[] | undefined {
+  const text = annotations?.[usersAnnotation];
+  if (text === undefined) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (Array.isArray(parsed) && parsed.every(isUser)) return parsed;
+  } catch {
+    // as below
+  }
+  return [{ uid: "", name: "", node: "" }];
+}
+
+function isUser(value: unknown): value is HoldUser {
+  const { uid, name, node } = (value ?? {}) as Record<string, unknown>;
+  return [uid, name, node].every((each) => typeof each === "string");
 }
 
 /** Which of several addresses of one interface; 0 where nothing is noted. */

@@ -7,7 +7,7 @@ import { NetError } from "../net/error.ts";
 import { addressName } from "./address-name.ts";
 import { parseDomain } from "./domain.ts";
 import { ApiError } from "./error.ts";
-import { marksOf, noteOf, partOf } from "./hold-marks.ts";
+import { marksOf, noteOf, partOf, usersOf } from "./hold-marks.ts";
 import type { HoldObject } from "./hold.ts";
 import { holdKind } from "./hold.ts";
 import { apiVersionOf } from "./kind.ts";
@@ -38,7 +38,7 @@ export function holdObjectOf(hold: Omit<Hold, "version">, namespace: string, nod
     metadata: {
       name: holdName(hold.domain, hold.address),
       namespace,
-      ...marksOf(hold.owner, hold.note, node),
+      ...marksOf(hold.owner, hold, node),
     },
     spec: {
       domain: hold.domain,
@@ -64,7 +64,9 @@ export function holdOfObject({ metadata, spec }: HoldObject): Hold {
   const record = { kind, uid, podref: `${namespace}/${name}`, port, containerId: spec.containerId ?? "" };
   const owner = ownerOfRecord({ ...record, part: partOf(metadata) });
   const note = noteOf(metadata);
-  return { domain: spec.domain, address, owner, version: versionOf("Hold", metadata), ...(note && { note }) };
+  const users = usersOf(metadata);
+  const version = versionOf("Hold", metadata);
+  return { domain: spec.domain, address, owner, version, ...(note && { note }), ...(users && { users }) };
 }
 
 function addressOf(object: string, text: string): Address {

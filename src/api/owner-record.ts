@@ -13,7 +13,7 @@ export interface OwnerRecord {
   readonly port: string;
   /** Empty: not recorded. */
   readonly containerId: string;
-  /** Which of several addresses of one interface; absent: the first. */
+  /** Which of several addresses of one interface or claim; absent: the first. */
   readonly part?: number;
 }
 
@@ -46,7 +46,7 @@ export function ownerOfRecord({ kind, uid, podref, port, containerId, part = 0 }
     case "nic":
       return { kind, ...named, nic: port };
     case "claim":
-      return { kind, ...named };
+      return { kind, ...named, ...(part > 0 && { part }) };
   }
 }
 

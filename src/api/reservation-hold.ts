@@ -7,7 +7,7 @@ import type { Hold } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
 import { formatDomain, parseDomain } from "./domain.ts";
 import { ApiError } from "./error.ts";
-import { marksOf, networkAnnotation, noteOf, ownerKindAnnotation, ownerUidAnnotation, partOf } from "./hold-marks.ts";
+import { marksOf, networkAnnotation, noteOf, ownerKindAnnotation, ownerUidAnnotation, partOf, usersOf } from "./hold-marks.ts";
 import { apiVersionOf } from "./kind.ts";
 import { describeObject } from "./metadata.ts";
 import { ownerOfRecord, ownerRecord } from "./owner-record.ts";
@@ -25,7 +25,7 @@ export function reservationOf(hold: Omit<Hold, "version">, namespace: string, no
     );
   }
   const { kind, uid, podref, port, containerId } = ownerRecord(hold.owner);
-  const marks = marksOf(hold.owner, hold.note, node);
+  const marks = marksOf(hold.owner, hold, node);
   return {
     apiVersion: apiVersionOf(reservationKind) as Reservation["apiVersion"],
     kind: "OverlappingRangeIPReservation",
@@ -67,12 +67,14 @@ export function holdsOfReservation(reservation: Reservation): Hold[] {
 
 function holdAs(reservation: Reservation, { network, address }: ReservationNameReading): Hold {
   const note = noteOf(reservation.metadata);
+  const users = usersOf(reservation.metadata);
   return {
     domain: formatDomain({ scope: "network", network }),
     address,
     owner: ownerOf(reservation),
     version: versionOf("OverlappingRangeIPReservation", reservation.metadata),
     ...(note && { note }),
+    ...(users && { users }),
   };
 }
 

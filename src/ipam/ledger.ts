@@ -17,6 +17,15 @@ export interface Hold {
   /** Opaque; changes with every write of the hold. A release that names an older one frees nothing. */
   readonly version: string;
   readonly note?: HoldNote;
+  /** Of a claim: the pods that use its address, or did and have not been seen to end. */
+  readonly users?: readonly HoldUser[];
+}
+
+/** A pod of the owner's namespace that uses an address of a claim. */
+export interface HoldUser {
+  readonly uid: string;
+  readonly name: string;
+  readonly node: string;
 }
 
 /** Kept with a hold for those who read it later. No ledger decides by it. */
@@ -25,6 +34,8 @@ export interface HoldNote {
   readonly pool?: string;
   /** What keeps the hold after its pod is gone, as kind/name: `statefulset/web`. */
   readonly keeper?: string;
+  /** What a claim is for, as OWNER-UID/NIC: a claim that is made anew for the same gets the address of the one before. */
+  readonly identity?: string;
   /** Why this address, and why not those before it: what `holdfast explain` prints. */
   readonly why?: string;
 }
@@ -38,6 +49,8 @@ export interface TakeRequest {
   /** It is in no pool, and so has no place in a pool's own record: its hold is all there is of it. */
   readonly loose?: boolean;
   readonly note?: HoldNote;
+  /** Of a new hold of a claim. One that is this owner's already keeps its own: `amend` changes them. */
+  readonly users?: readonly HoldUser[];
 }
 
 export type TakeOutcome =
@@ -73,6 +86,28 @@ export type ReleaseOutcome =
   /** The hold is another's, or a newer one of this owner's. It stays. */
   | { readonly outcome: "superseded"; readonly hold: Hold };
 
+/** Changes a hold without freeing it in between. */
+export interface AmendRequest {
+  readonly domain: Domain;
+  readonly address: Address;
+  /** Only where this owner has it, */
+  readonly owner: OwnerKey;
+  /** and only at this version. */
+  readonly version: string;
+  /** Passes it on. */
+  readonly to?: Owner;
+  /** All of them. */
+  readonly users?: readonly HoldUser[];
+  /** In place of the one before. */
+  readonly note?: HoldNote;
+}
+
+export type AmendOutcome =
+  | { readonly outcome: "amended"; readonly hold: Hold }
+  | { readonly outcome: "gone" }
+  /** The hold is another's, or has changed. It stays as it is. */
+  | { readonly outcome: "superseded"; readonly hold: Hold };
+
 export interface LedgerOptions {
   /** Called off before the call began, nothing was done. Called off later, it is not known: as with `outcome-unknown`. */
   readonly signal?: AbortSignal;
@@ -89,6 +124,11 @@ export interface Ledger {
   /** What the owner holds in the domain; several where it has an address in each of several ranges. */
   find(domain: Domain, owner: OwnerKey, options?: FindOptions): Promise<readonly Hold[]>;
   list(domain: Domain, options?: LedgerOptions): AsyncIterable<Hold>;
+}
+
+/** A ledger whose holds can be passed on, and whose claims know their users. */
+export interface AmendableLedger extends Ledger {
+  amend(request: AmendRequest, options?: LedgerOptions): Promise<AmendOutcome>;
 }
 
 export type LedgerErrorCode =

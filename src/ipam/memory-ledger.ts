@@ -1,7 +1,8 @@
 // The ledger of tests and simulations: holds in memory, with faults on request. Several ledgers may share one store, as
 // several processes share one API server.
 import { compare } from "../net/address.ts";
-import { type Domain, type FindOptions, type Hold, type Ledger, LedgerError, type LedgerOptions } from "./ledger.ts";
+import { type Domain, type FindOptions, type Hold, LedgerError, type LedgerOptions } from "./ledger.ts";
+import type { AmendableLedger, AmendOutcome, AmendRequest } from "./ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "./ledger.ts";
 import { formerKey, type OwnerKey, ownerKey, sameContainer, succeeds, unused } from "./owner.ts";
 
@@ -28,7 +29,7 @@ export interface MemoryLedgerOptions {
   readonly fault?: () => LedgerFault | undefined;
 }
 
-export class MemoryLedger implements Ledger {
+export class MemoryLedger implements AmendableLedger {
   readonly #store: MemoryStore;
   readonly #now: () => number;
   readonly #fault: () => LedgerFault | undefined;
@@ -45,6 +46,10 @@ export class MemoryLedger implements Ledger {
 
   async release(request: ReleaseRequest, options: LedgerOptions = {}): Promise<ReleaseOutcome> {
     return this.#withFault(`releasing ${request.address}`, options, () => this.#release(request));
+  }
+
+  async amend(request: AmendRequest, options: LedgerOptions = {}): Promise<AmendOutcome> {
+    return this.#withFault(`changing ${request.address}`, options, () => this.#amend(request));
   }
 
   async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
@@ -73,12 +78,13 @@ export class MemoryLedger implements Ledger {
     );
   }
 
-  #take({ domain, address, owner, early = false, note }: TakeRequest): TakeOutcome {
+  #take({ domain, address, owner, early = false, note, users }: TakeRequest): TakeOutcome {
     const key = `${domain} ${address}`;
     const hold = this.#store.holds.get(key);
     const mine = ownerKey(owner);
     const kept = note ?? hold?.note;
-    const written = { domain, address, owner, ...(kept && { note: kept }) };
+    const used = hold?.users ?? users;
+    const written = { domain, address, owner, ...(kept && { note: kept }), ...(used && { users: used }) };
     if (hold !== undefined) {
       const isSame = ownerKey(hold.owner) === mine;
       if (!isSame && !succeeds(owner, hold.owner)) return { outcome: "held", hold };
@@ -109,6 +115,15 @@ export class MemoryLedger implements Ledger {
     this.#store.holds.delete(key);
     if (cooldownMs > 0) this.#store.resting.set(key, { untilMs: this.#now() + cooldownMs, lastOwner: owner });
     return { outcome: "released" };
+  }
+
+  #amend({ domain, address, owner, version, to, users, note }: AmendRequest): AmendOutcome {
+    const key = `${domain} ${address}`;
+    const hold = this.#store.holds.get(key);
+    if (hold === undefined) return { outcome: "gone" };
+    if (ownerKey(hold.owner) !== owner || hold.version !== version) return { outcome: "superseded", hold };
+    const changed = { ...(to && { owner: to }), ...(users && { users }), ...(note && { note }) };
+    return { outcome: "amended", hold: this.#write(key, { ...hold, ...changed }) };
   }
 
   #write(key: string, hold: Omit<Hold, "version">): Hold {

@@ -18,11 +18,13 @@ export interface PodOwner {
 }
 
 /** A persistent claim (IPAMClaim): the address outlives the pods that use it. */
-interface ClaimOwner {
+export interface ClaimOwner {
   readonly kind: "claim";
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
+  /** As with a pod's: which of several addresses, where ranges overlap. */
+  readonly part?: number;
 }
 
 /** One NIC of one virtual machine, on a network with managed DHCP. */
@@ -98,7 +100,7 @@ function portOf(owner: Owner): string {
     case "nic":
       return owner.nic;
     case "claim":
-      return "";
+      return owner.part === undefined || owner.part === 0 ? "" : `:${owner.part}`;
   }
 }
 

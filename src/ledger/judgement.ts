@@ -1,6 +1,7 @@
 // What a take or a release does about the object that it met. Pure: the object's hold and the request in, the step out.
 import type { Cooling } from "../api/hold-marks.ts";
-import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
+import type { AmendOutcome, AmendRequest, Hold } from "../ipam/ledger.ts";
+import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
 import { formerKey, ownerKey, sameContainer, succeeds } from "../ipam/owner.ts";
 
 export interface Met {
@@ -39,5 +40,12 @@ export function judgeTake(met: Met, { owner, early = false }: TakeRequest, nowMs
 export function judgeRelease({ hold, cooling }: Met, request: ReleaseRequest): ReleaseOutcome | undefined {
   if (cooling !== undefined) return { outcome: "gone" };
   const { owner, version = hold.version } = request;
+  return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
+}
+
+/** The answer, or undefined where the hold that was met is to be changed. */
+export function judgeAmend(met: Met | undefined, { owner, version }: AmendRequest): AmendOutcome | undefined {
+  if (met === undefined || met.cooling !== undefined) return { outcome: "gone" };
+  const { hold } = met;
   return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
 }

@@ -13,10 +13,11 @@
 //
 // Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers do that.
 import type { Cooling } from "../api/hold-marks.ts";
-import { coolingOf, heldSelector, ownerLabelName, restingMarks } from "../api/hold-marks.ts";
+import { coolingOf, heldSelector, nodeLabelName, ownerLabelName, restingMarks } from "../api/hold-marks.ts";
 import { ownerLabel } from "../api/owner-record.ts";
 import { reservationKind } from "../api/reservation.ts";
-import type { Domain, FindOptions, Hold, Ledger, LedgerOptions } from "../ipam/ledger.ts";
+import type { AmendableLedger, AmendOutcome, AmendRequest } from "../ipam/ledger.ts";
+import type { Domain, FindOptions, Hold, LedgerOptions } from "../ipam/ledger.ts";
 import {
   LedgerError,
   type ReleaseOutcome,
@@ -33,7 +34,7 @@ import { isAlias, readObject } from "./alias.ts";
 import { besideUpstream, withdrawFromUpstream } from "./coexistence.ts";
 import { ledgerError, reading } from "./failure.ts";
 import type { HeldObject } from "./held-objects.ts";
-import { judgeRelease, judgeTake, type Met } from "./judgement.ts";
+import { judgeAmend, judgeRelease, judgeTake, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
 import { RecentObjects } from "./recent.ts";
 import { isKept, isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
@@ -64,7 +65,7 @@ const triesMax = 8;
 type Signal = AbortSignal | undefined;
 type Found = Met & { readonly object: HeldObject };
 
-export class ReservationLedger implements Ledger {
+export class ReservationLedger implements AmendableLedger {
   readonly #options: ReservationLedgerOptions;
   readonly #recent = new RecentObjects();
 
@@ -89,6 +90,24 @@ export class ReservationLedger implements Ledger {
     );
   }
 
+  async amend(request: AmendRequest, { signal }: LedgerOptions = {}): Promise<AmendOutcome> {
+    signal?.throwIfAborted();
+    const what = `changing the hold of ${request.address} in ${request.domain}`;
+    return this.#named(what, async () => {
+      const records = recordsOf(request.domain, this.#options.namespace);
+      const { address } = request;
+      for (let tries = 1; tries <= triesMax; tries++) {
+        const met = await this.#meet(records, request, records.nameOf(address), signal);
+        const answer = judgeAmend(met, request);
+        if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
+        if (met.leaving) throw beingDeleted(request, met.object);
+        const object = await this.#update(records, this.#amended(records, met, request), signal);
+        if (object !== undefined) return { outcome: "amended", hold: this.#read(records, request, object) };
+      }
+      throw contended(request);
+    });
+  }
+
   async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
     const keys = formerly === undefined ? [owner] : [owner, formerly];
@@ -104,8 +123,11 @@ export class ReservationLedger implements Ledger {
 
   async #take(records: Records, request: TakeRequest, signal: Signal, keep = false): Promise<TakeOutcome> {
     const { resource } = records;
-    const { address, owner, note } = request;
-    const plain = records.make({ address, owner, ...(note && { note }) }, this.#options.node);
+    const { address, owner, note, users } = request;
+    const plain = records.make(
+      { address, owner, ...(note && { note }), ...(users && { users }) },
+      this.#options.node,
+    );
     const made = keep ? withFinalizer(plain) : plain;
     for (let tries = 1; tries <= triesMax; tries++) {
       try {
@@ -122,8 +144,12 @@ export class ReservationLedger implements Ledger {
       if (isDone) return step.answer;
       if (step.step === "wait") throw beingDeleted(request, met.object);
       const outcome = step.step === "write" ? step.outcome : "yours";
-      const kept = note ?? (outcome === "yours" ? met.hold.note : undefined);
-      const next = records.make({ address, owner, ...(kept && { note: kept }) }, this.#options.node);
+      const before: Partial<Hold> = outcome === "yours" ? met.hold : {};
+      const kept = { note: note ?? before.note, users: before.users ?? users };
+      const next = records.make(
+        { address, owner, ...(kept.note && { note: kept.note }), ...(kept.users && { users: kept.users }) },
+        this.#options.node,
+      );
       const object = await this.#update(records, rewritten(met.object, keep ? withFinalizer(next) : next), signal);
       if (object !== undefined) return { outcome, hold: this.#read(records, request, object) };
     }
@@ -168,6 +194,13 @@ export class ReservationLedger implements Ledger {
       }
     }
     throw contended(request);
+  }
+
+  /** Who writes without a node of its own leaves the mark of the node that wrote last. */
+  #amended(records: Records, { hold, object }: Found, { to, users, note }: AmendRequest): HeldObject {
+    const next = { ...hold, ...(to && { owner: to }), ...(users && { users }), ...(note && { note }) };
+    const node = object.metadata.labels?.[nodeLabelName];
+    return rewritten(object, records.make(next, this.#options.node ?? node));
   }
 
   /** One guarded write. Undefined: it has changed since, or is gone. */
@@ -275,7 +308,7 @@ function resting(object: HeldObject, cooling: Cooling): HeldObject {
   return { ...object, metadata: { ...object.metadata, ...restingMarks(object.metadata, cooling) } };
 }
 
-function beingDeleted({ address, domain }: TakeRequest, { kind, metadata }: HeldObject): LedgerError {
+function beingDeleted({ address, domain }: Pick<TakeRequest, "address" | "domain">, { kind, metadata }: HeldObject): LedgerError {
   return new LedgerError(
     "unavailable",
     `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${domain}, is being deleted and waits for ` +

@@ -3,7 +3,9 @@
 import type { HoldObject } from "../api/hold.ts";
 import { holdKind } from "../api/hold.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { type IpamClaim, ipamClaimKind } from "../api/ipam-claim.ts";
 import type { Kind, KindObject } from "../api/kind.ts";
+import type { VirtualMachine, VirtualMachineInstance } from "../api/kubevirt.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../api/node-slice-pool.ts";
 import { type Reservation, reservationKind } from "../api/reservation.ts";
 import type { Lease } from "../kube/lease.ts";
@@ -80,10 +82,16 @@ export interface StatefulSet extends KubeObject {
   spec?: { replicas?: number; ordinals?: { start?: number } };
 }
 
+export interface StoredClaim extends KubeObject {
+  spec: IpamClaim["spec"];
+  status?: NonNullable<IpamClaim["status"]>;
+}
+
 export const ipPools = resourceOf<StoredPool>(ipPoolKind);
 export const reservations = resourceOf<StoredReservation>(reservationKind);
 export const holds = resourceOf<StoredHold>(holdKind);
 export const nodeSlicePools = resourceOf<StoredSlicePool>(nodeSlicePoolKind);
+export const ipamClaims = resourceOf<StoredClaim>(ipamClaimKind);
 
 export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
 export const pods = core<Pod>("pods", "Pod");
@@ -97,6 +105,13 @@ export const networkAttachmentDefinitions = defineResource<NetworkAttachmentDefi
   kind: "NetworkAttachmentDefinition",
   namespaced: true,
 });
+
+/** KubeVirt's, which need not be there. A VMI has no status subresource. */
+export const virtualMachines = kubevirt<VirtualMachine & KubeObject>("virtualmachines", "VirtualMachine");
+export const virtualMachineInstances = kubevirt<VirtualMachineInstance & KubeObject>(
+  "virtualmachineinstances",
+  "VirtualMachineInstance",
+);
 
 export const leases = defineResource<Lease>({
   group: "coordination.k8s.io",
@@ -125,6 +140,10 @@ function resourceOf<T extends KubeObject>({ group, version, plural, kind }: Kind
 
 function core<T extends KubeObject>(plural: string, kind: string, namespaced = true): Resource<T> {
   return defineResource<T>({ group: "", version: "v1", plural, kind, namespaced });
+}
+
+function kubevirt<T extends KubeObject>(plural: string, kind: string): Resource<T> {
+  return defineResource<T>({ group: "kubevirt.io", version: "v1", plural, kind, namespaced: true });
 }
 
 function apps<T extends KubeObject>(plural: string, kind: string): Resource<T> {

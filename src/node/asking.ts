@@ -10,7 +10,7 @@ import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
-import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "./selection.ts";
+import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "../cni/selection.ts";
 
 const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
 const stickyAnnotation = `${holdfastGroup}/sticky`;

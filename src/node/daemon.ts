@@ -35,7 +35,7 @@ import { Quota } from "./quota.ts";
 import { Readiness } from "./readiness.ts";
 import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
-import type { IsolationRule } from "./selection.ts";
+import type { IsolationRule } from "../cni/selection.ts";
 import { SocketServer } from "./server.ts";
 import { type CoexistenceChoice, SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";

@@ -10,7 +10,7 @@ import type { Intents } from "./intents.ts";
 import type { PodSource } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Releases } from "./release.ts";
-import type { IsolationRule } from "./selection.ts";
+import type { IsolationRule } from "../cni/selection.ts";
 import type { Sliced } from "./sliced.ts";
 import type { Taker } from "./take.ts";
 

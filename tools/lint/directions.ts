@@ -52,12 +52,15 @@ export const folders: Readonly<Record<string, Folder>> = {
       "the node slice reconcilers: who has which slice of a range, grants, leases of nodes, the sliced ranges of the state",
     imports: [...features, "cni", "ledger", "log"],
   },
-  claims: { about: "the persistent address reconcilers", imports: features },
+  claims: {
+    about: "persistent addresses: which claims a VM has, whose they are, and when their addresses are free again",
+    imports: [...features, "cni", "ledger", "log"],
+  },
   vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
   cli: {
     about: "the commands of ./holdfast",
-    imports: [...features, "cni", "ledger", "log", "pools", "slices", "transfer"],
+    imports: [...features, "cni", "claims", "ledger", "log", "pools", "slices", "transfer"],
   },
 };
 

@@ -3,8 +3,8 @@
 // The multi-network standard, section 4: the annotation k8s.v1.cni.cncf.io/networks is a JSON list of elements, or
 // `namespace/name@interface` with commas. An element without an interface gets net1, net2, by its position. Runtimes tell a
 // plugin the interface and not the definition, so the interface is what an element is found by.
-import { CniError, errorCodes } from "../cni/error.ts";
-import { isObject } from "../cni/json.ts";
+import { CniError, errorCodes } from "./error.ts";
+import { isObject } from "./json.ts";
 
 export interface Selection {
   /** Of the network attachment definition. */
@@ -12,6 +12,10 @@ export interface Selection {
   readonly name: string;
   readonly interfaceName: string;
   readonly ips: readonly string[];
+  /** In lower case with colons. */
+  readonly mac?: string;
+  /** `ipam-claim-reference`: the name of an IPAMClaim in the pod's namespace. */
+  readonly claim?: string;
 }
 
 export interface SelectingPod {
@@ -50,6 +54,8 @@ function listed(pod: SelectingPod, annotation: string): Selection[] {
       name: element.name,
       interfaceName: element.interfaceName === "" ? `net${index + 1}` : element.interfaceName,
       ips: element.ips,
+      ...(element.mac !== undefined && { mac: element.mac }),
+      ...(element.claim !== undefined && { claim: element.claim }),
     };
   });
 }
@@ -63,12 +69,14 @@ function jsonElements(pod: SelectingPod, annotation: string, text: string): (Sel
   }
   return (Array.isArray(value) ? value : [value]).map((item: unknown) => {
     if (!isObject(item)) return undefined;
-    const { name, namespace, interface: interfaceName, ips } = item;
+    const { name, namespace, interface: interfaceName, ips, mac, "ipam-claim-reference": claim } = item;
     return {
       name: textOf(name),
       namespace: textOf(namespace),
       interfaceName: textOf(interfaceName),
       ips: Array.isArray(ips) ? ips.filter((ip) => typeof ip === "string") : [],
+      ...(textOf(mac) !== "" && { mac: textOf(mac).toLowerCase().replaceAll("-", ":") }),
+      ...(textOf(claim) !== "" && { claim: textOf(claim) }),
     };
   });
 }

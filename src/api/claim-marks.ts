@@ -1,0 +1,115 @@
+// What a claim carries beside its fields: whose it is, by UID, which NIC of it, and what keeps it. docs/decisions/0014 has the rules. Pure.
+//
+// Promised: `claimOwnerOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner reference, since
+// garbage collection strips references (orphan deletion) and a restore from a backup brings them back with UIDs of another life.
+import { holdfastGroup } from "./kind.ts";
+import { isLegalName } from "./name.ts";
+import { hashLabel } from "./owner-record.ts";
+
+/** Ours: while it is there, the address is kept. */
+export const claimFinalizer = `${holdfastGroup}/persistent-ip`;
+/** That of kubevirt/ipam-extensions. */
+export const upstreamClaimFinalizer = "kubevirt.io/persistent-ipam";
+/** Annotation: the UID of the VM, or of the VMI without a VM, that the claim is for. */
+export const claimOwnerAnnotation = `${holdfastGroup}/claim-owner`;
+/** Annotation: the name of the network in the VM's spec: which NIC of the owner. */
+export const claimNicAnnotation = `${holdfastGroup}/claim-nic`;
+/** Annotation: the VMI that runs, by UID: what is left where a VM is deleted and its VMI is not. */
+export const claimInstanceAnnotation = `${holdfastGroup}/claim-instance`;
+/** Annotation: the UID of an earlier claim of the same owner and NIC, whose addresses this one continues. */
+export const continuesAnnotation = `${holdfastGroup}/continues`;
+/** Annotation: addresses that were asked for by number, with commas. */
+export const requestedAnnotation = `${holdfastGroup}/requested-ips`;
+/** Label: the MAC, with dashes: 02-11-22-33-44-55. Two claims of one network never have the same. */
+export const macLabelName = `${holdfastGroup}/mac`;
+/** Label: the claim is made and kept by our reconciler. */
+export const managedLabelName = `${holdfastGroup}/managed`;
+/** Label of kubevirt/ipam-extensions, written by us too: the VM's name, where it fits into a label. */
+export const vmLabelName = "kubevirt.io/vm";
+/** Label of a VM, or of its template: "false" keeps it out of all this; "true" lets it in where labels are demanded. */
+export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
+/** Annotation of a namespace: how many claims it may have. */
+export const maxClaimsAnnotation = `${holdfastGroup}/max-claims`;
+/** Annotation of a VMI and of its pods: {"network": ["10.0.0.7"]}, addresses asked for by number. */
+export const addressesAnnotation = "network.kubevirt.io/addresses";
+/** Annotation of a pod on a primary user-defined network: its claim. */
+export const primaryClaimAnnotation = "k8s.ovn.org/primary-udn-ipamclaim";
+
+export const allocatedCondition = "IPsAllocated";
+export const allocationReasons = {
+  done: "SuccessfulAllocation",
+  exhausted: "SubnetExhausted",
+  addressConflict: "IPAddressConflict",
+  macConflict: "MACAddressConflict",
+  /** The third pod of an owner, or one of another owner. */
+  inUse: "InUse",
+  /** The addresses that are held are not in the network's ranges any more. */
+  outOfRange: "OutOfRange",
+  other: "InternalError",
+} as const;
+
+interface MarkedClaim {
+  readonly metadata: {
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+    readonly finalizers?: readonly string[] | undefined;
+    readonly ownerReferences?:
+      | readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string }[]
+      | undefined;
+  };
+}
+
+export type ClaimOwnership =
+  /** Of a VM, or of a VMI without one. `nic` is undefined where nothing is recorded: the claim's name says it then. */
+  | { readonly kind: "owned"; readonly uid: string; readonly nic: string | undefined }
+  /** Made by hand: of whoever refers to it. */
+  | { readonly kind: "ownerless" };
+
+const kubevirtGroup = "kubevirt.io/";
+
+/** The recorded UID decides; without one the reference to a VM or VMI does. */
+export function ownershipOf({ metadata }: MarkedClaim): ClaimOwnership {
+  const { annotations = {}, ownerReferences = [] } = metadata;
+  const nic = annotations[claimNicAnnotation];
+  const recorded = annotations[claimOwnerAnnotation];
+  const reference = ownerReferences.find(
+    ({ apiVersion, kind }) =>
+      apiVersion.startsWith(kubevirtGroup) && (kind === "VirtualMachine" || kind === "VirtualMachineInstance"),
+  );
+  const uid = recorded ?? reference?.uid;
+  return uid === undefined ? { kind: "ownerless" } : { kind: "owned", uid, nic };
+}
+
+/** What a claim is for, as it is kept with the hold: equal for a claim that was made anew for the same NIC of the same owner. */
+export function identityOf(ownerUid: string, nic: string): string {
+  return `${ownerUid}/${nic}`;
+}
+
+const longestName = 253;
+const hashLength = 16;
+
+/**
+ * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the API server
+ * would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.
+ */
+export function claimName(vm: string, network: string): string {
+  const plain = `${vm}.${network}`;
+  if (isLegalName(plain) && !network.includes(".")) return plain;
+  return hashed(plain, `${vm}\n${network}`);
+}
+
+/** The name where `claimName` is taken by a claim of the same NIC on another network: the definition was swapped under a running VM. */
+export function swappedClaimName(vm: string, network: string, cniNetwork: string): string {
+  return hashed(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
+}
+
+/** No plain name ends like this: a network's name has no dot before 16 hexadecimal digits and nothing else. */
+function hashed(plain: string, source: string): string {
+  const fit = plain
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, "-")
+    .replaceAll(/[-.]*\.[-.]*/g, ".")
+    .slice(0, longestName - hashLength - "-x".length - 1)
+    .replaceAll(/^[-.]+|[-.]+$/g, "");
+  return `${fit === "" ? "claim" : fit}-x${hashLabel(source)}`;
+}

@@ -1,0 +1,122 @@
+// KubeVirt's kinds, as far as they are read here, and its names of interfaces inside launcher pods. Pure.
+import { createHash } from "node:crypto";
+
+export interface KubevirtMetadata {
+  name?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    uid: string;
+    controller?: boolean;
+    blockOwnerDeletion?: boolean;
+  }[];
+  deletionTimestamp?: string;
+  creationTimestamp?: string;
+}
+
+/** A network of a VM: one of `multus` and `pod`. */
+export interface VmNetwork {
+  name: string;
+  multus?: { networkName: string; default?: boolean };
+  pod?: object;
+}
+
+export interface VmInterface {
+  name: string;
+  macAddress?: string;
+  /** "absent": to be unplugged. */
+  state?: string;
+}
+
+export interface VmiSpec {
+  networks?: VmNetwork[];
+  domain?: { devices?: { interfaces?: VmInterface[] } };
+}
+
+export interface VirtualMachine {
+  apiVersion?: string;
+  kind?: string;
+  metadata: KubevirtMetadata;
+  spec?: { runStrategy?: string; running?: boolean; template?: { metadata?: KubevirtMetadata; spec?: VmiSpec } };
+  status?: object;
+}
+
+export interface VirtualMachineInstance {
+  apiVersion?: string;
+  kind?: string;
+  metadata: KubevirtMetadata;
+  spec?: VmiSpec;
+  status?: {
+    phase?: string;
+    nodeName?: string;
+    interfaces?: { name?: string; mac?: string; podInterfaceName?: string }[];
+    activePods?: Record<string, string>;
+  };
+}
+
+/** Label of a launcher pod; its value is `launcherValue`. */
+export const launcherLabelName = "kubevirt.io";
+export const launcherValue = "virt-launcher";
+/** Label of a launcher pod: the UID of its VMI. */
+export const createdByLabelName = "kubevirt.io/created-by";
+/** Annotation of a launcher pod: the name of its VMI, never cut. */
+export const domainAnnotationName = "kubevirt.io/domain";
+
+/** `pod` and the first 11 hexadecimal digits of the SHA-256 of the network's name in the VM: stable over restarts and migrations. */
+export function hashedInterfaceName(network: string): string {
+  return `pod${createHash("sha256").update(network).digest("hex").slice(0, 11)}`;
+}
+
+/** namespace/name of the definition that a network of a VM means. */
+export function definitionKeyOf({ multus }: VmNetwork, namespace: string): string | undefined {
+  if (multus === undefined) return undefined;
+  return multus.networkName.includes("/") ? multus.networkName : `${namespace}/${multus.networkName}`;
+}
+
+/** An element of a pod's network selection, as far as it tells which NIC it is of. */
+export interface NicElement {
+  /** Of the definition. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly interfaceName: string;
+  readonly mac?: string | undefined;
+}
+
+/**
+ * Which network of the VM the interface of a launcher pod is of: by the hash in its name; by position among the pod's own elements of
+ * the same definition where names are ordinal (net1). Never by counting the VM's interfaces: absent ones shift ordinals.
+ */
+export function nicOf(
+  interfaceName: string,
+  elements: readonly NicElement[],
+  namespace: string,
+  spec: VmiSpec,
+): VmNetwork | undefined {
+  const networks = spec.networks ?? [];
+  const byHash = networks.find(({ name }) => hashedInterfaceName(name) === interfaceName);
+  if (byHash !== undefined) return byHash;
+  const element = elements.find((each) => each.interfaceName === interfaceName);
+  if (element === undefined) return undefined;
+  const key = `${element.namespace}/${element.name}`;
+  const absent = new Set(
+    (spec.domain?.devices?.interfaces ?? []).filter(({ state }) => state === "absent").map(({ name }) => name),
+  );
+  const same = networks.filter(
+    (each) => definitionKeyOf(each, namespace) === key && each.multus?.default !== true && !absent.has(each.name),
+  );
+  const siblings = elements.filter((each) => `${each.namespace}/${each.name}` === key);
+  return same[siblings.indexOf(element)];
+}
+
+/** The MAC that the VM's spec gives a network, in lower case with colons. */
+export function macOf(network: string, spec: VmiSpec): string | undefined {
+  const mac = spec.domain?.devices?.interfaces?.find(({ name }) => name === network)?.macAddress;
+  return mac === undefined || mac === "" ? undefined : mac.toLowerCase().replaceAll("-", ":");
+}

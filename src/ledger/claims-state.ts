@@ -1,0 +1,31 @@
+// Whether persistent addresses are on, as the leader tells every daemon: the key `claims` of the ConfigMap holdfast-state
+// (docs/decisions/0014). Pure.
+//
+// Promised: what is not there, or cannot be read, reads as unknown: a daemon then uses claims that exist, and does not wait for one
+// that nobody may ever make.
+import { z } from "zod";
+
+import type { ConfigMap } from "./resources.ts";
+
+const content = z.object({
+  /** The gate VMPersistentIPs. */
+  gate: z.enum(["on", "off"]),
+  /** Only VMs with the label allow-persistent-ips.k8s.cni.cncf.io get claims. */
+  needsLabel: z.boolean().default(false),
+});
+
+export type ClaimsState = { readonly gate: "on" | "off" | "unknown"; readonly needsLabel: boolean };
+
+export const claimsKey = "claims";
+
+export function readClaimsState(object: Pick<ConfigMap, "data"> | undefined): ClaimsState {
+  try {
+    return content.parse(JSON.parse(object?.data?.[claimsKey] ?? "null"));
+  } catch {
+    return { gate: "unknown", needsLabel: false };
+  }
+}
+
+export function writeClaimsState({ gate, needsLabel }: ClaimsState): string {
+  return JSON.stringify({ gate, needsLabel });
+}
