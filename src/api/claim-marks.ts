@@ -16,6 +16,8 @@ export const claimOwnerAnnotation = `${holdfastGroup}/claim-owner`;
 export const claimNicAnnotation = `${holdfastGroup}/claim-nic`;
 /** Annotation: the VMI that runs, by UID: what is left where a VM is deleted and its VMI is not. */
 export const claimInstanceAnnotation = `${holdfastGroup}/claim-instance`;
+/** Annotation: the name of the VM, or of the VMI without one, never cut: a label has no room for every name. */
+export const claimVmAnnotation = `${holdfastGroup}/claim-vm`;
 /** Annotation: the UID of an earlier claim of the same owner and NIC, whose addresses this one continues. */
 export const continuesAnnotation = `${holdfastGroup}/continues`;
 /** Annotation: addresses that were asked for by number, with commas. */
