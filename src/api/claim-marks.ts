@@ -32,6 +32,11 @@ export const managedLabelName = `${holdfastGroup}/managed`;
 export const vmLabelName = "kubevirt.io/vm";
 /** Label of a VM, or of its template: "false" keeps it out of all this; "true" lets it in where labels are demanded. */
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
+/**
+ * Annotation: why the marks of a claim are changed by hand, or why it is deleted under its VM. It counts in the request that writes it
+ * anew, and of those only who have the right `override` on ipamclaims.
+ */
+export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
 export const maxClaimsAnnotation = `${holdfastGroup}/max-claims`;
 /** Annotation of a VMI and of its pods: {"network": ["10.0.0.7"]}, addresses asked for by number. */
