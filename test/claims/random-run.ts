@@ -139,10 +139,3 @@ class Tally {
     this.done.set(what, (this.done.get(what) ?? 0) + 1);
   }
 }
-
-/** Every change that concerns an address or the UIDs behind it, for those who look for the reason. */
-export function story(changes: readonly Change[], word: string): string[] {
-  return changes
-    .filter(({ object }) => JSON.stringify(object).includes(word))
-    .map(({ version, type, kind, object }) => `${version} ${type} ${kind} ${JSON.stringify(object)}`);
-}
