@@ -2,7 +2,7 @@
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type Acquired, acquire, type Acquisition } from "../ipam/acquire.ts";
 import { DefinitionError } from "../ipam/definition.ts";
-import { type Domain, type Hold, type HoldNote, type HoldUser, LedgerError } from "../ipam/ledger.ts";
+import { type Hold, type HoldNote, type HoldUser, LedgerError } from "../ipam/ledger.ts";
 import { formerKey, ownerKey } from "../ipam/owner.ts";
 import type { Refusal } from "../ipam/request.ts";
 import type { Random } from "../net/draw.ts";
