@@ -131,7 +131,8 @@ export class Gatherer {
   #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
     const { networks } = this.#options;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
-    const network = claim?.spec.network ?? "";
+    // What others write may lack its spec, whatever its type says.
+    const network = (claim?.spec as Partial<StoredClaim["spec"]> | undefined)?.network ?? "";
     if (network === "") return { hold, namespace, network };
     const range = networks.rangeOf(network, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);

@@ -4,6 +4,7 @@ import { holdFamilyOf } from "../api/claim-family.ts";
 import type { AmendableLedger, Hold } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
+import { keyOf } from "../kube/meta.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
@@ -17,11 +18,9 @@ import type { ClaimsOptions } from "./leader.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { Places } from "./place.ts";
 import { planFamily } from "./plan/plan.ts";
-import { statesOf } from "./plan/state.ts";
 import type { ClaimStep } from "./plan/steps.ts";
 import { SharedState } from "./shared-state.ts";
 import { Taker } from "./take.ts";
-import { Tally } from "./tally.ts";
 import { Told } from "./told.ts";
 import { Wakes } from "./wakes.ts";
 import type { ClaimWorld } from "./world.ts";
@@ -51,7 +50,6 @@ export class Term {
   readonly #actor: Actor;
   readonly #controller: Controller;
   readonly #beside: Beside;
-  readonly #tally = new Tally();
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   /** Family -> when its VM or VMI was told of, until it is planned. */
@@ -128,18 +126,11 @@ export class Term {
     if (!this.#world.claims.isServed) return undefined;
     const facts = this.#gatherer.facts(family);
     const steps = planFamily(facts);
-    this.#count(family, facts);
     if (steps.length === 0) return undefined;
     // A create that fails is tried again: the time counts from the first sight.
     if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
     const afterMs = await this.#actor.act(family, steps, signal);
     return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
-  }
-
-  #count(family: string, facts: Parameters<typeof statesOf>[0]): void {
-    if (this.#options.metrics === undefined) return;
-    this.#tally.set(family, statesOf(facts));
-    this.#options.metrics.states(this.#tally.counts);
   }
 
   #see(family: string): void {
@@ -236,11 +227,11 @@ export class Term {
 
   #places(ranges: readonly SlicedRange[]): Places {
     const { systemNamespace, definitions, pools } = this.#options;
-    const keys = [...pools.cache.keys()];
+    const known = [...pools.cache.list()].map((pool) => [keyOf(pool), pool as StoredPool] as const);
     return new Places({
       systemNamespace,
       definitions: definitions.list() ?? [],
-      pools: new Map(keys.map((key) => [key, pools.cache.get(key)!])) as ReadonlyMap<string, StoredPool>,
+      pools: new Map(known),
       sliced: { version: 0, ranges },
     });
   }
