@@ -20,6 +20,8 @@ export const claimInstanceAnnotation = `${holdfastGroup}/claim-instance`;
 export const claimVmAnnotation = `${holdfastGroup}/claim-vm`;
 /** Annotation: the UID of an earlier claim of the same owner and NIC, whose addresses this one continues. */
 export const continuesAnnotation = `${holdfastGroup}/continues`;
+/** Annotation: the UID of the owner in an earlier life, from which `holdfast adopt` took it over. */
+export const adoptedFromAnnotation = `${holdfastGroup}/adopted-from`;
 /** Annotation: addresses that were asked for by number, with commas. */
 export const requestedAnnotation = `${holdfastGroup}/requested-ips`;
 /** Label: the MAC, with dashes: 02-11-22-33-44-55. Two claims of one network never have the same. */
@@ -119,4 +121,17 @@ function hashed(plain: string, source: string): string {
     .slice(0, longestName - hashLength - "-x".length - 1)
     .replaceAll(/^[-.]+|[-.]+$/g, "");
   return `${fit === "" ? "claim" : fit}-x${hashLabel(source)}`;
+}
+
+/**
+ * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different pairs may meet in one
+ * name, so it only proposes; owner and network decide.
+ */
+export function upstreamClaimName(vm: string, network: string): string {
+  return `${vm}.${network}`
+    .toLowerCase()
+    .split(/[^a-z0-9-]+/)
+    .filter((part) => part !== "")
+    .join(".")
+    .slice(0, longestName);
 }
