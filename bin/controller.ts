@@ -3,6 +3,8 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
+import { ReviewMetrics } from "../src/claims/webhook/metrics.ts";
+import { ClaimsWebhook } from "../src/claims/webhook/server.ts";
 import { clusterConfig } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { realClock } from "../src/kube/clock.ts";
@@ -82,7 +84,26 @@ export async function controller(options: ControllerOptions): Promise<void> {
     onChange,
     onError,
   });
-  const everywhere = [pools.followDefinitions, { name: "events", run: (signal: AbortSignal) => events.run(signal) }];
+  const webhooks =
+    options.webhookPort === undefined
+      ? []
+      : [
+          new ClaimsWebhook({
+            client,
+            clock,
+            systemNamespace,
+            definitions: () => definitions.list(),
+            port: options.webhookPort,
+            onError,
+            onListen: (port) => log.info("listening", { what: "webhooks", port }),
+            metrics: new ReviewMetrics(registry),
+          }),
+        ];
+  const everywhere = [
+    pools.followDefinitions,
+    { name: "events", run: (signal: AbortSignal) => events.run(signal) },
+    ...webhooks,
+  ];
   const leading = [pools.lead, slices.lead];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },

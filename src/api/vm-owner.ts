@@ -1,6 +1,6 @@
-// Whose a VMI is, which NICs it has, and whether it is to get persistent addresses at all. Pure.
-import { claimInstanceAnnotation, ownershipOf, persistenceLabelName } from "./claim-marks.ts";
-import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "./kubevirt.ts";
+// Whose a VMI is, which claims are its, and which NICs it has. Pure.
+import { claimInstanceAnnotation, ownershipOf } from "./claim-marks.ts";
+import type { VirtualMachineInstance, VmiSpec } from "./kubevirt.ts";
 
 /** The object as it comes from a cache, or from a test. */
 type Readonlys<T> = T extends (infer Item)[]
@@ -8,7 +8,6 @@ type Readonlys<T> = T extends (infer Item)[]
   : T extends object
     ? { readonly [Key in keyof T]: Readonlys<T[Key]> }
     : T;
-type Vm = Readonlys<VirtualMachine>;
 type Vmi = Readonlys<VirtualMachineInstance>;
 
 /** The UID of its VM, else its own: the owner of its claims. Undefined: it has not been stored yet. */
@@ -34,13 +33,4 @@ export function isClaimOf(claim: Claim, vmi: Vmi): boolean {
 export function hasNic(spec: Readonlys<VmiSpec> | undefined, nic: string): boolean {
   if (!(spec?.networks ?? []).some(({ name }) => name === nic)) return false;
   return !(spec?.domain?.devices?.interfaces ?? []).some(({ name, state }) => name === nic && state === "absent");
-}
-
-/** By the label of the VM, of its template, or of the VMI; "false" anywhere keeps it out. */
-export function getsClaims(vm: Vm | undefined, vmi: Vmi | undefined, needsLabel: boolean): boolean {
-  const values = [vm?.metadata.labels, vm?.spec?.template?.metadata?.labels, vmi?.metadata.labels].map(
-    (labels) => labels?.[persistenceLabelName],
-  );
-  if (values.includes("false")) return false;
-  return !needsLabel || values.includes("true");
 }

@@ -24,6 +24,8 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly sliceQuarantineMs: number;
   /** A Node is deleted only when its machine is gone: its slices go to others at once. */
   readonly nodeDeletionFences: boolean;
+  /** Of the webhooks about launcher pods and claims; 0: a free one; undefined: they are off. */
+  readonly webhookPort?: number;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 }
@@ -43,6 +45,7 @@ type Flags = ConnectionOptions & {
   readonly allowMassRelease: boolean;
   readonly sliceQuarantineHours: string;
   readonly nodeDeletionFences: boolean;
+  readonly webhookPort?: string;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 };
@@ -80,6 +83,10 @@ export function controllerCommand(output: Output, controller: RunController): Co
       "give the slices of a deleted node to others as soon as its daemon is silent; only where a Node is deleted when its machine is gone",
       false,
     )
+    .option(
+      "--webhook-port <number>",
+      "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims (default: off)",
+    )
     .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
     .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
     .action((flags: Flags) => controller(optionsOf(flags), output));
@@ -93,10 +100,12 @@ function optionsOf(flags: Flags): ControllerOptions {
     supersededSeconds,
     whereaboutsSilentMinutes,
     sliceQuarantineHours,
+    webhookPort,
     ...rest
   } = flags;
   return {
     ...rest,
+    ...(webhookPort !== undefined && { webhookPort: numberOf("--webhook-port", webhookPort, 65_535) }),
     sliceQuarantineMs: 3_600_000 * numberOf("--slice-quarantine-hours", sliceQuarantineHours, 8760),
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),

@@ -2,8 +2,14 @@
 //
 // A claim deleted under its VM keeps its address by its finalizer until the VM goes; the refusal spares its owner the wait and the
 // question. Never refused is what the end of a VM, of a namespace or of a NIC leads to.
-import { claimNicAnnotation, ownershipOf, overrideAnnotation } from "../../api/claim-marks.ts";
-import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import {
+  claimName,
+  claimNicAnnotation,
+  overrideAnnotation,
+  ownershipOf,
+  upstreamClaimName,
+} from "../../api/claim-marks.ts";
+import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/kubevirt.ts";
 import { describeObject } from "../../api/metadata.ts";
 import { hasNic, isClaimOf } from "../../api/vm-owner.ts";
 import type { AdmissionReply } from "../../kube/admission-review.ts";
@@ -48,16 +54,20 @@ function userOf(claim: StoredClaim, { vm, vmi }: Machine): string | undefined {
   const isVmi = vmi !== undefined && isClaimOf(claim, vmi);
   const owner = isVm ? vm : isVmi ? vmi : undefined;
   if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) return undefined;
-  const nic = nicName(claim, owner.metadata.name ?? "");
-  const specs = [isVm ? vm.spec?.template?.spec : undefined, isVmi ? vmi.spec : undefined];
-  if (nic !== undefined && !specs.some((spec) => hasNic(spec, nic))) return undefined;
+  const specs = [...(isVm ? [vm.spec?.template?.spec] : []), ...(isVmi ? [vmi.spec] : [])];
+  const [nic] = specs.flatMap((spec) => nicsOf(claim, owner.metadata.name ?? "", spec));
+  if (nic === undefined) return undefined;
   const name = `${claim.metadata.namespace ?? ""}/${owner.metadata.name ?? ""}`;
-  return `${isVm ? "VirtualMachine" : "VirtualMachineInstance"} ${name}${nic === undefined ? "" : ` (network ${nic})`}`;
+  return `${isVm ? "VirtualMachine" : "VirtualMachineInstance"} ${name} (network ${nic})`;
 }
 
-/** As recorded; else what follows the VM's name in the claim's. */
-function nicName({ metadata: { annotations, name = "" } }: StoredClaim, vm: string): string | undefined {
+/** The NICs of the spec that it may be of: the recorded one; without a record those that give a claim its name. */
+function nicsOf({ metadata: { annotations, name } }: StoredClaim, vm: string, spec: VmiSpec | undefined): string[] {
   const recorded = annotations?.[claimNicAnnotation];
-  if (recorded !== undefined) return recorded;
-  return name.startsWith(`${vm}.`) ? name.slice(vm.length + 1) : undefined;
+  return (spec?.networks ?? [])
+    .map((network) => network.name)
+    .filter((nic) =>
+      recorded === undefined ? claimName(vm, nic) === name || upstreamClaimName(vm, nic) === name : nic === recorded,
+    )
+    .filter((nic) => hasNic(spec, nic));
 }

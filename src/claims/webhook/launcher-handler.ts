@@ -1,9 +1,9 @@
 // The answer about a launcher pod: reads what launcher.ts must know, and nothing where the pod alone tells.
 //
 // Promised: it allows every pod. What cannot be read ends the answer with an error, and the API server goes on without us.
+import { takesPart } from "../../api/claim-choice.ts";
 import { launchedBy } from "../../api/launcher-pod.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
-import { getsClaims } from "../../api/vm-owner.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission.ts";
@@ -118,18 +118,19 @@ async function isWantedFor(
   if (gate !== "on") return false;
   const owner = (vmi.metadata.ownerReferences ?? []).find(({ kind }) => kind === "VirtualMachine");
   const vm = owner && (await view.vm(namespace, owner.name, signal));
-  return getsClaims(vm, vmi, needsLabel);
+  return takesPart(vm, vmi, needsLabel);
 }
 
 /** OVN-Kubernetes' own definition of first interfaces, through which addresses of a primary network are asked for. */
 const firstDefinition = { name: "default", plugin: '"ovn-k8s-cni-overlay"' } as const;
 
-/** Of several the first by name: OVN-Kubernetes allows one. */
+/** Of several the first by name that allows persistence, as the reconciler chooses: OVN-Kubernetes has one. */
 function primaryOf(view: LauncherView, namespace: string): Primary | undefined {
   const all = view.definitions() ?? [];
-  const [own] = all
+  const primaries = all
     .filter((each) => each.namespace === namespace && each.persistence.isPrimary)
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+    .toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
+  const own = primaries.find(({ persistence }) => persistence.isAllowed) ?? primaries[0];
   if (own === undefined) return undefined;
   const firsts = all.filter(
     ({ name, config }) => name === firstDefinition.name && config.includes(firstDefinition.plugin),

@@ -1,5 +1,6 @@
 // What is ours on a claim, and what somebody else may change of it. Pure.
 import {
+  adoptedFromAnnotation,
   claimFinalizer,
   claimInstanceAnnotation,
   claimNicAnnotation,
@@ -22,6 +23,7 @@ const ownAnnotations = [
   claimInstanceAnnotation,
   claimVmAnnotation,
   continuesAnnotation,
+  adoptedFromAnnotation,
 ] as const;
 /** Written by a person on a claim made by hand, and by us on one of ours. */
 const sharedAnnotations = [requestedAnnotation] as const;
