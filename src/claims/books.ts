@@ -35,6 +35,11 @@ export class Books {
     this.#at = new Map(held.map((each) => [placeKey(each.namespace, each.hold.domain, each.hold.address), each]));
   }
 
+  /** Everything that is held for a claim, whether it is there or not. */
+  heldForClaims(): readonly ReadHold[] {
+    return [...this.#ofClaim.values()].flat();
+  }
+
   claimsOf(owner: string): readonly StoredClaim[] {
     return owner === "" ? [] : (this.#ofOwner.get(owner) ?? []);
   }
