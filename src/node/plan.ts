@@ -2,6 +2,7 @@
 import { formatDomain } from "../api/domain.ts";
 import type { PoolIdentity, PoolNaming } from "../api/pool-name.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
+import { partsOf } from "../cni/parts.ts";
 import { poolDefinitionOf, wantOf } from "../cni/pool-definition.ts";
 import type { IpamRange } from "../cni/range.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
@@ -147,26 +148,6 @@ function preferredOf({ preferred }: PlanInput): Address | undefined {
   } catch {
     return undefined; // a wish that cannot be read is none; the pod's event says so
   }
-}
-
-/**
- * The part of each range: ranges that share addresses get different ones, so that one interface can hold an address of each.
- * The lowest that no earlier overlapping range has: the same configuration gives the same parts.
- */
-export function partsOf(prefixes: readonly Prefix[]): number[] {
-  const parts: number[] = [];
-  for (const [index, prefix] of prefixes.entries()) {
-    const used = new Set(parts.filter((_, earlier) => overlap(prefixes[earlier]!, prefix)));
-    let part = 0;
-    while (used.has(part)) part += 1;
-    parts[index] = part;
-  }
-  return parts;
-}
-
-/** Prefixes either nest or are apart. */
-function overlap(a: Prefix, b: Prefix): boolean {
-  return contains(a, b.network) || contains(b, a.network);
 }
 
 function withPart(owner: PodOwner, part: number): PodOwner {
