@@ -1,6 +1,7 @@
 // Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { tryAddress } from "../api/address-name.ts";
 import { formatDomain } from "../api/domain.ts";
+import type { HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import type { SliceView } from "../slices/slice-view.ts";
@@ -31,6 +32,10 @@ export interface Answer {
   /** The slice of the node that handed it out, as its mirror shows it; empty: it is of a shared pool. */
   readonly slice: string;
   readonly keeper: string;
+  /** Of a claim: what it is for, as OWNER-UID/NIC; empty: it has no owner, or it is no claim's. */
+  readonly identity: string;
+  /** Of a claim: the pods that use it, each as `namespace/name on NODE`. */
+  readonly users: readonly string[];
   readonly why: string;
 }
 
@@ -45,9 +50,17 @@ export function whoHolds({ held, index, slices }: Snapshot, asked: Asked): Answe
   ];
 }
 
-function isAsked({ address, owner }: { readonly address: Address; readonly owner: Owner }, asked: Asked): boolean {
+interface Askable {
+  readonly address: Address;
+  readonly owner: Owner;
+  readonly users?: readonly HoldUser[];
+}
+
+/** A pod has what it holds itself, and what a claim holds for it. */
+function isAsked({ address, owner, users = [] }: Askable, asked: Asked): boolean {
   if ("address" in asked) return address.toString() === asked.address.toString();
-  return owner.namespace === asked.namespace && owner.name === asked.name;
+  const names = [owner.name, ...users.map(({ name }) => name)];
+  return owner.namespace === asked.namespace && names.includes(asked.name);
 }
 
 /** A mirror does not say since when, nor why: the node's journal does. */
@@ -65,6 +78,8 @@ function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"
     pools: [`${namespace}/${pool}`],
     slice: block.toString(),
     keeper: "",
+    identity: "",
+    users: [],
     why: "",
   };
 }
@@ -83,8 +98,14 @@ function answerOf(held: Held, pools: readonly { readonly key: string }[]): Answe
     pools: pools.map(({ key }) => key),
     slice: "",
     keeper: hold.note?.keeper ?? "",
+    identity: hold.note?.identity ?? "",
+    users: cooling === undefined ? (hold.users ?? []).map((user) => describeUser(hold.owner.namespace, user)) : [],
     why: hold.note?.why ?? "",
   };
+}
+
+function describeUser(namespace: string, { name, node }: HoldUser): string {
+  return name === "" ? "somebody who cannot be read" : `${namespace}/${name} on ${node}`;
 }
 
 export function answerLines(answer: Answer): string[] {
