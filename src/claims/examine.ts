@@ -1,4 +1,4 @@
-// Claims against holds, owners and each other: what does not fit together. Pure.
+// Claims against holds, owners and each other: what does not fit together. Pure. Holds against claims are src/pools' (examine-claims.ts).
 //
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
 import { homeOf } from "../api/claim-family.ts";
@@ -21,7 +21,6 @@ export function examineClaims(books: Books): ClaimFinding[] {
     ...examineSystems(books),
     ...claims.flatMap((claim) => unheld(books, claim)),
     ...shared(books),
-    ...books.heldForClaims().flatMap((held) => withoutClaim(books, held)),
     ...claims.flatMap((claim) => deadOwner(books, claim)),
     ...claims.flatMap((claim) => strayFinalizer(books, claim)),
   ];
@@ -102,29 +101,6 @@ function shared(books: Books): ClaimFinding[] {
         remedy: `holdfast who ${address} says whose it is. Stop the other VM before the two meet on the network.`,
       };
     });
-}
-
-/** What came while the cluster was read may have its claim. */
-function withoutClaim(books: Books, held: ReadHold): ClaimFinding[] {
-  const { hold, object } = held;
-  const { beganMs } = books.snapshot;
-  const createdMs = Date.parse(object.metadata.creationTimestamp ?? "");
-  if (books.claims.has(hold.owner.uid) || createdMs >= beganMs - 1000) return [];
-  const living = livingUsers(books.snapshot, hold.owner.namespace, hold.users);
-  const names = living.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
-  return [
-    {
-      code: "hold-without-claim",
-      severity: living.length > 0 ? "info" : "warning",
-      objects: [describeHold(held)],
-      message: `${hold.address} is held for IPAMClaim ${hold.owner.namespace}/${hold.owner.name}, which is gone.`,
-      remedy:
-        living.length > 0
-          ? `It is kept while it is in use by ${names.join(", ")}, and freed then.`
-          : "The controller frees it, or passes it to the VM's new claim, within a minute: is one running? A node that cannot be reached " +
-            "keeps it too; taint it out-of-service when it is off. After a restore, holdfast adopt gives it to the VM.",
-    },
-  ];
 }
 
 function deadOwner(books: Books, claim: StoredClaim): ClaimFinding[] {

@@ -12,8 +12,6 @@ export type ClaimFindingCode =
   | "claim-contradicted"
   /** Two claims show one address. */
   | "claims-share-address"
-  /** Held for a claim that is gone. */
-  | "hold-without-claim"
   /** Of a VM that is gone. */
   | "dead-owner"
   /** Made by ipam-extensions, and not taken over. */
