@@ -86,7 +86,7 @@ export class Gatherer {
       ...(vm !== undefined && { vm: vm as Machine }),
       ...(vmi !== undefined && { vmi: vmi as Instance }),
       claims: claims as readonly StoredClaim[],
-      pods: podsOf(objects),
+      pods: launchersIn(objects),
       holds: objects.held.map((held) => this.#holdOf(held, claims)),
       definitionOf: (key) => networks.definitionOf(key),
       ...(primary !== undefined && { primary }),
@@ -164,7 +164,13 @@ function byAge(a: DeepReadonly<StoredClaim>, b: DeepReadonly<StoredClaim>): numb
   return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
-function podsOf({ pods, vm, vmi, claims }: FamilyObjects): readonly LauncherPod[] {
+/** Pods of a family, with the NICs that they have. */
+export function launchersIn({
+  pods,
+  vm,
+  vmi,
+  claims,
+}: Pick<FamilyObjects, "pods" | "vm" | "vmi" | "claims">): readonly LauncherPod[] {
   if (pods.length === 0) return [];
   const specs = [vmi?.spec, vm?.spec?.template?.spec].filter((spec) => spec !== undefined) as VmiSpec[];
   const nics = claims.flatMap(({ metadata }) => metadata.annotations?.[claimNicAnnotation] ?? []);
@@ -172,14 +178,14 @@ function podsOf({ pods, vm, vmi, claims }: FamilyObjects): readonly LauncherPod[
 }
 
 /** A pod of the same name and another UID is another pod. */
-function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): "alive" | "over" | "gone" | "unknown" {
+export function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): "alive" | "over" | "gone" | "unknown" {
   // What could not be read stands here as a user without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed" ? "over" : "alive";
 }
 
-function conditionOf(node: DeepReadonly<Node> | undefined): NodeCondition {
+export function conditionOf(node: DeepReadonly<Node> | undefined): NodeCondition {
   if (node === undefined) return "gone";
   const state = nodeStateOf(node);
   return state === "out-of-service" ? "fenced" : state;

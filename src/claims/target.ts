@@ -1,20 +1,14 @@
 // A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, and the pods that run it. Pure.
-import {
-  createdByLabelName,
-  definitionKeyOf,
-  launcherLabelName,
-  launcherValue,
-  nicOf,
-  type VmiSpec,
-} from "../api/kubevirt.ts";
-import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
+import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
 import type { Persistence } from "../cni/persistence.ts";
-import { type Selection, selectionsOf } from "../cni/selection.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import type { OwnerReference } from "../kube/meta.ts";
 import { controllerReference } from "../kube/owner.ts";
 import { type Pod, virtualMachineInstances, virtualMachines } from "../ledger/resources.ts";
-import type { ClaimsSnapshot, Instance } from "./snapshot.ts";
+import { launcherPodOf } from "./launchers.ts";
+import type { ClaimsSnapshot } from "./snapshot.ts";
+import type { Instance } from "./trim.ts";
 
 export interface TargetNic {
   /** The network's name in the VM's spec. */
@@ -84,41 +78,15 @@ export function isOver({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** The UID of the VMI that a launcher pod runs; undefined: it is no launcher. */
-export function instanceOf({ metadata }: Pod): string | undefined {
-  if (metadata.labels?.[launcherLabelName] !== launcherValue) return undefined;
-  const owner = (metadata.ownerReferences ?? []).find(({ controller }) => controller === true);
-  return owner?.uid ?? metadata.labels[createdByLabelName];
-}
-
-/** Launcher pods of the target that have not ended. */
-export function launchersOf({ pods }: Pick<ClaimsSnapshot, "pods">, { namespace, instance }: Target): Pod[] {
+/** Launcher pods of the target that have not ended, and have the NIC. */
+export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
+  const { namespace, instance, spec } = target;
   if (instance === undefined) return [];
-  return [...pods.values()].filter(
-    (pod) => pod.metadata.namespace === namespace && !isOver(pod) && instanceOf(pod) === instance,
-  );
-}
-
-/** The interfaces of a launcher pod that are of this NIC: in its selection, or in what the multi-network plugin says of it. */
-export function interfacesOf(pod: Pod, nic: string, namespace: string, spec: VmiSpec): string[] {
-  const elements = selectionsIn(pod);
-  const told = (readNetworkStatus(statusAnnotation(pod.metadata.annotations)) ?? []).map((each) => each.interface);
-  const all = new Set([...elements.map(({ interfaceName }) => interfaceName), ...told.filter((each) => each !== "")]);
-  return [...all].filter((each) => nicOf(each, elements, namespace, spec)?.name === nic);
-}
-
-/** One that cannot be read selects nothing that could be told. */
-function selectionsIn({ metadata }: Pod): Selection[] {
-  const { namespace = "", name = "", annotations = {} } = metadata;
-  try {
-    return selectionsOf({ namespace, name, annotations });
-  } catch {
-    return [];
-  }
-}
-
-export function userOf({ metadata, spec }: Pod): HoldUser {
-  return { uid: metadata.uid ?? "", name: metadata.name ?? "", node: spec?.nodeName ?? "" };
+  return [...pods.values()]
+    .filter((pod) => pod.metadata.namespace === namespace && !isOver(pod) && launchedBy(pod.metadata)?.uid === instance)
+    .map((pod) => launcherPodOf(pod, { specs: [spec], nics: [nic] }))
+    .filter(({ nics }) => nics.some((each) => each.nic === nic))
+    .map(({ uid, name, node }) => ({ uid, name, node }));
 }
 
 /** Of the pods that a hold lists, those that are there and have not ended. */
