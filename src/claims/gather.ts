@@ -25,6 +25,11 @@ export interface GatherOptions {
   readonly nowMs: () => number;
 }
 
+/** The family that a hold is of by what it says itself: that of its claim's name. */
+export function namedFamilyOf({ owner }: Hold): string {
+  return holdFamilyOf(owner);
+}
+
 /** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
 export interface FamilyObjects {
   readonly vm?: DeepReadonly<Machine> | undefined;
@@ -125,7 +130,7 @@ export class Gatherer {
   /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
     const uid = ownerUidOf(hold);
-    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? holdFamilyOf(hold.owner);
+    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? namedFamilyOf(hold);
   }
 
   #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {

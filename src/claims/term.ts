@@ -1,7 +1,7 @@
 // One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
 // whatever was left undone by whoever led before is finished.
-import { holdFamilyOf, homeOf } from "../api/claim-family.ts";
-import type { AmendableLedger, Hold } from "../ipam/ledger.ts";
+import { homeOf } from "../api/claim-family.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { keyOf } from "../kube/meta.ts";
@@ -12,7 +12,7 @@ import { Actor, isStale } from "./actor.ts";
 import { Beside } from "./beside.ts";
 import { freshObjects } from "./fresh.ts";
 import type { Gate } from "./gate.ts";
-import { Gatherer } from "./gather.ts";
+import { Gatherer, namedFamilyOf } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { ClaimNetworks } from "./networks.ts";
@@ -66,8 +66,7 @@ export class Term {
     const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
     this.#state = new SharedState(options);
     this.#networks = new ClaimNetworks(definitions, systemNamespace);
-    const familyOf = ({ owner }: Hold) => holdFamilyOf(owner);
-    this.#held = new HeldClaims({ reservations, holds, familyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
     this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
     this.#wakes = new Wakes({
