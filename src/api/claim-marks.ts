@@ -3,8 +3,7 @@
 // Promised: `claimOwnerOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner reference, since
 // garbage collection strips references (orphan deletion) and a restore from a backup brings them back with UIDs of another life.
 import { holdfastGroup } from "./kind.ts";
-import { isLegalName } from "./name.ts";
-import { hashLabel } from "./owner-record.ts";
+import { fitName, isLegalName, longestName } from "./name.ts";
 
 /** Ours: while it is there, the address is kept. */
 export const claimFinalizer = `${holdfastGroup}/persistent-ip`;
@@ -20,6 +19,8 @@ export const claimInstanceAnnotation = `${holdfastGroup}/claim-instance`;
 export const claimVmAnnotation = `${holdfastGroup}/claim-vm`;
 /** Annotation: the UID of an earlier claim of the same owner and NIC, whose addresses this one continues. */
 export const continuesAnnotation = `${holdfastGroup}/continues`;
+/** Annotation: the UID of the owner in an earlier life, from which `holdfast adopt` took it over. */
+export const adoptedFromAnnotation = `${holdfastGroup}/adopted-from`;
 /** Annotation: addresses that were asked for by number, with commas. */
 export const requestedAnnotation = `${holdfastGroup}/requested-ips`;
 /** Label: the MAC, with dashes: 02-11-22-33-44-55. Two claims of one network never have the same. */
@@ -30,6 +31,11 @@ export const managedLabelName = `${holdfastGroup}/managed`;
 export const vmLabelName = "kubevirt.io/vm";
 /** Label of a VM, or of its template: "false" keeps it out of all this; "true" lets it in where labels are demanded. */
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
+/**
+ * Annotation: why the marks of a claim are changed by hand, or why it is deleted under its VM. It counts in the request that writes it
+ * anew, and of those only who have the right `override` on ipamclaims.
+ */
+export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
 export const maxClaimsAnnotation = `${holdfastGroup}/max-claims`;
 /** Annotation of a VMI and of its pods: {"network": ["10.0.0.7"]}, addresses asked for by number. */
@@ -87,9 +93,6 @@ export function identityOf(ownerUid: string, nic: string): string {
   return `${ownerUid}/${nic}`;
 }
 
-const longestName = 253;
-const hashLength = 16;
-
 /**
  * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the API server
  * would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.
@@ -97,21 +100,23 @@ const hashLength = 16;
 export function claimName(vm: string, network: string): string {
   const plain = `${vm}.${network}`;
   if (isLegalName(plain) && !network.includes(".")) return plain;
-  return hashed(plain, `${vm}\n${network}`);
+  return fitName(plain, `${vm}\n${network}`);
 }
 
 /** The name where `claimName` is taken by a claim of the same NIC on another network: the definition was swapped under a running VM. */
 export function swappedClaimName(vm: string, network: string, cniNetwork: string): string {
-  return hashed(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
+  return fitName(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
 }
 
-/** No plain name ends like this: a network's name has no dot before 16 hexadecimal digits and nothing else. */
-function hashed(plain: string, source: string): string {
-  const fit = plain
+/**
+ * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different pairs may meet in one
+ * name, so it only proposes; owner and network decide.
+ */
+export function upstreamClaimName(vm: string, network: string): string {
+  return `${vm}.${network}`
     .toLowerCase()
-    .replaceAll(/[^a-z0-9.-]+/g, "-")
-    .replaceAll(/[-.]*\.[-.]*/g, ".")
-    .slice(0, longestName - hashLength - "-x".length - 1)
-    .replaceAll(/^[-.]+|[-.]+$/g, "");
-  return `${fit === "" ? "claim" : fit}-x${hashLabel(source)}`;
+    .split(/[^a-z0-9-]+/)
+    .filter((part) => part !== "")
+    .join(".")
+    .slice(0, longestName);
 }

@@ -1,0 +1,83 @@
+// How many claims a namespace may have: its annotation holdfast.io/max-claims. The reconciler makes no more, and the webhook, where it
+// is installed, lets nobody else make more.
+//
+// Promised: a claim that is there is never taken away for it. Not promised: an exact limit against several who create at once by hand:
+// the webhook counts before each create, and two that are counted at the same moment both pass.
+import { maxClaimsAnnotation } from "../api/claim-marks.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import { Recent } from "../kube/recent.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { namespaces } from "../ledger/resources.ts";
+
+/** Undefined: no limit. One that cannot be read is none: refusing every VM of the namespace would be worse. */
+export function claimLimit(annotations: Readonly<Record<string, string>> | undefined): number | undefined {
+  const text = annotations?.[maxClaimsAnnotation] ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** How many more there may be; undefined: any number. Those that are being deleted still hold their addresses, and count. */
+export function claimsLeft(limit: number | undefined, count: number): number | undefined {
+  return limit === undefined ? undefined : Math.max(0, limit - count);
+}
+
+export function describeQuota(namespace: string, limit: number, count: number): string {
+  return (
+    `namespace ${namespace} may have ${limit} claims (annotation ${maxClaimsAnnotation}) and has ${count}: ` +
+    "delete VMs or claims there, or raise the limit."
+  );
+}
+
+/** One read per namespace in this time. */
+const rememberMs = 5000;
+/** Namespaces with VMs: thousands at the most; each entry is some hundred bytes. */
+const maxRemembered = 10_000;
+
+export interface NamespaceFacts {
+  /** Of claims; undefined: any number. */
+  readonly limit: number | undefined;
+  /** It is being deleted, or gone: nothing can be made in it. */
+  readonly isTerminating: boolean;
+}
+
+interface StoredNamespace extends KubeObject {
+  status?: { phase?: string };
+}
+
+export async function readNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<NamespaceFacts> {
+  try {
+    const { metadata, status }: StoredNamespace = await client.get(namespaces, { name }, { signal });
+    const isTerminating = metadata.deletionTimestamp !== undefined || status?.phase === "Terminating";
+    return { limit: claimLimit(metadata.annotations), isTerminating };
+  } catch (error) {
+    if (isApiError(error, "not-found")) return { limit: undefined, isTerminating: true };
+    throw error;
+  }
+}
+
+/** What is known of namespaces, each read at most every few seconds: a new limit counts from then on. */
+export class ClaimQuota {
+  readonly #client: KubeClient;
+  readonly #now: () => number;
+  /** Namespace -> what was read, and when. */
+  readonly #known = new Recent<{ readonly facts: NamespaceFacts; readonly readMs: number }>(maxRemembered);
+
+  constructor(options: { readonly client: KubeClient; readonly now: () => number }) {
+    this.#client = options.client;
+    this.#now = options.now;
+  }
+
+  /** `count` is how many claims the namespace has now. Undefined: any number. */
+  async left(namespace: string, count: number, signal: AbortSignal): Promise<number | undefined> {
+    return claimsLeft((await this.look(namespace, signal)).limit, count);
+  }
+
+  async look(namespace: string, signal: AbortSignal): Promise<NamespaceFacts> {
+    const known = this.#known.get(namespace);
+    if (known !== undefined && this.#now() - known.readMs < rememberMs) return known.facts;
+    const readMs = this.#now();
+    const facts = await readNamespace(this.#client, namespace, signal);
+    this.#known.set(namespace, { facts, readMs });
+    return facts;
+  }
+}

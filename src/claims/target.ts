@@ -1,0 +1,89 @@
+// A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, and the pods that run it. Pure.
+import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
+import type { Persistence } from "../cni/persistence.ts";
+import type { HoldUser } from "../ipam/ledger.ts";
+import type { Pod } from "../ledger/resources.ts";
+import { launcherPodOf } from "./launchers.ts";
+import { type Life, livesOf } from "./plan/lives.ts";
+import type { ClaimsSnapshot } from "./snapshot.ts";
+
+export interface TargetNic {
+  /** The network's name in the VM's spec. */
+  readonly nic: string;
+  /** namespace/name */
+  readonly definition: string;
+}
+
+export interface Target {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly kind: Life["kind"];
+  readonly life: Life;
+  /** The VMI that runs, by UID. */
+  readonly instance?: string;
+  readonly isDeleting: boolean;
+  readonly nics: readonly TargetNic[];
+  /** Of the VMI, and of the VM without one. */
+  readonly spec: VmiSpec;
+}
+
+/** Undefined: there is no such VM, and no VMI without one. */
+export function targetOf(
+  { machines, instances }: Pick<ClaimsSnapshot, "machines" | "instances">,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  persistence: ReadonlyMap<string, Persistence>,
+): Target | undefined {
+  const vm = machines.get(`${namespace}/${name}`);
+  const vmi = instances.get(`${namespace}/${name}`);
+  const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
+  if (life === undefined || life.phase === "gone") return undefined;
+  const spec = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
+  return {
+    namespace,
+    name,
+    uid: life.uid,
+    kind: life.kind,
+    life,
+    ...(life.vmi?.metadata.uid !== undefined && { instance: life.vmi.metadata.uid }),
+    isDeleting: life.phase === "deleting",
+    nics: nicsOf(spec, namespace, persistence),
+    spec: life.vmi?.spec ?? spec,
+  };
+}
+
+function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<string, Persistence>): TargetNic[] {
+  const primary = [...persistence].find(([key, each]) => key.startsWith(`${namespace}/`) && each.isPrimary)?.[0];
+  return (spec.networks ?? []).flatMap((network): TargetNic[] => {
+    const definition = network.pod === undefined ? definitionKeyOf(network, namespace) : primary;
+    return definition === undefined || network.multus?.default === true ? [] : [{ nic: network.name, definition }];
+  });
+}
+
+export function isOver({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+/** Launcher pods of the target that have not ended, and have the NIC. */
+export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
+  const { namespace, instance, spec } = target;
+  if (instance === undefined) return [];
+  return [...pods.values()]
+    .filter((pod) => pod.metadata.namespace === namespace && !isOver(pod) && launchedBy(pod.metadata)?.uid === instance)
+    .map((pod) => launcherPodOf(pod, { specs: [spec], nics: [nic] }))
+    .filter(({ nics }) => nics.some((each) => each.nic === nic))
+    .map(({ uid, name, node }) => ({ uid, name, node }));
+}
+
+/** Of the pods that a hold lists, those that are there and have not ended. */
+export function livingUsers(
+  { pods }: Pick<ClaimsSnapshot, "pods">,
+  namespace: string,
+  users: readonly HoldUser[] = [],
+): Pod[] {
+  return users.flatMap(({ uid, name }) => {
+    const pod = pods.get(`${namespace}/${name}`);
+    return pod === undefined || pod.metadata.uid !== uid || isOver(pod) ? [] : [pod];
+  });
+}
