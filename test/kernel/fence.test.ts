@@ -1,6 +1,6 @@
 // An old guest is kept off the network when its node returns: real namespaces and interfaces, a ledger on the embedded API.
 //
-// `pod` is the sandbox that stayed behind; its cable is called as KubeVirt's bridge binding calls it, beside the dummy that has the plugin's name.
+// `pod` is the sandbox that stayed behind; its cable is called as KubeVirt's bridge binding calls it, beside the one that has the plugin's name.
 // `other` sees the guest over the wire for as long as the fence lets it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ async function pod(name: string, phase = "Running"): Promise<{ namespace: string
   const object: Pod = { metadata: { namespace: "shop", name }, spec: { nodeName: "n1" } };
   const spec = { nodeName: "n1", containers: [{ name: "compute", image: "x" }] };
   const made = await client.create(pods, { ...object, spec } as Pod);
-  await client.patch(pods, { namespace: "shop", name }, { type: "merge", value: { status: { phase } } }, { subresource: "status" });
+  await client.patch(pods, { namespace: "shop", name }, { type: "merge", body: { status: { phase } } }, { subresource: "status" });
   return { namespace: "shop", name, uid: made.metadata.uid! };
 }
 
@@ -69,11 +69,11 @@ describe("the fence", () => {
 
   beforeEach(async () => {
     wire = await Wire.of([{ name: "pod" }, { name: "other" }]);
-    // As virt-handler leaves it: the cable renamed, and a dummy with the name that the plugin gave.
+    // As virt-handler leaves it: the cable renamed, and an interface without a cable (there a dummy) with the name that the plugin gave.
     await wire.ip("pod", "link", "set", "eth0", "down");
     await wire.ip("pod", "link", "set", "eth0", "name", cable);
     await wire.ip("pod", "link", "set", cable, "up");
-    await wire.ip("pod", "link", "add", link, "type", "dummy");
+    await wire.ip("pod", "link", "add", link, "type", "bridge");
     await wire.ip("pod", "link", "set", link, "up");
     await wire.ip("pod", "link", "set", "lo", "up");
     await wire.ip("pod", "address", "add", `${address}/24`, "dev", cable);
@@ -132,11 +132,11 @@ describe("the fence", () => {
     expect((await wire.link("other")).flags).toContain("UP");
     expect(told).toEqual(["IPAMClaim vm.blue OldSandboxFenced"]);
     expect(fenced).toBe(1);
-    clock.advance(120_000);
+    await clock.advance(120_000);
     await fence.look(never);
     expect([told.length, fenced], "said once").toEqual([1, 1]);
     await wire.ip("pod", "link", "set", cable, "up");
-    clock.advance(120_000);
+    await clock.advance(120_000);
     await fence.look(never);
     expect([await isUp(cable), fenced], "and done again where somebody brings it up").toEqual([false, 2]);
   });
@@ -147,7 +147,7 @@ describe("the fence", () => {
     const fence = await started();
     await fence.attached(sandbox(source));
     await fence.look(never);
-    clock.advance(120_000);
+    await clock.advance(120_000);
     await fence.look(never);
     expect([await isUp(cable), fenced]).toEqual([true, 0]);
   });
@@ -159,12 +159,12 @@ describe("the fence", () => {
     await fence.attached(sandbox(old));
     await remove(old.name);
     await fence.look(never);
-    clock.advance(120_000);
+    await clock.advance(120_000);
     await fence.look(never);
     expect([await isUp(cable), fenced]).toEqual([true, 0]);
     // Then the VM starts elsewhere.
     await usedBy(await pod("launcher-3"));
-    clock.advance(120_000);
+    await clock.advance(120_000);
     await fence.look(never);
     expect([await isUp(cable), fenced]).toEqual([false, 1]);
   });
@@ -176,7 +176,7 @@ describe("the fence", () => {
     await fence.attached(sandbox(old));
     await fence.look(never);
     expect(await isUp(cable)).toBe(true);
-    clock.advance(10_000);
+    await clock.advance(10_000);
     await fence.look(never);
     expect(await isUp(cable)).toBe(false);
   });

@@ -54,7 +54,7 @@ export class Wire {
   async remake(host: string, link: string): Promise<void> {
     await this.deleteHost(host);
     await run(["ip", "netns", "add", this.#nameOf(host)]);
-    await this.ip(host, "link", "add", link, "type", "dummy");
+    await this.ip(host, "link", "add", link, "type", "bridge");
     await this.ip(host, "link", "set", link, "up");
   }
 

@@ -86,7 +86,11 @@ describe("what is remembered", () => {
   });
 
   it("is read back as it was", () => {
-    fc.assert(fc.property(sandbox, (each) => expect(decodeSandbox(encodeSandbox(each))).toEqual(each)));
+    fc.assert(
+      fc.property(sandbox, (each) => {
+        expect(decodeSandbox(encodeSandbox(each))).toEqual(each);
+      }),
+    );
   });
 
   it("is nothing where the text is cut", () => {
@@ -99,6 +103,10 @@ describe("what is remembered", () => {
   });
 
   it("is nothing where it is something else", () => {
-    fc.assert(fc.property(fc.json(), (each) => expect(decodeSandbox(each)).toBeUndefined()));
+    fc.assert(
+      fc.property(fc.json(), (each) => {
+        expect(decodeSandbox(each)).toBeUndefined();
+      }),
+    );
   });
 });
