@@ -25,6 +25,11 @@ export interface GatherOptions {
   readonly nowMs: () => number;
 }
 
+/** The family that a hold is of by what it says itself: that of its claim's name. */
+export function namedFamilyOf({ owner }: Hold): string {
+  return holdFamilyOf(owner);
+}
+
 /** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
 export interface FamilyObjects {
   readonly vm?: DeepReadonly<Machine> | undefined;
@@ -125,13 +130,14 @@ export class Gatherer {
   /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
     const uid = ownerUidOf(hold);
-    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? holdFamilyOf(hold.owner);
+    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? namedFamilyOf(hold);
   }
 
   #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
     const { networks } = this.#options;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
-    const network = claim?.spec.network ?? "";
+    // What others write may lack its spec, whatever its type says.
+    const network = (claim?.spec as Partial<StoredClaim["spec"]> | undefined)?.network ?? "";
     if (network === "") return { hold, namespace, network };
     const range = networks.rangeOf(network, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);

@@ -3,7 +3,14 @@
 // Promised: a claim is taken over only for the living VM or VMI that its owner reference names by UID; its addresses are held first, all
 // of them, then our marks replace theirs in one write. What its VM's own pod holds passes to the claim. A conflict leaves that claim as
 // it is. Not promised: what to do with those of dead owners; garbage collection has that, and check says what keeps them.
-import { claimOwnerAnnotation, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../api/claim-marks.ts";
+import {
+  claimOwnerAnnotation,
+  managedLabelName,
+  ownershipOf,
+  upstreamClaimFinalizer,
+  upstreamClaimName,
+  vmLabelName,
+} from "../api/claim-marks.ts";
 import { homeOf } from "../api/claim-family.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
@@ -11,15 +18,16 @@ import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { Books } from "./books.ts";
+import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, type Move, noteFor, remarked, type Verdict } from "./move.ts";
 import { heldBy, type OwnClaim, readIps } from "./own-claim.ts";
 import { type Target, targetOf, usersOf } from "./target.ts";
 
-/** Their finalizer, and nothing that says it is ours. */
+/** Made by ipam-extensions, by its finalizer or its label, and nothing says that it is ours. */
 export function isForeign({ metadata }: StoredClaim): boolean {
-  return (
-    (metadata.finalizers ?? []).includes(upstreamClaimFinalizer) && metadata.annotations?.[claimOwnerAnnotation] === undefined
-  );
+  const { annotations = {}, labels = {}, finalizers = [] } = metadata;
+  if (annotations[claimOwnerAnnotation] !== undefined || labels[managedLabelName] === "true") return false;
+  return finalizers.includes(upstreamClaimFinalizer) || labels[vmLabelName] !== undefined;
 }
 
 export function planTakeover(books: Books): Verdict[] {
@@ -94,4 +102,14 @@ function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], u
 /** Of a pod of the VM: it got the address before claims were. */
 function isTheirs({ hold: { owner } }: ReadHold, users: readonly HoldUser[]): boolean {
   return owner.kind === "pod" && users.some(({ uid }) => uid === owner.uid);
+}
+
+/** Throws ClaimsError where ipam-extensions runs and nobody said that this is meant. */
+export function refuseBeside({ snapshot: { extensions } }: Books, { beside }: { readonly beside: boolean }): void {
+  if (!extensions.isRunning || beside) return;
+  throw new ClaimsError(
+    "extensions-run",
+    `kubevirt/ipam-extensions is at work: ${extensions.why.join(" ")} It would take its finalizer off and make claims of its own. ` +
+      "Remove its webhook configuration first, then its Deployment; or say --beside.",
+  );
 }
