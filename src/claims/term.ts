@@ -1,9 +1,10 @@
 // One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
 // whatever was left undone by whoever led before is finished.
-import { holdFamilyOf } from "../api/claim-family.ts";
-import type { AmendableLedger, Hold } from "../ipam/ledger.ts";
+import { homeOf } from "../api/claim-family.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
+import { keyOf } from "../kube/meta.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
@@ -11,13 +12,14 @@ import { Actor, isStale } from "./actor.ts";
 import { Beside } from "./beside.ts";
 import { freshObjects } from "./fresh.ts";
 import type { Gate } from "./gate.ts";
-import { Gatherer } from "./gather.ts";
+import { Gatherer, namedFamilyOf } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { Places } from "./place.ts";
+import type { FamilyFacts } from "./plan/facts.ts";
 import { planFamily } from "./plan/plan.ts";
-import { statesOf } from "./plan/state.ts";
+import { stateOfClaim } from "./plan/state.ts";
 import type { ClaimStep } from "./plan/steps.ts";
 import { SharedState } from "./shared-state.ts";
 import { Taker } from "./take.ts";
@@ -64,8 +66,7 @@ export class Term {
     const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
     this.#state = new SharedState(options);
     this.#networks = new ClaimNetworks(definitions, systemNamespace);
-    const familyOf = ({ owner }: Hold) => holdFamilyOf(owner);
-    this.#held = new HeldClaims({ reservations, holds, familyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
     this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
     this.#wakes = new Wakes({
@@ -136,10 +137,16 @@ export class Term {
     return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
   }
 
-  #count(family: string, facts: Parameters<typeof statesOf>[0]): void {
-    if (this.#options.metrics === undefined) return;
-    this.#tally.set(family, statesOf(facts));
-    this.#options.metrics.states(this.#tally.counts);
+  /** A claim is counted at its home. */
+  #count(family: string, facts: FamilyFacts): void {
+    const { metrics } = this.#options;
+    if (metrics === undefined) return;
+    const own = facts.claims.filter((claim) => homeOf(claim) === family);
+    this.#tally.set(
+      family,
+      own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
+    );
+    metrics.states(this.#tally.counts);
   }
 
   #see(family: string): void {
@@ -236,11 +243,11 @@ export class Term {
 
   #places(ranges: readonly SlicedRange[]): Places {
     const { systemNamespace, definitions, pools } = this.#options;
-    const keys = [...pools.cache.keys()];
+    const known = [...pools.cache.list()].map((pool) => [keyOf(pool), pool as StoredPool] as const);
     return new Places({
       systemNamespace,
       definitions: definitions.list() ?? [],
-      pools: new Map(keys.map((key) => [key, pools.cache.get(key)!])) as ReadonlyMap<string, StoredPool>,
+      pools: new Map(known),
       sliced: { version: 0, ranges },
     });
   }

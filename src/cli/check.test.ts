@@ -22,7 +22,7 @@ const leak: CheckedFinding = {
 describe("holdfast check", () => {
   it("exits with 0 where all fits together", async () => {
     const { code, out } = await holdfast({ check: async () => [] }, "check");
-    expect({ code, out }).toEqual({ code: 0, out: ["Pools, holds, networks and pods fit together."] });
+    expect({ code, out }).toEqual({ code: 0, out: ["Pools, holds, networks, pods and claims fit together."] });
   });
 
   it("exits with 1 and says what to do", async () => {
@@ -70,7 +70,7 @@ describe("holdfast who and pools", () => {
     const { code, err } = await holdfast({ who: async () => [] }, "who", "10.0.0.9");
     expect({ code, err }).toEqual({
       code: 1,
-      err: ["holdfast: nobody holds 10.0.0.9, or it is no pod that holds anything."],
+      err: ["holdfast: nobody holds 10.0.0.9, or it is no pod, claim or VM that holds anything."],
     });
   });
 

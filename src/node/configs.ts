@@ -1,7 +1,7 @@
 // Parsed configurations, by their text: the same network comes with every pod, and parsing is most of a request's own time.
 import { type Parsed, parseIpamConfig } from "../cni/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../cni/network.ts";
-import { type Persistence, persistenceOf } from "../cni/persistence.ts";
+import type { Persistence } from "../cni/persistence.ts";
 import { Recent } from "../kube/recent.ts";
 import type { FlatFiles } from "./flat-file.ts";
 
@@ -16,7 +16,7 @@ const maxCached = 512;
 
 export class Configs {
   readonly #files: FlatFiles;
-  /** Text of the `ipam` object with name and version, and the flat file's stamp -> the parsed one. */
+  /** Text of the `ipam` object with name, version, what stands beside it, and the flat file's stamp -> the parsed one. */
   readonly #parsed = new Recent<Parsed>(maxCached);
 
   constructor(files: FlatFiles) {
@@ -26,10 +26,10 @@ export class Configs {
   /** Throws CniError: code 6 for what is no JSON, 7 for what is wrong, 5 where the flat file cannot be read. */
   load(text: string): LoadedConfig {
     const network = parseNetwork(text);
-    const persistence = persistenceOf(text);
     const inline = network.ipam["configuration_path"];
     const file = this.#files.find(typeof inline === "string" ? inline : "");
-    const key = JSON.stringify([network.cniVersion, network.name, network.ipam, file?.stamp]);
+    const { cniVersion, name, ipam, overlay, persistence } = network;
+    const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, file?.stamp]);
     const known = this.#parsed.get(key);
     if (known !== undefined) return { ...known, network, persistence };
     const parsed = parseIpamConfig(network, file);

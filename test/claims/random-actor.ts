@@ -41,6 +41,7 @@ export class Actor {
   /** NICs whose unplug is under way. */
   readonly #absent = new Set<string>();
   #nics: Nic[] = [];
+  #isLost = false;
   readonly errors: Error[] = [];
 
   constructor(options: ActorOptions) {
@@ -60,6 +61,12 @@ export class Actor {
       this.errors.push(new Error(`${this.name}: ${what}: ${(error as Error).message}`, { cause: error }));
     }
     return what;
+  }
+
+  /** Its pods are gone with their node: the VM starts anew, elsewhere; a VMI without a VM is over. */
+  lost(): void {
+    const machine = this.#its;
+    this.#isLost = machine.instance !== undefined;
   }
 
   /** What was begun has come to its end, or it never will. */
@@ -88,6 +95,7 @@ export class Actor {
       const canStop = pending?.phase === "Pending" && pending.node !== "" && machine?.vmUid !== undefined;
       return canStop ? [[6, "wait"], [2, "stop"], [1, "delete"]] : [[1, "wait"]];
     }
+    if (this.#isLost) return [[1, "recover"]];
     if (machine === undefined) return [[8, "create and start"], [2, "create"], [2, "create alone"]];
     if (machine.instance === undefined) return [[8, "start"], [2, "delete"], [1, "plug"], [1, "unplug"], [1, "delete claims"]];
     if (machine.vmUid === undefined) return [[3, "adopt"], [2, "migrate"], [1, "fail to migrate"], [2, "delete"]];
@@ -122,6 +130,11 @@ export class Actor {
       await this.#begin(kubevirt.createAlone(this.#spec(), (machine) => void (this.machine = machine)));
     },
     wait: async () => void (await Promise.race([this.#starting, pause(this.#options.chance.below(patienceMs))])),
+    recover: async () => {
+      this.#isLost = false;
+      if (this.#its.vmUid === undefined) await this.#delete("Background");
+      else await this.#begin(this.#kubevirt.restart(this.#its));
+    },
     start: () => this.#begin(this.#kubevirt.start(this.#its)),
     stop: () => this.#ended(this.#kubevirt.stop(this.#its)),
     restart: () => this.#begin(this.#kubevirt.restart(this.#its)),
