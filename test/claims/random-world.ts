@@ -2,6 +2,8 @@
 // it in this process; each part has a line of its own to the server, which the run may cut.
 import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
 
+import { definitionOf } from "../../src/api/definition.ts";
+import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
@@ -34,10 +36,12 @@ const definitions = defineResource<AnyObject>({
 /** Once per server. */
 export async function prepare(client: KubeClient): Promise<void> {
   await installDefinitions(client);
-  try {
-    await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd) as unknown as AnyObject);
-  } catch (error) {
-    if (!isApiError(error, "already-exists")) throw error;
+  for (const crd of [networkAttachmentDefinitionCrd, definitionOf(ipamClaimKind)]) {
+    try {
+      await client.create(definitions, structuredClone(crd) as unknown as AnyObject);
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error;
+    }
   }
   await install(client);
   for (const resource of [networkAttachmentDefinitions, claims]) {
