@@ -11,6 +11,7 @@ import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
+import { readClaimsState } from "../../src/ledger/claims-state.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -155,11 +156,14 @@ export class RandomWorld {
     this.definitions.push({ namespace, name, network });
   }
 
-  /** The leader has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
+  /**
+   * The leader has said that whereabouts is not there (one that meets a shared pool first waits two minutes for it), and that claims are made:
+   * a daemon that does not know it gives pods addresses of their own.
+   */
   async #led(): Promise<void> {
     const isSaid = async () => {
       const state = await fetchState(this.admin, { namespace: "kube-system" });
-      return state !== undefined && !readState(state).coexistence;
+      return state !== undefined && !readState(state).coexistence && readClaimsState(state).gate === "on";
     };
     await until(isSaid, { what: "the leader's word", everyMs: 50 });
   }
