@@ -15,7 +15,7 @@ import { distance } from "../net/address.ts";
 import { sliceName, type SlicePlace } from "./slice-object.ts";
 
 type SliceIdentity = Pick<SlicePlace, "block" | "network" | "node">;
-type Entries = Readonly<Record<string, PoolAllocation>>;
+export type Entries = Readonly<Record<string, PoolAllocation>>;
 
 /** The names beside the one that is written. */
 export function oldNames({ block, network, node }: SliceIdentity): string[] {

@@ -9,7 +9,7 @@ import { type DeepReadonly, type ObjectKey, parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import type { Latest } from "./latest.ts";
-import { isBrought, isOldPool, missingEntries, oldNames } from "./old-pool.ts";
+import { type Entries, isBrought, isOldPool, missingEntries, oldNames } from "./old-pool.ts";
 import { nodeOfLease } from "./presence.ts";
 import type { SlicePlace } from "./slice-object.ts";
 import { StaleError } from "./stale-error.ts";
@@ -31,24 +31,31 @@ export class OldPools {
     return found.filter((object) => object !== undefined && isOldPool(object, place)) as StoredPool[];
   }
 
+  /** What was brought before counts no more: the new object may be another by now. */
+  forget(key: ObjectKey): void {
+    this.#brought.delete(key);
+  }
+
   /** The new object afterwards. */
   async bring(old: readonly StoredPool[], key: ObjectKey, signal: AbortSignal): Promise<StoredPool> {
-    let there = await this.#get(key, signal);
-    if (there === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
-    if (isInUse(there)) throw new StaleError(`The slice ${key} was granted meanwhile: it is looked at again.`);
-    for (const each of old) {
-      const allocations = missingEntries(each, there);
-      if (Object.keys(allocations).length === 0) continue;
-      const { resourceVersion }: StoredPool["metadata"] = there.metadata;
-      const body = { metadata: { resourceVersion }, spec: { allocations } };
-      there = await this.#client.patch(ipPools, parseKey(key), { type: "merge", body }, { signal });
-    }
+    const found = await this.#get(key, signal);
+    if (found === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
+    if (isInUse(found)) throw new StaleError(`The slice ${key} was granted meanwhile: it is looked at again.`);
+    let there: StoredPool = found;
+    for (const each of old) there = await this.#add(missingEntries(each, there), there, signal);
     const whole = there;
     this.#brought.set(
       key,
       old.filter((each) => isBrought(each, whole)),
     );
     return there;
+  }
+
+  async #add(allocations: Entries, there: StoredPool, signal: AbortSignal): Promise<StoredPool> {
+    if (Object.keys(allocations).length === 0) return there;
+    const { namespace = "", name = "", resourceVersion } = there.metadata;
+    const body = { metadata: { resourceVersion }, spec: { allocations } };
+    return this.#client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
   }
 
   /** For when the slice is assigned: before, the new object could go again as one that a leader left behind. */

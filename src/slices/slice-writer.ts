@@ -44,6 +44,7 @@ export class SliceWriter {
   async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
     const known = this.#slices.get(key);
+    this.#old.forget(key);
     if (known !== undefined && isInUse(known)) return;
     await this.#surely(place, key, async () => {
       const making = known === undefined ? this.#make(place, key, signal) : undefined;
