@@ -16,8 +16,12 @@ export const claimOwnerAnnotation = `${holdfastGroup}/claim-owner`;
 export const claimNicAnnotation = `${holdfastGroup}/claim-nic`;
 /** Annotation: the VMI that runs, by UID: what is left where a VM is deleted and its VMI is not. */
 export const claimInstanceAnnotation = `${holdfastGroup}/claim-instance`;
+/** Annotation: the name of the VM, or of the VMI without one, never cut: a label has no room for every name. */
+export const claimVmAnnotation = `${holdfastGroup}/claim-vm`;
 /** Annotation: the UID of an earlier claim of the same owner and NIC, whose addresses this one continues. */
 export const continuesAnnotation = `${holdfastGroup}/continues`;
+/** Annotation: the UID of the owner in an earlier life, from which `holdfast adopt` took it over. */
+export const adoptedFromAnnotation = `${holdfastGroup}/adopted-from`;
 /** Annotation: addresses that were asked for by number, with commas. */
 export const requestedAnnotation = `${holdfastGroup}/requested-ips`;
 /** Label: the MAC, with dashes: 02-11-22-33-44-55. Two claims of one network never have the same. */
@@ -28,6 +32,11 @@ export const managedLabelName = `${holdfastGroup}/managed`;
 export const vmLabelName = "kubevirt.io/vm";
 /** Label of a VM, or of its template: "false" keeps it out of all this; "true" lets it in where labels are demanded. */
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
+/**
+ * Annotation: why the marks of a claim are changed by hand, or why it is deleted under its VM. It counts in the request that writes it
+ * anew, and of those only who have the right `override` on ipamclaims.
+ */
+export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
 export const maxClaimsAnnotation = `${holdfastGroup}/max-claims`;
 /** Annotation of a VMI and of its pods: {"network": ["10.0.0.7"]}, addresses asked for by number. */
@@ -112,4 +121,17 @@ function hashed(plain: string, source: string): string {
     .slice(0, longestName - hashLength - "-x".length - 1)
     .replaceAll(/^[-.]+|[-.]+$/g, "");
   return `${fit === "" ? "claim" : fit}-x${hashLabel(source)}`;
+}
+
+/**
+ * The name under which kubevirt/ipam-extensions makes the claim: every run of other characters is a dot. Different pairs may meet in one
+ * name, so it only proposes; owner and network decide.
+ */
+export function upstreamClaimName(vm: string, network: string): string {
+  return `${vm}.${network}`
+    .toLowerCase()
+    .split(/[^a-z0-9-]+/)
+    .filter((part) => part !== "")
+    .join(".")
+    .slice(0, longestName);
 }

@@ -24,8 +24,8 @@ export interface SelectingPod {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
-const defaultNetworkAnnotation = "v1.multus-cni.io/default-network";
+export const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
+export const defaultNetworkAnnotation = "v1.multus-cni.io/default-network";
 /** The interface of the pod's first network, which every runtime calls so. */
 const firstInterface = "eth0";
 /** Multus' own limit is the size of an annotation, 256 KiB; a pod of a thousand interfaces is a mistake. */

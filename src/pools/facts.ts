@@ -1,5 +1,6 @@
 // What is known of the things that an address's life depends on: a pod, a node, a StatefulSet. Values, made from objects at the
 // border; absence is a fact too, and stands here as `undefined`.
+import type { NodeState } from "../ledger/node-state.ts";
 
 export interface PodFacts {
   readonly uid: string;
@@ -13,9 +14,6 @@ export interface PodFacts {
 
 /** Under which the kubelet says so. */
 export const mirrorAnnotation = "kubernetes.io/config.mirror";
-
-/** `unreachable`: NotReady or Unknown. `out-of-service`: an operator has said that nothing runs there any more. */
-export type NodeState = "ready" | "unreachable" | "out-of-service";
 
 export interface StatefulSetFacts {
   /** spec.ordinals.start */
@@ -37,25 +35,4 @@ export interface Facts {
   readonly lastNode: string;
   /** The owner has another hold in the same range, and the pod's network-status shows that one and not this. */
   readonly isSuperseded: boolean;
-}
-
-interface ConditionLike {
-  readonly type: string;
-  readonly status: string;
-}
-
-interface NodeLike {
-  readonly spec?: { readonly taints?: readonly { readonly key: string }[] | undefined } | undefined;
-  readonly status?: { readonly conditions?: readonly ConditionLike[] | undefined } | undefined;
-}
-
-const outOfService = "node.kubernetes.io/out-of-service";
-
-/**
- * A node that reports is ready, also where the taint was left on it when it came back: pods that tolerate everything run there. One
- * without a Ready condition has never reported: nothing is known of what runs there.
- */
-export function nodeStateOf({ spec, status }: NodeLike): NodeState {
-  if (status?.conditions?.find(({ type }) => type === "Ready")?.status === "True") return "ready";
-  return spec?.taints?.some(({ key }) => key === outOfService) === true ? "out-of-service" : "unreachable";
 }

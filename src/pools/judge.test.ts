@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { NodeState } from "./facts.ts";
+import type { NodeState } from "../ledger/node-state.ts";
 import { defaultLimits, judge, type LeakReason, type Observation } from "./judge.ts";
 import { Observations } from "./observations.ts";
 import { factsOf, type HeldParts, heldOf, podOf, type World } from "./testing/values.ts";

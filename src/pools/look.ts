@@ -6,12 +6,11 @@ import type { DeepReadonly, ObjectName } from "../kube/meta.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { type NodeState, nodeStateOf } from "../ledger/node-state.ts";
 import * as kinds from "../ledger/resources.ts";
 import {
   type Facts,
   mirrorAnnotation,
-  type NodeState,
-  nodeStateOf,
   type PodFacts,
   type StatefulSetFacts,
 } from "./facts.ts";

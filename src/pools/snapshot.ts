@@ -15,7 +15,8 @@ import { readSlices, sliceSelector, type SlicesSnapshot } from "../slices/snapsh
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
 import { type Networks, networksOf } from "./networks.ts";
-import { heldOf, trimPod } from "./world.ts";
+import { trimPod } from "./pod-trim.ts";
+import { heldOf } from "./world.ts";
 
 export interface Snapshot {
   readonly systemNamespace: string;

@@ -5,7 +5,6 @@
 import { nodeLabelName } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
-import { statusAnnotation } from "../api/network-status.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
@@ -14,9 +13,9 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
-import { mirrorAnnotation } from "./facts.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
+import { podIndexes, trimPod } from "./pod-trim.ts";
 import { Roster } from "./roster.ts";
 
 export interface WorldOptions {
@@ -46,7 +45,7 @@ export class World {
     this.pools = new Informer({ ...options, resource: kinds.ipPools, scope });
     this.reservations = follow(kinds.reservations);
     this.holds = follow(kinds.holds);
-    this.pods = follow(kinds.pods, trimPod);
+    this.pods = new Informer({ ...options, resource: kinds.pods, transform: trimPod, indexes: podIndexes });
     this.nodes = follow(kinds.nodes, trimNode);
     this.statefulSets = follow(kinds.statefulSets, trimStatefulSet);
   }
@@ -133,31 +132,6 @@ function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.St
     return `${key} ${pool.spec.range} ${network}`;
   };
   return placeOf(a) === placeOf(b);
-}
-
-/** Of a pod of 5 to 50 KB, what is read here is about 300 bytes: 100,000 pods are 30 MB. */
-export function trimPod({ metadata, spec, status }: kinds.Pod): kinds.Pod {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
-  const networks = statusAnnotation(metadata.annotations);
-  const mirror = metadata.annotations?.[mirrorAnnotation];
-  const annotations = {
-    ...(networks !== undefined && { "k8s.v1.cni.cncf.io/network-status": networks }),
-    ...(mirror !== undefined && { [mirrorAnnotation]: mirror }),
-  };
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-    },
-    ...(spec?.nodeName !== undefined && { spec: { nodeName: spec.nodeName } }),
-    ...(status?.phase !== undefined && { status: { phase: status.phase } }),
-  };
 }
 
 function trimNode({ apiVersion, kind, metadata, spec, status }: kinds.Node): kinds.Node {

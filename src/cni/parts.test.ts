@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 import { fromBigInt } from "../net/address.ts";
 import { contains, parsePrefix, Prefix } from "../net/prefix.ts";
-import { partsOf } from "./plan.ts";
+import { partsOf } from "./parts.ts";
 
 const prefixes = (...texts: string[]) => texts.map((text) => parsePrefix(text));
 

@@ -1,0 +1,22 @@
+// Whether a VM takes part in persistent addresses, by the label on it or on its template. Pure.
+import { persistenceLabelName } from "./claim-marks.ts";
+
+interface Labelled {
+  readonly metadata?: { readonly labels?: Readonly<Record<string, string>> | undefined } | undefined;
+}
+
+export interface ChoosingVm extends Labelled {
+  readonly spec?: { readonly template?: Labelled | undefined } | undefined;
+}
+
+/**
+ * "false" on either keeps the VM out; where labels are demanded, "true" on either lets it in. A VMI has its template's labels, so it stands
+ * for one where there is no VM.
+ */
+export function takesPart(vm: ChoosingVm | undefined, vmi: Labelled | undefined, needsLabel: boolean): boolean {
+  const labels = [vm?.metadata, vm?.spec?.template?.metadata, vmi?.metadata].map(
+    (metadata) => metadata?.labels?.[persistenceLabelName],
+  );
+  if (labels.includes("false")) return false;
+  return !needsLabel || labels.includes("true");
+}

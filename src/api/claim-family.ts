@@ -1,0 +1,43 @@
+// Which VM names a claim may be of: how claims are sorted into families. Pure.
+//
+// A family is everything about one VM name in one namespace, written namespace/name. Promised: every claim has one home, and only its
+// home's plan changes it; the home follows from the claim alone. Not promised: that a VM of that name is its owner. UIDs decide that.
+import { claimVmAnnotation, ownershipOf, vmLabelName } from "./claim-marks.ts";
+
+interface FamilyClaim {
+  readonly metadata: {
+    readonly name?: string | undefined;
+    readonly namespace?: string | undefined;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+    readonly ownerReferences?:
+      | readonly { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string }[]
+      | undefined;
+  };
+}
+
+/** The reference to the recorded owner is sure; a name that was written down by us is next; a claim's own name is the last resort. */
+export function homeOf(claim: FamilyClaim): string {
+  const { annotations = {}, labels = {}, ownerReferences = [], name = "" } = claim.metadata;
+  const ownership = ownershipOf(claim);
+  const owner = ownership.kind === "owned" ? ownerReferences.find(({ uid }) => uid === ownership.uid) : undefined;
+  const vm = owner?.name ?? annotations[claimVmAnnotation] ?? labels[vmLabelName] ?? vmNameIn(name);
+  return `${claim.metadata.namespace ?? ""}/${vm}`;
+}
+
+/** Its home first; then the VM whose name it takes. */
+export function familyKeysOf(claim: FamilyClaim): readonly string[] {
+  const { namespace = "", name = "" } = claim.metadata;
+  return [...new Set([homeOf(claim), `${namespace}/${vmNameIn(name)}`])];
+}
+
+/** Of a hold whose claim is gone: the claim's name is all that is left of it. */
+export function holdFamilyOf(owner: { readonly namespace: string; readonly name: string }): string {
+  return `${owner.namespace}/${vmNameIn(owner.name)}`;
+}
+
+/** `<vm>.<network>`: a network's name has no dot. A name without a dot is that of a claim made by hand, and a family of its own. */
+function vmNameIn(claimName: string): string {
+  const dot = claimName.lastIndexOf(".");
+  return dot <= 0 ? claimName : claimName.slice(0, dot);
+}

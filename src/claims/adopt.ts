@@ -1,0 +1,181 @@
+// `holdfast adopt NAMESPACE/VM --from UID`: which claims and holds of an earlier life of a VM become its own. Pure.
+//
+// Promised: only what a claim or a hold itself records as the old owner's moves; nothing of an owner that lives, nothing that a third has
+// meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
+import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../api/claim-marks.ts";
+import { describeOwner } from "../ipam/owner.ts";
+import type { ReadHold } from "../ledger/held-objects.ts";
+import type { StoredClaim } from "../ledger/resources.ts";
+import type { Books } from "./books.ts";
+import { ClaimsError } from "./claims-error.ts";
+import {
+  type ClaimChange,
+  describeClaim,
+  type Move,
+  newClaim,
+  nicOfClaim,
+  noteFor,
+  partOfHeld,
+  remarked,
+  type Verdict,
+} from "./move.ts";
+import { namesake, type OwnClaim, ownClaimOf, ownNames, readIps, takeable } from "./own-claim.ts";
+import { instanceOf, livingUsers, type Target, targetOf } from "./target.ts";
+
+export interface AdoptionRequest {
+  readonly namespace: string;
+  readonly name: string;
+  /** The UID of the VM, or of the VMI without one, in its earlier life. */
+  readonly from: string;
+  /** This NIC only. */
+  readonly nic?: string | undefined;
+}
+
+/** Throws ClaimsError where nothing can be adopted at all. */
+export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] {
+  const { namespace, name, from } = request;
+  const target = targetOf(books.snapshot, request, books.places.persistence);
+  if (target === undefined) {
+    throw new ClaimsError("no-machine", `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`);
+  }
+  if (target.isDeleting) {
+    throw new ClaimsError("no-machine", `${target.kind} ${namespace}/${name} is being deleted: it can own nothing new.`);
+  }
+  refuseLiving(books, from, target);
+  const sources = sourcesOf(books, target, from);
+  const asked = [...sources.values()].filter(({ nic }) => request.nic === undefined || nic === request.nic);
+  if (asked.length === 0) return nothingToAdopt(books, target, request);
+  return asked.map((source) => verdictOf(books, target, source, from));
+}
+
+function refuseLiving({ snapshot }: Books, from: string, target: Target): void {
+  if (from === target.uid) {
+    throw new ClaimsError("owner-alive", `${from} is the UID of ${target.kind} ${target.namespace}/${target.name} itself: nothing is to be adopted.`);
+  }
+  for (const each of [...snapshot.machines.values(), ...snapshot.instances.values()]) {
+    const { uid, namespace, name, deletionTimestamp } = each.metadata;
+    if (uid !== from) continue;
+    const state = deletionTimestamp === undefined ? "exists" : "is being deleted and not gone yet";
+    throw new ClaimsError(
+      "owner-alive",
+      `The owner ${from} lives: ${each.kind} ${namespace}/${name} ${state}. Its addresses stay its own while it is there.`,
+    );
+  }
+}
+
+/** What one NIC of the old owner has left. */
+interface Source {
+  readonly nic: string;
+  readonly claims: readonly StoredClaim[];
+  readonly holds: readonly ReadHold[];
+}
+
+/** Key: the NIC. */
+function sourcesOf(books: Books, target: Target, from: string): Map<string, Source> {
+  const claims = Map.groupBy(
+    books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
+    (claim) => nicOfClaim(claim, ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
+  );
+  const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from)]);
+  return new Map(
+    [...nics].toSorted().map((nic) => {
+      const own = claims.get(nic) ?? [];
+      const holds = new Set([
+        ...books.heldAs(identityOf(from, nic)),
+        ...own.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? "")),
+      ]);
+      return [nic, { nic, claims: own, holds: [...holds] }] as const;
+    }),
+  );
+}
+
+/** Where it was done before there is nothing left of the old owner, and the claims say so. */
+function nothingToAdopt(books: Books, target: Target, { from, nic }: AdoptionRequest): Verdict[] {
+  const done = books
+    .claimsOf(target.uid)
+    .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
+    .map((claim): Verdict => {
+      const what = ownershipOf(claim).kind === "owned" ? (nicOfClaim(claim, new Map()) ?? "") : "";
+      return { verdict: "done", what, words: `${describeClaim(claim)} was adopted from ${from} before` };
+    })
+    .filter(({ what }) => nic === undefined || what === nic);
+  if (done.length > 0) return done;
+  const where = nic === undefined ? "" : ` for network ${nic}`;
+  throw new ClaimsError(
+    "no-proof",
+    `No claim of namespace ${target.namespace} and no hold records the owner ${from}${where}: without that proof nothing is adopted. ` +
+      `The UID of the VM before is in its backup (metadata.uid); holdfast claims -n ${target.namespace} NAME shows what a claim records.`,
+  );
+}
+
+function verdictOf(books: Books, target: Target, source: Source, from: string): Verdict {
+  const { nic } = source;
+  const refused = (why: string): Verdict => ({ verdict: "refused", what: nic, why });
+  const own = ownClaimOf(books, target, nic);
+  if (typeof own === "string") return refused(own);
+  const obstacle = source.holds.map((held) => obstacleOf(books, target, own, held, from)).find((each) => each !== undefined);
+  if (obstacle !== undefined) return refused(obstacle);
+  const wrong = source.claims.find(({ spec }) => spec.network !== own.network);
+  if (wrong !== undefined) {
+    return refused(`${describeClaim(wrong)} is of network ${wrong.spec.network}, and ${nic} of the VM is on ${own.network}: give the NIC that network`);
+  }
+  const wanted = readIps(source.claims.flatMap(({ status }) => status?.ips ?? []));
+  const take = typeof wanted === "string" ? wanted : takeable(books, own, wanted, source.holds);
+  if (typeof take === "string") return refused(take);
+  const kept = new Set([...source.holds.map(({ hold }) => `${hold.address}`), ...take.map(({ address }) => `${address}`)]);
+  const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`));
+  if (other.length > 0) return refused(hasOther(target, own, other));
+  const claim = changeOf(books, target, source, own, from);
+  if (typeof claim === "string") return refused(claim);
+  const move: Move = {
+    nic,
+    claim,
+    pass: source.holds.map((held) => ({ held, part: partOfHeld(held) })),
+    take,
+    note: noteFor(target, nic, `adopted from the owner ${from}`),
+    users: [],
+  };
+  return { verdict: "move", what: nic, move };
+}
+
+function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonly ReadHold[]): string {
+  const addresses = other.map(({ hold }) => hold.address).join(", ");
+  return (
+    `VM ${namespace}/${name} has ${addresses} on ${nic} by now. To have the old address instead: stop the VM, take the network out of its ` +
+    "spec until its claim is gone (holdfast claims), put it back, and adopt before it starts"
+  );
+}
+
+/** In a sentence why this hold cannot be the target's. */
+function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold, from: string): string | undefined {
+  const { hold } = held;
+  const claim = books.claims.get(hold.owner.uid);
+  const ownership = claim && ownershipOf(claim);
+  const third = ownership?.kind === "owned" && ownership.uid !== from && ownership.uid !== target.uid;
+  if (third) return `${hold.address} is held for ${describeOwner(hold.owner)}, whose owner is ${ownership.uid} and not ${from}`;
+  const placing = books.places.of([own.definition], hold.address);
+  if (placing.kind === "nowhere") return placing.why;
+  if (placing.kind === "place" && (placing.place.domain !== hold.domain || placing.place.namespace !== held.namespace)) {
+    return `${hold.address} is held in ${hold.domain}, and ${own.definition} hands out of ${placing.place.domain}: it is another network's`;
+  }
+  const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
+    (pod) => target.instance === undefined || instanceOf(pod) !== target.instance,
+  );
+  if (stranger === undefined) return undefined;
+  return `Pod ${stranger.metadata.namespace}/${stranger.metadata.name} still uses ${hold.address}: wait until it has ended`;
+}
+
+/** The claim that the leader made for the VM; else the old one, which then says whose it is; else one made anew. */
+function changeOf(books: Books, target: Target, source: Source, own: OwnClaim, from: string): ClaimChange | string {
+  const { nic, claims, holds } = source;
+  if (own.claim !== undefined) return remarked(own.claim, target, nic, { adoptedFrom: from });
+  const alive = claims.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (alive !== undefined) return remarked(alive, target, nic, { adoptedFrom: from });
+  const object = newClaim(target, nic, own.network, { continues: holds[0]?.hold.owner.uid, adoptedFrom: from });
+  const old = namesake(books, object);
+  if (old === undefined) return { change: "create", object };
+  if (!claims.includes(old)) return `${describeClaim(old)} has the name, and is not of ${from}: holdfast claims says whose it is`;
+  const foreign = (old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
+  if (foreign.length === 0) return { change: "replace", old, object };
+  return `${describeClaim(old)} is being deleted and waits for ${foreign.join(", ")}: whoever put that there must take it away first`;
+}

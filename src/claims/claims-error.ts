@@ -1,0 +1,28 @@
+// Why a command about claims did nothing at all.
+
+export type ClaimsErrorCode =
+  /** The cluster does not have the kind. */
+  | "no-kind"
+  /** There is no such VM, and no such VMI. */
+  | "no-machine"
+  /** Of a claim, by its name. */
+  | "no-claim"
+  /** The UID that was given as proof is that of a VM or VMI that is there. */
+  | "owner-alive"
+  /** Nothing records the UID that was given as proof. */
+  | "no-proof"
+  /** No claim can hold an address now: whereabouts is active, or handing out is paused. */
+  | "not-now"
+  /** kubevirt/ipam-extensions is at work. */
+  | "extensions-run"
+  | "bad-file";
+
+export class ClaimsError extends Error {
+  readonly code: ClaimsErrorCode;
+
+  constructor(code: ClaimsErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ClaimsError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,135 @@
+// The CustomResourceDefinition of IPAMClaim, which is the multi-network standard's and not ours: put where there is none, and
+// otherwise left alone.
+//
+// Promised: one that is there is replaced only if it is ours (its annotation holdfast.io/crd-revision), of an earlier revision, and has
+// the same versions. Any other may be newer than what we know, and to replace it would drop fields of every claim.
+import { definitionOf } from "../api/definition.ts";
+import { ipamClaimKind } from "../api/ipam-claim.ts";
+import { holdfastGroup } from "../api/kind.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeObject } from "../kube/meta.ts";
+import { defineResource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+
+export const crdRevisionAnnotation = `${holdfastGroup}/crd-revision`;
+/** Rises with every change of what src/api/ipam-claim.ts says: v0.5.1 of the standard's definition is 1. */
+const revision = 1;
+
+export interface ClaimDefinition extends KubeObject {
+  spec: { group: string; versions: { name: string }[] };
+}
+
+const definitions = defineResource<ClaimDefinition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+/** Ours. */
+export function claimDefinition(): ClaimDefinition {
+  const { apiVersion, kind, metadata, spec } = definitionOf(ipamClaimKind);
+  const annotations = { [crdRevisionAnnotation]: String(revision) };
+  return { apiVersion, kind, metadata: { ...metadata, annotations }, spec: spec as ClaimDefinition["spec"] };
+}
+
+export type DefinitionStep =
+  | { readonly kind: "create" }
+  | { readonly kind: "replace"; readonly why: string }
+  | { readonly kind: "keep"; readonly why: string };
+
+/** What to do about the one that is there. */
+export function definitionStep(there: ClaimDefinition | undefined, ours: ClaimDefinition): DefinitionStep {
+  if (there === undefined) return { kind: "create" };
+  const theirs = revisionOf(there);
+  if (theirs === undefined) return { kind: "keep", why: "it is not ours, and may be newer than what we know" };
+  if (there.spec.group !== ours.spec.group || versionsOf(there) !== versionsOf(ours)) {
+    return { kind: "keep", why: `it has the versions ${versionsOf(there)}, and ours has ${versionsOf(ours)}` };
+  }
+  const own = revisionOf(ours) ?? 0;
+  if (theirs === own) return { kind: "keep", why: `it is ours already, revision ${own}` };
+  if (theirs > own) return { kind: "keep", why: `it is ours of the later revision ${theirs}; this program has ${own}` };
+  return { kind: "replace", why: `it is ours of the earlier revision ${theirs}; this program has ${own}` };
+}
+
+function revisionOf({ metadata }: ClaimDefinition): number | undefined {
+  const text = metadata.annotations?.[crdRevisionAnnotation] ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function versionsOf({ spec }: ClaimDefinition): string {
+  return spec.versions
+    .map(({ name }) => name)
+    .sort()
+    .join(", ");
+}
+
+export interface InstallOptions {
+  readonly client: KubeClient;
+  /** Decide and say it, and write nothing. */
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Another who installs at the same time is met at most once or twice. */
+const maxRounds = 5;
+
+/** Puts ours where there is none; the result is what was done. The server serves the kind some moments later. */
+export async function installClaimDefinition(options: InstallOptions): Promise<DefinitionStep> {
+  const ours = claimDefinition();
+  for (let round = 1; ; round++) {
+    const there = await read(options);
+    const step = definitionStep(there, ours);
+    if (step.kind === "keep" || options.dryRun) return step;
+    try {
+      await write(options, there, ours);
+      return step;
+    } catch (error) {
+      // Another was faster, or the answer was lost: what is there now decides.
+      const isOvertaken = isApiError(error, "already-exists", "conflict", "not-found", "outcome-unknown");
+      if (!isOvertaken || options.signal.aborted || round === maxRounds) throw error;
+    }
+  }
+}
+
+async function read({ client, signal }: InstallOptions): Promise<ClaimDefinition | undefined> {
+  try {
+    return await client.get(definitions, { name: claimDefinition().metadata.name ?? "" }, { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+/** Replaced at the version that was judged, with whatever else others have written on it. */
+async function write(
+  { client, signal }: InstallOptions,
+  there: ClaimDefinition | undefined,
+  ours: ClaimDefinition,
+): Promise<void> {
+  if (there === undefined) {
+    await client.create(definitions, ours, { signal });
+    return;
+  }
+  const annotations = { ...there.metadata.annotations, ...ours.metadata.annotations };
+  await client.update(
+    definitions,
+    { ...there, metadata: { ...there.metadata, annotations }, spec: ours.spec },
+    { signal },
+  );
+}
+
+/** For people. */
+export function describeStep(step: DefinitionStep, dryRun: boolean): string {
+  const name = claimDefinition().metadata.name ?? "";
+  const would = dryRun ? "would be " : "";
+  switch (step.kind) {
+    case "create":
+      return `CustomResourceDefinition ${name}: ${would}created.`;
+    case "replace":
+      return `CustomResourceDefinition ${name}: ${would}replaced: ${step.why}.`;
+    case "keep":
+      return `CustomResourceDefinition ${name}: left as it is: ${step.why}.`;
+  }
+}

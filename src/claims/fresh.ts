@@ -1,0 +1,139 @@
+// The objects of one family, read from the server: before anything is done that cannot be undone (docs/decisions/0014).
+//
+// Promised: the order is VM, VMI, claims, pods, nodes. A VMI that is not there after its VM was gone is not made any more; a pod that
+// is not listed after its claim was gone reads that claim's end. An answer that does not come throws: then nothing is known.
+// Not promised: the holds. They are those of the caches, and every change of one names the version that was judged.
+import { claimInstanceAnnotation, claimName } from "../api/claim-marks.ts";
+import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../api/kubevirt.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
+import { isApiError } from "../kube/errors.ts";
+import { type KubeObject, type ObjectName, parseKey } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import * as kinds from "../ledger/resources.ts";
+import type { FamilyObjects } from "./gather.ts";
+import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
+
+/** Of one kubernetes selector: 50 UIDs of 37 characters are 2 KB of a path. A VM that was restarted so often since is listed whole. */
+const selectorMax = 50;
+
+export async function freshObjects(
+  client: KubeClient,
+  family: string,
+  cached: FamilyObjects,
+  signal: AbortSignal,
+): Promise<FamilyObjects> {
+  const { namespace = "", name } = parseKey(family);
+  const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) => readOne(client, resource, at, signal);
+  const vm = await read<Machine>(kinds.virtualMachines, { namespace, name });
+  const vmi = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
+  const claims: kinds.StoredClaim[] = [];
+  for (const each of claimNames(name, cached, vm, vmi)) {
+    const claim = await read(kinds.ipamClaims, { namespace, name: each });
+    if (claim !== undefined) claims.push(claim);
+  }
+  const pods = await freshPods(client, { namespace, name }, { ...cached, vmi, claims }, signal);
+  const nodes = await freshNodes(client, cached, [...pods.values()], signal);
+  const uids = [vm?.metadata.uid, vmi?.metadata.uid];
+  return {
+    ...(vm && { vm: trimMachine(vm) }),
+    ...(vmi && { vmi: trimInstance(vmi) }),
+    claims,
+    pods: [...pods.values()].filter((pod) => isOfFamily(pod, name, cached)),
+    held: cached.held,
+    // Those of other names are not read again: a claim's home is its owner's name.
+    lives: (uid) => uids.includes(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
+    podNamed: (each) => pods.get(each),
+    node: (each) => nodes.get(each),
+  };
+}
+
+/** Those that are known, those that the holds are for, and those that the VM's networks would have. */
+function claimNames(
+  name: string,
+  cached: FamilyObjects,
+  vm: Machine | undefined,
+  vmi: Instance | undefined,
+): ReadonlySet<string> {
+  const specs: readonly (VmiSpec | undefined)[] = [vm?.spec?.template?.spec, vmi?.spec];
+  return new Set([
+    ...cached.claims.map(({ metadata }) => metadata.name ?? ""),
+    ...cached.held.map(({ hold }) => hold.owner.name),
+    ...specs.flatMap((spec) => (spec?.networks ?? []).map((network) => claimName(name, network.name))),
+  ]);
+}
+
+/** By name: launchers of every VMI that is known, and each pod that uses a hold or refers to a claim. */
+async function freshPods(
+  client: KubeClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  known: FamilyObjects,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, kinds.Pod>> {
+  const uids = instanceUids(known);
+  const of = uids.length > 0 && uids.length <= selectorMax ? `,${createdByLabelName} in (${uids.join(",")})` : "";
+  const labelSelector = `${launcherLabelName}=${launcherValue}${of}`;
+  const { items } = await client.list(kinds.pods, { namespace, labelSelector, signal });
+  const found = new Map(
+    items.filter(({ metadata }) => launchedBy(metadata)?.name === name).map((pod) => [pod.metadata.name ?? "", pod]),
+  );
+  const users = known.held.flatMap(({ hold }) => hold.users ?? []).map((user) => user.name);
+  const others = [...users, ...known.pods.map(({ metadata }) => metadata.name ?? "")];
+  for (const each of new Set(others)) {
+    if (each === "" || found.has(each)) continue;
+    const pod = await readOne(client, kinds.pods, { namespace, name: each }, signal);
+    if (pod !== undefined) found.set(each, pod);
+  }
+  return found;
+}
+
+function instanceUids({ vmi, claims, pods }: FamilyObjects): readonly string[] {
+  const all = [
+    vmi?.metadata.uid,
+    ...claims.map(({ metadata }) => metadata.annotations?.[claimInstanceAnnotation]),
+    ...pods.map(({ metadata }) => launchedBy(metadata)?.uid),
+  ];
+  return [...new Set(all.filter((uid) => uid !== undefined && uid !== ""))] as string[];
+}
+
+async function freshNodes(
+  client: KubeClient,
+  { held }: FamilyObjects,
+  pods: readonly kinds.Pod[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, kinds.Node>> {
+  const users = held.flatMap(({ hold }) => hold.users ?? []).map(({ node }) => node);
+  const names = new Set([...users, ...pods.map(({ spec }) => spec?.nodeName ?? "")]);
+  const found = new Map<string, kinds.Node>();
+  for (const name of names) {
+    const node = name === "" ? undefined : await readOne(client, kinds.nodes, { name }, signal);
+    if (node !== undefined) found.set(name, node);
+  }
+  return found;
+}
+
+/** A pod that was read only because it uses a hold counts as a user, not as a launcher of the family. */
+function isOfFamily(pod: kinds.Pod, name: string, { pods }: FamilyObjects): boolean {
+  const launched = launchedBy(pod.metadata);
+  if (launched !== undefined) return launched.name === name;
+  return pods.some(({ metadata }) => metadata.name === pod.metadata.name);
+}
+
+function isCachedOwn(uid: string, { vm, vmi }: FamilyObjects): boolean {
+  return vm?.metadata.uid === uid || vmi?.metadata.uid === uid;
+}
+
+/** A kind that is not served has no objects. */
+async function readOne<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  at: ObjectName,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  try {
+    return await client.get(resource, at, { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,186 @@
+// The facts about one family, from what the leader follows. No call to the server: 10,000 families are gathered at a restart.
+import { holdFamilyOf } from "../api/claim-family.ts";
+import { claimNicAnnotation } from "../api/claim-marks.ts";
+import type { VmiSpec } from "../api/kubevirt.ts";
+import type { Hold, HoldUser } from "../ipam/ledger.ts";
+import type { Informer } from "../kube/informer.ts";
+import { type DeepReadonly, parseKey } from "../kube/meta.ts";
+import type { ClaimsState } from "../ledger/claims-state.ts";
+import { nodeStateOf } from "../ledger/node-state.ts";
+import type { Node, Pod, StoredClaim } from "../ledger/resources.ts";
+import { type HeldClaim, type HeldClaims, ownerUidOf } from "./holds.ts";
+import { launcherPodOf } from "./launchers.ts";
+import type { ClaimNetworks } from "./networks.ts";
+import type { ClaimHold, FamilyFacts, LauncherPod, NodeCondition } from "./plan/facts.ts";
+import type { Instance, Machine } from "./trim.ts";
+import type { ClaimWorld } from "./world.ts";
+
+export interface GatherOptions {
+  readonly world: ClaimWorld;
+  readonly held: HeldClaims;
+  readonly networks: ClaimNetworks;
+  readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
+  readonly gate: () => ClaimsState;
+  readonly nowMs: () => number;
+}
+
+/** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
+export interface FamilyObjects {
+  readonly vm?: DeepReadonly<Machine> | undefined;
+  readonly vmi?: DeepReadonly<Instance> | undefined;
+  readonly claims: readonly DeepReadonly<StoredClaim>[];
+  readonly pods: readonly DeepReadonly<Pod>[];
+  readonly held: readonly HeldClaim[];
+  readonly lives: (uid: string) => boolean;
+  /** Undefined: there is none. */
+  readonly podNamed: (name: string) => DeepReadonly<Pod> | undefined;
+  readonly node: (name: string) => DeepReadonly<Node> | undefined;
+}
+
+export class Gatherer {
+  readonly #options: GatherOptions;
+
+  constructor(options: GatherOptions) {
+    this.#options = options;
+  }
+
+  /** From the caches. */
+  facts(family: string): FamilyFacts {
+    return this.factsOf(family, this.objects(family));
+  }
+
+  objects(family: string): FamilyObjects {
+    const { world, pods, nodes } = this.#options;
+    const { namespace = "" } = parseKey(family);
+    const vm = world.machines.cache.get(family);
+    const vmi = world.instances.cache.get(family);
+    const own = world.claims.cache.byIndex("family", family);
+    const held = this.#heldOf(family, own, [vm?.metadata.uid, vmi?.metadata.uid]);
+    const claims = withNamed(own, held, (key) => world.claims.cache.get(key));
+    const named = claims.flatMap(({ metadata }) => pods.cache.byIndex("claim", `${namespace}/${metadata.name ?? ""}`));
+    const found = new Map(
+      [...pods.cache.byIndex("launcher", family), ...named].map((pod) => [pod.metadata.uid ?? "", pod]),
+    );
+    return {
+      vm,
+      vmi,
+      claims,
+      pods: [...found.values()],
+      held,
+      lives: (uid) => world.lives(namespace, uid),
+      podNamed: (name) => pods.cache.get(`${namespace}/${name}`),
+      node: (name) => nodes.cache.get(name),
+    };
+  }
+
+  factsOf(family: string, objects: FamilyObjects): FamilyFacts {
+    const { world, networks, gate, nowMs } = this.#options;
+    const { namespace = "", name } = parseKey(family);
+    const { vm, vmi, claims } = objects;
+    const left = world.claimsLeft(namespace);
+    const primary = gate().gate === "on" ? networks.primaryOf(namespace) : undefined;
+    return {
+      namespace,
+      name,
+      ...(vm !== undefined && { vm: vm as Machine }),
+      ...(vmi !== undefined && { vmi: vmi as Instance }),
+      claims: claims as readonly StoredClaim[],
+      pods: podsOf(objects),
+      holds: objects.held.map((held) => this.#holdOf(held, claims)),
+      definitionOf: (key) => networks.definitionOf(key),
+      ...(primary !== undefined && { primary }),
+      giverOf: (network) => networks.giverOf(network),
+      lives: objects.lives,
+      userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
+      gate: gate(),
+      macHolder: (network, mac) => this.#oldest(`${network} ${mac}`),
+      ...(left !== undefined && { claimsLeft: left }),
+      isTerminating: world.isTerminating(namespace),
+      node: (node) => conditionOf(objects.node(node)),
+      nowMs: nowMs(),
+    };
+  }
+
+  /** For the claims of the family; and those whose claim is gone, by the VM that they are for, else by the claim's name. */
+  #heldOf(
+    family: string,
+    claims: readonly DeepReadonly<StoredClaim>[],
+    uids: readonly (string | undefined)[],
+  ): HeldClaim[] {
+    const { world, held } = this.#options;
+    const own = claims.flatMap(({ metadata }) => held.ofClaim(metadata.uid ?? ""));
+    const orphans = [...held.ofFamily(family), ...uids.flatMap((uid) => held.ofOwner(uid ?? ""))].filter(({ hold }) => {
+      if (world.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
+      return this.familyOfOrphan(hold) === family;
+    });
+    return [...new Set([...own, ...orphans])];
+  }
+
+  #oldest(macKey: string): StoredClaim | undefined {
+    const found = this.#options.world.claims.cache.byIndex("mac", macKey);
+    return found.toSorted(byAge)[0] as StoredClaim | undefined;
+  }
+
+  /** Of a hold whose claim is gone. */
+  familyOfOrphan(hold: Hold): string {
+    const uid = ownerUidOf(hold);
+    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? holdFamilyOf(hold.owner);
+  }
+
+  #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
+    const { networks } = this.#options;
+    const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
+    // What others write may lack its spec, whatever its type says.
+    const network = (claim?.spec as Partial<StoredClaim["spec"]> | undefined)?.network ?? "";
+    if (network === "") return { hold, namespace, network };
+    const range = networks.rangeOf(network, hold.address)?.range;
+    const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);
+    // A static address outside all ranges has no pool, and is where it was asked for.
+    const isJudged = hold.note?.pool !== undefined && networks.rangesOf(network).length > 0;
+    return {
+      hold,
+      namespace,
+      network,
+      ...(length !== undefined && { prefixLength: length }),
+      ...(isJudged && { isOutOfRange: range === undefined }),
+    };
+  }
+}
+
+/** And the claim of each hold's name, whoever's it is by now. */
+function withNamed(
+  own: readonly DeepReadonly<StoredClaim>[],
+  held: readonly HeldClaim[],
+  get: (key: string) => DeepReadonly<StoredClaim> | undefined,
+): readonly DeepReadonly<StoredClaim>[] {
+  const named = held.flatMap(({ hold: { owner } }) => get(`${owner.namespace}/${owner.name}`) ?? []);
+  return [...new Set([...own, ...named])];
+}
+
+/** Creation has whole seconds: the UID decides between two of one second, the same way for everybody. */
+function byAge(a: DeepReadonly<StoredClaim>, b: DeepReadonly<StoredClaim>): number {
+  const keyOf = ({ metadata }: DeepReadonly<StoredClaim>) => `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+}
+
+function podsOf({ pods, vm, vmi, claims }: FamilyObjects): readonly LauncherPod[] {
+  if (pods.length === 0) return [];
+  const specs = [vmi?.spec, vm?.spec?.template?.spec].filter((spec) => spec !== undefined) as VmiSpec[];
+  const nics = claims.flatMap(({ metadata }) => metadata.annotations?.[claimNicAnnotation] ?? []);
+  return pods.map((pod) => launcherPodOf(pod, { specs, nics }));
+}
+
+/** A pod of the same name and another UID is another pod. */
+function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): "alive" | "over" | "gone" | "unknown" {
+  // What could not be read stands here as a user without a UID: nobody knows what became of it.
+  if (uid === "") return "unknown";
+  if (pod === undefined || pod.metadata.uid !== uid) return "gone";
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed" ? "over" : "alive";
+}
+
+function conditionOf(node: DeepReadonly<Node> | undefined): NodeCondition {
+  if (node === undefined) return "gone";
+  const state = nodeStateOf(node);
+  return state === "out-of-service" ? "fenced" : state;
+}

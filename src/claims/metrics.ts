@@ -1,0 +1,54 @@
+// What the leader measures of claims, for Prometheus.
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+import type { ClaimStep } from "./plan/steps.ts";
+
+export class ClaimMetrics {
+  readonly #claims: Gauge<"state">;
+  readonly #steps: Counter<"kind">;
+  readonly #failures: Counter;
+  readonly #waits: Histogram;
+  readonly #upstream: Gauge;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#claims = new Gauge({
+      name: "holdfast_claims",
+      help: "NICs of virtual machines and claims made by hand, by the state of their persistent address.",
+      labelNames: ["state"],
+      registers,
+    });
+    this.#steps = new Counter({
+      name: "holdfast_claim_steps_total",
+      help: "What was done about claims, by kind of step.",
+      labelNames: ["kind"],
+      registers,
+    });
+    this.#failures = new Counter({
+      name: "holdfast_claim_failures_total",
+      help: "Steps about claims that failed and are tried again.",
+      registers,
+    });
+    this.#waits = new Histogram({
+      name: "holdfast_claim_creation_seconds",
+      help: "From the moment the leader was told of a VM, a VMI or a NIC to the claim being made.",
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+      registers,
+    });
+    this.#upstream = new Gauge({
+      name: "holdfast_claims_ipam_extensions",
+      help: "1 while kubevirt/ipam-extensions works in the same cluster.",
+      registers,
+    });
+  }
+
+  readonly states = (counts: ReadonlyMap<string, number>): void => {
+    this.#claims.reset();
+    for (const [state, count] of counts) this.#claims.set({ state }, count);
+  };
+
+  readonly did = (kind: ClaimStep["kind"]): void => this.#steps.inc({ kind });
+  readonly failed = (): void => this.#failures.inc();
+  readonly madeAfter = (ms: number): void => this.#waits.observe(ms / 1000);
+  readonly upstream = (isThere: boolean): void => this.#upstream.set(isThere ? 1 : 0);
+}

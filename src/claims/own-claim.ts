@@ -1,0 +1,95 @@
+// What a VM has on one NIC already, and which addresses it could get there. Pure.
+import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../api/claim-marks.ts";
+import { tryAddress } from "../api/address-name.ts";
+import { describeOwner } from "../ipam/owner.ts";
+import type { ReadHold } from "../ledger/held-objects.ts";
+import type { StoredClaim } from "../ledger/resources.ts";
+import type { Address } from "../net/address.ts";
+import type { Books } from "./books.ts";
+import { describeClaim, type Move, nicOfClaim } from "./move.ts";
+import type { Target } from "./target.ts";
+
+export interface OwnClaim {
+  readonly nic: string;
+  /** namespace/name */
+  readonly definition: string;
+  /** The name in the CNI configuration. */
+  readonly network: string;
+  /** Undefined: it has none yet. */
+  readonly claim?: StoredClaim;
+  readonly holds: readonly ReadHold[];
+}
+
+/** A sentence where the VM can have nothing on this NIC. */
+export function ownClaimOf(books: Books, target: Target, nic: string): OwnClaim | string {
+  const { namespace, name, uid } = target;
+  const definition = target.nics.find((each) => each.nic === nic)?.definition;
+  if (definition === undefined) {
+    const has = target.nics.map((each) => each.nic).join(", ") || "none";
+    return `${target.kind} ${namespace}/${name} has no network ${nic} of a definition (it has: ${has}): add it to its spec first`;
+  }
+  const persistence = books.places.persistence.get(definition);
+  if (persistence === undefined) return `there is no NetworkAttachmentDefinition ${definition}: make it first`;
+  const { network } = persistence;
+  const names = ownNames(target, network);
+  const claim = books
+    .claimsOf(uid)
+    .find((each) => each.metadata.namespace === namespace && each.spec.network === network && nicOfClaim(each, names) === nic);
+  if (claim?.metadata.deletionTimestamp !== undefined) {
+    return `${describeClaim(claim)} is being deleted: wait until it is gone`;
+  }
+  const holds = new Set([
+    ...books.heldAs(identityOf(uid, nic)),
+    ...(claim === undefined ? [] : books.heldFor(claim.metadata.uid ?? "")),
+  ]);
+  return { nic, definition, network, ...(claim && { claim }), holds: [...holds] };
+}
+
+/** Names of claims -> the NIC that they would be for, where nothing is recorded. */
+export function ownNames({ name, nics }: Target, network: string): Map<string, string> {
+  return new Map(
+    nics.flatMap(({ nic }) => [
+      [upstreamClaimName(name, nic), nic] as const,
+      [swappedClaimName(name, nic, network), nic] as const,
+      [claimName(name, nic), nic] as const,
+    ]),
+  );
+}
+
+/** The claim that has the name of one that is to be made. */
+export function namesake({ snapshot }: Books, { metadata: { namespace, name } }: StoredClaim): StoredClaim | undefined {
+  return snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+}
+
+/** `status.ips`: addresses with the length of their network. A sentence where one cannot be read. */
+export function readIps(ips: readonly string[]): Address[] | string {
+  const read = ips.map((text) => tryAddress(text.split("/")[0]!));
+  const bad = read.indexOf(undefined);
+  return bad < 0 ? (read as Address[]) : `${JSON.stringify(ips[bad])} is no address: correct the status`;
+}
+
+/** Those that are to be taken: all but what is `known` or the claim's own already. A sentence where one cannot be had. */
+export function takeable(
+  books: Books,
+  own: OwnClaim,
+  addresses: readonly Address[],
+  known: readonly ReadHold[] = [],
+): Move["take"] | string {
+  const has = new Set([...known, ...own.holds].map(({ hold }) => `${hold.address}`));
+  const take: { place: Move["take"][number]["place"]; address: Address }[] = [];
+  for (const address of addresses) {
+    if (has.has(`${address}`)) continue;
+    const placing = books.places.of([own.definition], address);
+    if (placing.kind === "nowhere") return placing.why;
+    if (placing.kind === "theirs") continue;
+    const holder = books.holderAt(placing.place, address);
+    if (holder !== undefined) return heldBy(address, holder);
+    has.add(`${address}`);
+    take.push({ place: placing.place, address });
+  }
+  return take;
+}
+
+export function heldBy(address: Address, { hold }: ReadHold): string {
+  return `${address} is held for ${describeOwner(hold.owner)} (holdfast who ${address}): one address cannot be two owners'`;
+}

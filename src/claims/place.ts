@@ -1,0 +1,137 @@
+// Where an address of a claim stands in the ledger: the pool, the domain, the part. The same as a daemon finds for an ADD. Pure.
+import { markedDomain, settledDomain } from "../api/pool-domain.ts";
+import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
+import { type Definition, type DefinitionObject, readDefinitions } from "../cni/definitions.ts";
+import { partsOf } from "../cni/parts.ts";
+import { type Persistence, persistenceOf } from "../cni/persistence.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import type { StoredPool } from "../ledger/resources.ts";
+import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
+import type { Address } from "../net/address.ts";
+import { contains, type Prefix } from "../net/prefix.ts";
+
+export interface Place {
+  /** namespace/name of the definition. */
+  readonly definition: string;
+  /** Of the objects. */
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly identity: PoolIdentity;
+  readonly naming: PoolNaming;
+  readonly l3: boolean;
+  /** namespace/name of the pool; it need not be there yet. */
+  readonly pool: string;
+  /** Where ranges overlap: which of the claim's addresses. */
+  readonly part: number;
+  /** The length of the network, for `status.ips`. */
+  readonly length: number;
+}
+
+export type Placing =
+  | { readonly kind: "place"; readonly place: Place }
+  /** Another IPAM gives the addresses of this network: no hold of ours is needed. */
+  | { readonly kind: "theirs" }
+  /** A sentence why it has none. */
+  | { readonly kind: "nowhere"; readonly why: string };
+
+export interface PlacesInput {
+  readonly systemNamespace: string;
+  readonly definitions: Iterable<DefinitionObject>;
+  /** Key: namespace/name. */
+  readonly pools: ReadonlyMap<string, StoredPool>;
+  readonly sliced: SlicedRanges;
+}
+
+export class Places {
+  readonly #input: PlacesInput;
+  /** Key: namespace/name of the definition. */
+  readonly #readable: ReadonlyMap<string, Definition>;
+  readonly #unreadable: ReadonlyMap<string, string>;
+  /** Key: namespace/name of the definition. */
+  readonly persistence: ReadonlyMap<string, Persistence>;
+
+  constructor(input: PlacesInput) {
+    const objects = [...input.definitions];
+    const { readable, unreadable } = readDefinitions(objects, input.systemNamespace);
+    this.#input = input;
+    this.#readable = new Map(readable.map((each) => [each.key, each]));
+    this.#unreadable = new Map(unreadable.map(({ definition, why }) => [definition, why]));
+    this.persistence = new Map(
+      objects.map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, persistenceOf(spec?.config ?? "")]),
+    );
+  }
+
+  /** Definitions whose CNI configuration has this name. */
+  ofNetwork(network: string): string[] {
+    return [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
+  }
+
+  /** `definitions`: where the address may be from; several only where the claim's NIC is not known. */
+  of(definitions: readonly string[], address: Address): Placing {
+    const placings = definitions.map((key) => this.#in(key, address));
+    const places = placings.flatMap((each) => (each.kind === "place" ? [each] : []));
+    const different = new Map(places.map((each) => [`${each.place.namespace} ${each.place.domain}`, each]));
+    const [only, another] = different.values();
+    if (another !== undefined) {
+      const both = `${only!.place.definition} and ${another.place.definition}`;
+      return nowhere(`${address} is in ranges of ${both}, which are different domains: correct one of the ranges`);
+    }
+    return only ?? placings[0] ?? nowhere(`no network attachment definition has the network of ${address}: make it first`);
+  }
+
+  #in(key: string, address: Address): Placing {
+    const persistence = this.persistence.get(key);
+    if (persistence === undefined) return nowhere(`there is no NetworkAttachmentDefinition ${key}: make it first`);
+    const definition = this.#readable.get(key);
+    if (definition === undefined) {
+      const why = this.#unreadable.get(key);
+      if (why !== undefined) return nowhere(`NetworkAttachmentDefinition ${key} cannot be read (${why})`);
+      return { kind: "theirs" };
+    }
+    const { ranges } = definition.config;
+    const index = ranges.findIndex(({ prefix }) => contains(prefix, address));
+    if (index < 0) return nowhere(`${address} is in no range of ${key}: widen its range, or give the VM another address`);
+    return this.#place(definition, index, address);
+  }
+
+  #place({ key, config, poolNamespace: namespace }: Definition, index: number, address: Address): Placing {
+    const { prefix, l3 } = config.ranges[index]!;
+    const cut = this.#cut(namespace, config.networkName, prefix);
+    if (cut !== undefined && (cut.floating === undefined || !contains(cut.floating, address))) {
+      return nowhere(
+        `${address} is in the part of ${prefix} that nodes hand out by themselves (holdfast slices): only an address of its ` +
+          `floating part${cut.floating === undefined ? ", which it does not have," : ` ${cut.floating}`} can stay with a VM`,
+      );
+    }
+    const range = config.overlappingRanges ? (cut?.floating ?? prefix) : prefix;
+    const identity = { range, network: config.networkName, node: "" };
+    const name = this.#poolName(namespace, identity, config.poolNaming);
+    const pool = { namespace, name };
+    const rule = { network: config.networkName, protectsOverlaps: config.overlappingRanges, pool };
+    const object = this.#input.pools.get(`${namespace}/${name}`);
+    const domain = settledDomain(rule, object && markedDomain(object));
+    if (domain === undefined) {
+      return nowhere(`IPPool ${namespace}/${name} is not handed out as ${key} asks: set enable_overlapping_ranges alike`);
+    }
+    const part = partsOf(config.ranges.map((each) => each.prefix))[index]!;
+    const naming = config.poolNaming;
+    const place = { definition: key, namespace, domain, identity, naming, l3, pool: `${namespace}/${name}`, part };
+    return { kind: "place", place: { ...place, length: prefix.length } };
+  }
+
+  /** Under whichever of its names it is there, or is to be made. */
+  #poolName(namespace: string, identity: PoolIdentity, naming: PoolNaming): string {
+    const names = poolNamesToRead(identity, naming);
+    return names.find((name) => this.#input.pools.has(`${namespace}/${name}`)) ?? poolName(identity, naming);
+  }
+
+  #cut(namespace: string, network: string, prefix: Prefix): SlicedRange | undefined {
+    return this.#input.sliced.ranges.find(
+      (each) => each.namespace === namespace && each.network === network && String(each.range) === String(prefix),
+    );
+  }
+}
+
+function nowhere(why: string): Placing {
+  return { kind: "nowhere", why };
+}

@@ -1,0 +1,97 @@
+// What is known about one family: everything about one VM name in one namespace. Values only; src/claims gathers them. Pure.
+//
+// Promised by whoever gathers them: all lists are of informers that have listed, or were read from the server; a family is not planned
+// before. They may be old and of different ages. What cannot be undone is therefore planned again from facts that were read from the server,
+// in the order of `FreshFacts`, before it is done (`isFinal`, `isConfirmed` in steps.ts).
+import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { Persistence } from "../../cni/persistence.ts";
+import type { Hold, HoldUser } from "../../ipam/ledger.ts";
+import type { ClaimsState } from "../../ledger/claims-state.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+
+export interface LauncherNic {
+  /** The network's name in the VM's spec, by `nicOf`; undefined where it cannot be told. */
+  readonly nic: string | undefined;
+  readonly interfaceName: string;
+  /** namespace/name of the definition, where element or status say it: tells the two networks of a NIC apart while it is swapped. */
+  readonly definition?: string;
+  /** `ipam-claim-reference`. */
+  readonly claim?: string;
+}
+
+/** A launcher pod; for a claim made by hand, any pod that refers to it. */
+export interface LauncherPod {
+  readonly uid: string;
+  readonly name: string;
+  /** Empty: not bound yet. */
+  readonly node: string;
+  /** Controller owner reference, else label kubevirt.io/created-by; empty for a pod that is no launcher. */
+  readonly vmiUid: string;
+  /** Succeeded or Failed. */
+  readonly isOver: boolean;
+  readonly isDeleting: boolean;
+  /** From the networks annotation and from network-status: an interface that either lists is attached. */
+  readonly nics: readonly LauncherNic[];
+  /** Why its annotation cannot be read, in a sentence: such a pod may be attached to anything. */
+  readonly problem?: string;
+}
+
+/** An address that is held, not cooling, for a claim. */
+export interface ClaimHold {
+  readonly hold: Hold;
+  /** Of the object that records it. */
+  readonly namespace: string;
+  /** The name in the CNI configuration, where it is known; else empty. */
+  readonly network: string;
+  /** The length of its network: 24. Undefined where no definition tells. */
+  readonly prefixLength?: number;
+  /** No range of its network has it any more; undefined where no definition tells. */
+  readonly isOutOfRange?: boolean;
+}
+
+export type NodeCondition = "ready" | "unreachable" | "gone" | "fenced";
+
+export interface FamilyFacts {
+  readonly namespace: string;
+  /** Of the VM, and of its VMI. */
+  readonly name: string;
+  readonly vm?: VirtualMachine;
+  readonly vmi?: VirtualMachineInstance;
+  /**
+   * All whose `familyKeysOf` (src/api/claim-family.ts) has this family, and the claim that each hold names, by namespace and name. Those of
+   * another home are looked at and left alone.
+   */
+  readonly claims: readonly StoredClaim[];
+  /** Of VMIs of this name, ended ones too; and, for claims without an owner, pods of the namespace that refer to them. */
+  readonly pods: readonly LauncherPod[];
+  /**
+   * Held for the claims above; and those whose claim is gone: by the claim's name (`holdFamilyOf`), and where the identity begins with
+   * the UID of this VM or VMI.
+   */
+  readonly holds: readonly ClaimHold[];
+  /** By namespace/name. */
+  readonly definitionOf: (key: string) => Persistence | "missing" | "unknown";
+  /** Of the namespace: the definition whose role is primary. */
+  readonly primary?: Persistence;
+  /** Who gives the addresses of a network, by the name in its CNI configuration. */
+  readonly giverOf: (network: string) => "holdfast" | "other" | "unknown";
+  /** A VM or VMI of this namespace has this UID, whatever its name. */
+  readonly lives: (uid: string) => boolean;
+  /** What became of the pod that a hold lists, by UID. "unknown" where it was not looked for. */
+  readonly userOf: (user: HoldUser) => "alive" | "over" | "gone" | "unknown";
+  readonly gate: ClaimsState;
+  /** The oldest claim of the namespace or another that has this MAC (with dashes) on this network. */
+  readonly macHolder?: (network: string, mac: string) => StoredClaim | undefined;
+  /** How many claims the namespace may still get; undefined: no limit. */
+  readonly claimsLeft?: number;
+  /** The namespace is being deleted: nothing can be made in it. */
+  readonly isTerminating?: boolean;
+  readonly node: (name: string) => NodeCondition;
+  readonly nowMs: number;
+}
+
+/**
+ * The same, read from the server in this order: VM, VMI, claims, holds, then pods (those of the family, and each user of the holds by
+ * name). A claim that was gone before the pods were listed is not met by a pod that came later: docs/decisions/0014.
+ */
+export type FreshFacts = FamilyFacts;

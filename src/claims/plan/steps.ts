@@ -1,0 +1,91 @@
+// What is to be done about a family, as values. src/claims carries them out. Pure.
+//
+// Promised: every step can be done twice, and each stands alone: one that fails, or that a crash swallows, is planned again.
+import type { ClaimStatus } from "../../api/claim-status.ts";
+import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
+import type { ClaimOwner } from "../../ipam/owner.ts";
+import { ownerKey } from "../../ipam/owner.ts";
+import type { OwnerReference } from "../../kube/meta.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import type { ClaimHold } from "./facts.ts";
+
+/** A merge patch; null takes a key away. Lists are whole. */
+export interface MetadataPatch {
+  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly annotations?: Readonly<Record<string, string | null>>;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+}
+
+export interface ClaimEvent {
+  readonly kind: "event";
+  readonly on: "vm" | "vmi" | "claim" | "pod";
+  readonly name: string;
+  readonly uid: string;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type ClaimStep =
+  /** "already exists" is no failure: the claim that is there is seen by the next plan. */
+  | { readonly kind: "create"; readonly claim: StoredClaim }
+  /** Guarded by UID and resourceVersion. */
+  | { readonly kind: "mark"; readonly claim: StoredClaim; readonly metadata: MetadataPatch; readonly why: string }
+  /** Guarded by UID. */
+  | { readonly kind: "delete"; readonly claim: StoredClaim; readonly why: string }
+  /** Only ours is taken off; guarded by UID and resourceVersion. */
+  | { readonly kind: "drop-finalizer"; readonly claim: StoredClaim; readonly why: string }
+  /** `amend`. With the owner it has already: the note alone changes. */
+  | { readonly kind: "pass"; readonly hold: ClaimHold; readonly to: ClaimOwner; readonly note: HoldNote }
+  /** `amend`: all that are left. */
+  | { readonly kind: "users"; readonly hold: ClaimHold; readonly users: readonly HoldUser[] }
+  /** At the hold's version, with the network's cooldown. */
+  | { readonly kind: "release"; readonly hold: ClaimHold; readonly why: string }
+  /** Addresses of `status.ips` that nothing holds: held for this claim, or the condition IPAddressConflict. */
+  | {
+      readonly kind: "take";
+      readonly claim: StoredClaim;
+      readonly addresses: readonly string[];
+      /** For the note; none where the claim's owner is not of this life: a restore that nobody has adopted yet. */
+      readonly identity?: string;
+    }
+  | { readonly kind: "status"; readonly claim: StoredClaim; readonly status: ClaimStatus }
+  /** What is so, not what happened: said again by every plan while it is so. Whoever sends it sends it once in a while. */
+  | ClaimEvent
+  /** Plan again at the latest then: something was waited for that no watch tells. */
+  | { readonly kind: "again"; readonly afterMs: number };
+
+/** What cannot be undone. Before it is done the family is read from the server (`FreshFacts`) and planned again. */
+export function isFinal({ kind }: ClaimStep): boolean {
+  return kind === "delete" || kind === "drop-finalizer" || kind === "release" || kind === "users" || kind === "pass";
+}
+
+/** The step of the plan from fresh facts that is this one; do that one, since it carries fresh versions. Undefined: do not. */
+export function confirmed(step: ClaimStep, fresh: readonly ClaimStep[]): ClaimStep | undefined {
+  return fresh.find((each) => each.kind === step.kind && subjectOf(each) === subjectOf(step));
+}
+
+/** What a step is about: the claim's UID, or the hold's address and owner. */
+function subjectOf(step: ClaimStep): string {
+  switch (step.kind) {
+    case "create":
+      return `${step.claim.metadata.namespace ?? ""}/${step.claim.metadata.name ?? ""}`;
+    case "mark":
+    case "delete":
+    case "drop-finalizer":
+    case "take":
+    case "status":
+      return step.claim.metadata.uid ?? "";
+    case "pass":
+    case "users":
+    case "release": {
+      const { domain, address, owner } = step.hold.hold;
+      return `${domain} ${address} ${ownerKey(owner)}`;
+    }
+    case "event":
+      return `${step.uid} ${step.reason}`;
+    case "again":
+      return "";
+  }
+}

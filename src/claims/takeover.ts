@@ -1,0 +1,104 @@
+// `holdfast claims takeover`: claims of kubevirt/ipam-extensions that become ours. Pure.
+//
+// Promised: a claim is taken over only for the living VM or VMI that its owner reference names by UID; its addresses are held first, all
+// of them, then our marks replace theirs in one write. What its VM's own pod holds passes to the claim. A conflict leaves that claim as
+// it is. Not promised: what to do with those of dead owners; garbage collection has that, and check says what keeps them.
+import { claimOwnerAnnotation, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../api/claim-marks.ts";
+import { homeOf } from "../api/claim-family.ts";
+import type { HoldUser } from "../ipam/ledger.ts";
+import { parseKey } from "../kube/meta.ts";
+import type { ReadHold } from "../ledger/held-objects.ts";
+import type { Pod, StoredClaim } from "../ledger/resources.ts";
+import type { Address } from "../net/address.ts";
+import type { Books } from "./books.ts";
+import { describeClaim, type Move, noteFor, remarked, type Verdict } from "./move.ts";
+import { heldBy, type OwnClaim, readIps } from "./own-claim.ts";
+import { interfacesOf, launchersOf, type Target, targetOf, userOf } from "./target.ts";
+
+/** Their finalizer, and nothing that says it is ours. */
+export function isForeign({ metadata }: StoredClaim): boolean {
+  return (
+    (metadata.finalizers ?? []).includes(upstreamClaimFinalizer) && metadata.annotations?.[claimOwnerAnnotation] === undefined
+  );
+}
+
+export function planTakeover(books: Books): Verdict[] {
+  return books.snapshot.claims.filter(isForeign).map((claim) => verdictOf(books, claim));
+}
+
+function verdictOf(books: Books, claim: StoredClaim): Verdict {
+  const what = describeClaim(claim);
+  const refused = (why: string): Verdict => ({ verdict: "refused", what, why });
+  if (claim.metadata.deletionTimestamp !== undefined) return refused("it is being deleted: its owner is done with it");
+  const target = ownerOf(books, claim);
+  if (typeof target === "string") return refused(target);
+  const own = ownOf(books, target, claim);
+  if (typeof own === "string") return refused(own);
+  const addresses = readIps(claim.status?.ips ?? []);
+  if (typeof addresses === "string") return refused(addresses);
+  const users = usersOf(books, target, own.nic);
+  const holding = holdingOf(books, own, addresses, users);
+  if (typeof holding === "string") return refused(holding);
+  const note = noteFor(target, own.nic, "taken over from kubevirt/ipam-extensions");
+  const change = remarked(claim, target, own.nic);
+  return { verdict: "move", what, move: { nic: own.nic, claim: change, ...holding, note, users: users.map(userOf) } };
+}
+
+function ownerOf(books: Books, claim: StoredClaim): Target | string {
+  const ownership = ownershipOf(claim);
+  if (ownership.kind === "ownerless") {
+    return "it has no owner reference any more (a VM that was deleted with --cascade=orphan): delete it once no VM uses it";
+  }
+  const { namespace = "", name } = parseKey(homeOf(claim));
+  const target = targetOf(books.snapshot, { namespace, name }, books.places.persistence);
+  if (target === undefined || target.uid !== ownership.uid) {
+    return `its owner ${ownership.uid} is gone: where nothing uses it, delete it and take ${upstreamClaimFinalizer} away`;
+  }
+  return target;
+}
+
+/** Which NIC it is for: by its name, and by the network that it names. */
+function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | string {
+  const { network } = claim.spec;
+  const fits = target.nics.filter(({ nic }) => upstreamClaimName(target.name, nic) === claim.metadata.name);
+  const onIt = fits.filter(({ definition }) => books.places.persistence.get(definition)?.network === network);
+  const [only, another] = onIt;
+  if (another !== undefined) {
+    return `its name fits ${only!.nic} and ${another.nic} of the VM, which are both on ${network}: rename one of the two networks in the VM`;
+  }
+  if (only === undefined) {
+    const why = fits.length === 0 ? "no network of the VM has its name" : `${fits[0]!.nic} of the VM is not on ${network}`;
+    return `${why}: it was unplugged or moved; delete the claim once no pod uses it`;
+  }
+  return { nic: only.nic, definition: only.definition, network, claim, holds: books.heldFor(claim.metadata.uid ?? "") };
+}
+
+/** Pods that run the VM and have the NIC: they use its addresses from the start. */
+function usersOf({ snapshot }: Books, target: Target, nic: string): Pod[] {
+  return launchersOf(snapshot, target).filter(
+    (pod) => interfacesOf(pod, nic, target.namespace, target.spec).length > 0,
+  );
+}
+
+type Holding = Pick<Move, "pass" | "take">;
+
+function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], users: readonly Pod[]): Holding | string {
+  const has = new Set(own.holds.map(({ hold }) => `${hold.address}`));
+  const pass: { held: ReadHold; part: number }[] = [];
+  const take: { place: Move["take"][number]["place"]; address: Address }[] = [];
+  for (const address of addresses.filter((each) => !has.has(`${each}`))) {
+    const placing = books.places.of([own.definition], address);
+    if (placing.kind === "nowhere") return placing.why;
+    if (placing.kind === "theirs") continue;
+    const holder = books.holderAt(placing.place, address);
+    if (holder === undefined) take.push({ place: placing.place, address });
+    else if (isTheirs(holder, users.map(userOf))) pass.push({ held: holder, part: placing.place.part });
+    else return heldBy(address, holder);
+  }
+  return { pass, take };
+}
+
+/** Of a pod of the VM: it got the address before claims were. */
+function isTheirs({ hold: { owner } }: ReadHold, users: readonly HoldUser[]): boolean {
+  return owner.kind === "pod" && users.some(({ uid }) => uid === owner.uid);
+}

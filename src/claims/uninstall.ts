@@ -1,0 +1,129 @@
+// Lets go of every claim before Holdfast is removed: our finalizer falls, the claim and its status stay.
+//
+// Promised: nothing but our finalizer is touched, each at the object that was read. It refuses while a controller leads, which would put
+// them back. Not promised: that an address stays with its VM afterwards: what no longer protects it is said before anything is written.
+import { claimFinalizer } from "../api/claim-marks.ts";
+import { describeObject } from "../api/metadata.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ipamClaims, leases, type StoredClaim } from "../ledger/resources.ts";
+
+export type ReleaseErrorCode = "controller-leads" | "not-confirmed" | "keeps-changing";
+
+export class FinalizerReleaseError extends Error {
+  override readonly name = "FinalizerReleaseError";
+  readonly code: ReleaseErrorCode;
+
+  constructor(code: ReleaseErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface FinalizerReleaseOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
+  /** The Lease of the controller. */
+  readonly leaderLease: string;
+  readonly dryRun: boolean;
+  readonly isConfirmed: boolean;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A leader renews every 2 s. Half as long again as a lease lives, 15 s, and clocks of different machines are not compared. */
+const observeMs = 23_000;
+const lookEveryMs = 1000;
+/** A claim that others write at the same time is read again; four writers at once are more than there are. */
+const maxRounds = 5;
+
+/** How many were let go. */
+export async function releaseFinalizers(options: FinalizerReleaseOptions): Promise<number> {
+  const { client, dryRun, isConfirmed, say, signal } = options;
+  const { items } = await client.list(ipamClaims, { signal });
+  const ours = items.filter((claim) => hasFinalizer(claim, claimFinalizer));
+  for (const line of forecast(ours)) say(line);
+  if (dryRun || ours.length === 0) return 0;
+  if (!isConfirmed) {
+    throw new FinalizerReleaseError("not-confirmed", "Nothing was written: give --yes to let go of these claims.");
+  }
+  await assertNobodyLeads(options);
+  let count = 0;
+  for (const claim of ours) if (await release(client, claim, signal)) count += 1;
+  say(`${count} claims were let go. They and their status are as they were.`);
+  return count;
+}
+
+/** What will be no longer protected. */
+export function forecast(claims: readonly StoredClaim[]): string[] {
+  if (claims.length === 0) return [`No claim carries the finalizer ${claimFinalizer}: there is nothing to let go of.`];
+  const ends = claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const lines = claims.map((claim) => {
+    const addresses = claim.status?.ips.join(", ") || "no address";
+    const end = claim.metadata.deletionTimestamp === undefined ? "" : ", is being deleted";
+    return `${describeObject("IPAMClaim", claim.metadata)}: ${addresses}${end}`;
+  });
+  return [
+    ...lines,
+    `${claims.length} claims lose the finalizer ${claimFinalizer}. From then on each of them ends with a delete, also while its VM runs, ` +
+      "and whatever hands out addresses next may give its address to another.",
+    ...(ends.length === 0 ? [] : [`${ends.length} of them are being deleted and end at once.`]),
+  ];
+}
+
+/** Looks at the Lease for longer than it lives: one that somebody renews meanwhile is led by. */
+async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void> {
+  const { clock, signal, say, systemNamespace, leaderLease } = options;
+  const first = await renewal(options);
+  if (first === undefined) return;
+  say(`Watching Lease ${systemNamespace}/${leaderLease} for ${observeMs / 1000} s, whether a controller still leads.`);
+  const endMs = clock.monotonicMs() + observeMs;
+  while (clock.monotonicMs() < endMs) {
+    if (!(await sleep(clock, lookEveryMs, signal))) throw signal.reason;
+    const now = await renewal(options);
+    if (now === undefined) return;
+    if (now === first) continue;
+    throw new FinalizerReleaseError(
+      "controller-leads",
+      `A controller leads (Lease ${systemNamespace}/${leaderLease}) and would put the finalizers back: end it first, ` +
+        `kubectl -n ${systemNamespace} scale deployment/holdfast-controller --replicas=0, then try again.`,
+    );
+  }
+}
+
+/** Undefined: nobody holds it. */
+async function renewal({ client, systemNamespace, leaderLease, signal }: FinalizerReleaseOptions) {
+  try {
+    const { spec } = await client.get(leases, { namespace: systemNamespace, name: leaderLease }, { signal });
+    const { holderIdentity = "", renewTime = "" } = spec ?? {};
+    return holderIdentity === "" ? undefined : `${holderIdentity} ${renewTime}`;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+/** False if it is gone, or had none any more. */
+async function release(client: KubeClient, claim: StoredClaim, signal: AbortSignal): Promise<boolean> {
+  const { namespace = "", name = "" } = claim.metadata;
+  let current: StoredClaim | undefined = claim;
+  for (let round = 0; round < maxRounds && current !== undefined; round++) {
+    try {
+      return await removeFinalizer(client, ipamClaims, current, claimFinalizer, { signal });
+    } catch (error) {
+      if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || signal.aborted) throw error;
+      current = await client.get(ipamClaims, { namespace, name }, { signal }).catch((failure: unknown) => {
+        if (isApiError(failure, "not-found")) return undefined;
+        throw failure;
+      });
+    }
+  }
+  if (current === undefined) return false;
+  throw new FinalizerReleaseError(
+    "keeps-changing",
+    `${describeObject("IPAMClaim", claim.metadata)} was changed by others ${maxRounds} times in a row: find out by whom, and try again.`,
+  );
+}

@@ -1,0 +1,127 @@
+// What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
+// already and hand in: definitions, pods, nodes, reservations, holds.
+import { familyKeysOf } from "../api/claim-family.ts";
+import { macLabelName, maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
+import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
+import type { Clock } from "../kube/clock.ts";
+import { Informer } from "../kube/informer.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { Followed } from "../ledger/followed.ts";
+import * as kinds from "../ledger/resources.ts";
+import { claimLimit, claimsLeft } from "./quota.ts";
+import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
+
+export interface ClaimWorldOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+  /** How often a cluster that lacks a kind is asked again. Default: 30 s. */
+  readonly retryMs?: number;
+}
+
+export class ClaimWorld {
+  readonly machines: Followed<Machine>;
+  readonly instances: Followed<Instance>;
+  readonly claims: Followed<kinds.StoredClaim>;
+  readonly namespaces: Informer<KubeObject>;
+
+  constructor(options: ClaimWorldOptions) {
+    this.machines = new Followed<Machine>({
+      ...options,
+      resource: kinds.virtualMachines,
+      transform: trimMachine,
+      indexes: {
+        uid: uidOf,
+        namespace: namespaceOf,
+        definition: (vm) => definitionsOf(vm.metadata.namespace, vm.spec?.template?.spec),
+      },
+    });
+    this.instances = new Followed<Instance>({
+      ...options,
+      resource: kinds.virtualMachineInstances,
+      transform: trimInstance,
+      indexes: {
+        uid: uidOf,
+        namespace: namespaceOf,
+        definition: (vmi) => definitionsOf(vmi.metadata.namespace, vmi.spec),
+      },
+    });
+    this.claims = new Followed<kinds.StoredClaim>({
+      ...options,
+      resource: kinds.ipamClaims,
+      indexes: {
+        uid: uidOf,
+        namespace: namespaceOf,
+        family: familyKeysOf,
+        owner: (claim) => {
+          const ownership = ownershipOf(claim);
+          return ownership.kind === "owned" ? [ownership.uid] : [];
+        },
+        mac: macKeysOf,
+        network: ({ spec }) => [spec.network],
+      },
+    });
+    this.namespaces = new Informer<KubeObject>({
+      ...options,
+      resource: kinds.namespaces,
+      transform: trimNamespace,
+    });
+  }
+
+  /** Every kind that is served has been listed. */
+  get isKnown(): boolean {
+    return this.machines.isKnown && this.instances.isKnown && this.claims.isKnown;
+  }
+
+  /** A VM or VMI of the namespace has this UID. */
+  lives(namespace: string, uid: string): boolean {
+    return this.familyOf(uid)?.startsWith(`${namespace}/`) === true;
+  }
+
+  /** The family of the VM or VMI with this UID; undefined: there is none. */
+  familyOf(uid: string): string | undefined {
+    const found = this.machines.cache.byIndex("uid", uid)[0] ?? this.instances.cache.byIndex("uid", uid)[0];
+    return found === undefined ? undefined : `${found.metadata.namespace ?? ""}/${found.metadata.name ?? ""}`;
+  }
+
+  /** What a namespace may still get; undefined: no limit, or one that is no number. */
+  claimsLeft(namespace: string): number | undefined {
+    const limit = claimLimit(this.namespaces.cache.get(namespace)?.metadata.annotations);
+    if (limit === undefined) return undefined;
+    return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length);
+  }
+
+  isTerminating(namespace: string): boolean {
+    return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
+  }
+}
+
+/** Under which claims of one network with the same MAC meet. */
+export function macKeysOf({ metadata, spec }: DeepReadonly<kinds.StoredClaim>): readonly string[] {
+  const mac = metadata.labels?.[macLabelName];
+  return mac === undefined ? [] : [`${spec.network} ${mac}`];
+}
+
+const uidOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.uid ?? ""];
+const namespaceOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.namespace ?? ""];
+
+function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readonly string[] {
+  return [...new Set((spec.networks ?? []).flatMap((network) => definitionKeyOf(network, namespace) ?? []))];
+}
+
+function trimNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, uid, resourceVersion, deletionTimestamp, annotations } = metadata;
+  const max = annotations?.[maxClaimsAnnotation];
+  return {
+    ...(apiVersion !== undefined && { apiVersion }),
+    ...(kind !== undefined && { kind }),
+    metadata: {
+      ...(name !== undefined && { name }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(max !== undefined && { annotations: { [maxClaimsAnnotation]: max } }),
+    },
+  };
+}

@@ -1,0 +1,96 @@
+// Objects of a kind that the cluster may not have yet: followed as soon as it does. Multi-network definitions, KubeVirt's kinds and
+// claims may all be installed after us.
+//
+// Promised: a kind that is not served reads as no objects; one that is served and not listed yet reads as not known. Not promised: that
+// a kind that goes again is noticed: its objects go first, and they are told as deleted.
+import { type Clock, sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import { Informer, type InformerHandler } from "../kube/informer.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import { pathOf, type Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Runnable } from "../kube/stages.ts";
+import type { Cache, Indexes } from "../kube/store.ts";
+
+export interface FollowedOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly resource: Resource<T>;
+  readonly indexes?: Indexes<T>;
+  readonly transform?: (object: T) => T;
+  readonly onError: (error: Error) => void;
+  /** How often a cluster that lacks the kind is asked again. */
+  readonly retryMs?: number;
+}
+
+const servedRetryMs = 30_000;
+
+export class Followed<T extends KubeObject> {
+  readonly #options: FollowedOptions<T>;
+  readonly #informer: Informer<T>;
+  readonly #asked = Promise.withResolvers<void>();
+  readonly follow: Runnable;
+  /** Whether the cluster has the kind; undefined: nobody has asked yet. */
+  #isServed: boolean | undefined;
+
+  constructor(options: FollowedOptions<T>) {
+    this.#options = options;
+    this.#informer = new Informer(options);
+    this.follow = { name: `following ${options.resource.plural}`, run: (signal) => this.#run(signal) };
+  }
+
+  get cache(): Cache<T> {
+    return this.#informer.cache;
+  }
+
+  /** All of them have been listed, or the cluster has no such kind. */
+  get isKnown(): boolean {
+    return this.#isServed === false || this.#informer.hasSynced;
+  }
+
+  get isServed(): boolean {
+    return this.#isServed === true;
+  }
+
+  /** Until it is known for the first time. */
+  async known(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.#informer.synced(signal), this.#asked.promise]);
+  }
+
+  /** Until the cluster has the kind, and all of them have been listed. */
+  listed(signal: AbortSignal): Promise<void> {
+    return this.#informer.synced(signal);
+  }
+
+  /** Undefined: they have not been listed yet. */
+  list(): readonly DeepReadonly<T>[] | undefined {
+    return this.isKnown ? [...this.#informer.cache.list()] : undefined;
+  }
+
+  /** Told after every change; the returned function ends it. */
+  handle(handler: InformerHandler<T>): () => void {
+    return this.#informer.handle(handler);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, retryMs = servedRetryMs } = this.#options;
+    while (!signal.aborted && !(await this.#ask(signal))) {
+      this.#isServed = false;
+      this.#asked.resolve();
+      await sleep(clock, retryMs, signal);
+    }
+    this.#isServed = true;
+    if (!signal.aborted) await this.#informer.run(signal);
+  }
+
+  async #ask(signal: AbortSignal): Promise<boolean> {
+    const { client, resource } = this.#options;
+    try {
+      await client.raw(`${pathOf(resource, {})}?limit=1`, { signal });
+      return true;
+    } catch (error) {
+      // Anything but "no such kind" is the informer's to retry.
+      return !isApiError(error, "not-found") && !signal.aborted;
+    }
+  }
+}
