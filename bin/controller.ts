@@ -5,6 +5,8 @@ import { Registry } from "prom-client";
 
 import { ClaimsLeader } from "../src/claims/leader.ts";
 import { ClaimMetrics } from "../src/claims/metrics.ts";
+import { ReviewMetrics } from "../src/claims/webhook/metrics.ts";
+import { ClaimsWebhook } from "../src/claims/webhook/server.ts";
 import { clusterConfig } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { realClock } from "../src/kube/clock.ts";
@@ -102,8 +104,23 @@ export async function controller(options: ControllerOptions): Promise<void> {
     onChange,
     onError,
   });
+  const webhooks =
+    options.webhookPort === undefined
+      ? []
+      : [
+          new ClaimsWebhook({
+            client,
+            clock,
+            systemNamespace,
+            definitions: () => definitions.list(),
+            port: options.webhookPort,
+            onError,
+            onListen: (port) => log.info("listening", { what: "webhooks", port }),
+            metrics: new ReviewMetrics(registry),
+          }),
+        ];
   const telling = { name: "events", run: (signal: AbortSignal) => events.run(signal) };
-  const everywhere = [pools.followDefinitions, ...claims.follows, telling];
+  const everywhere = [pools.followDefinitions, ...claims.follows, telling, ...webhooks];
   const leading = [pools.lead, slices.lead, claims.lead];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },

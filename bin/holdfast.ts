@@ -14,7 +14,13 @@ process.exitCode = await run(
   (text) => process.stderr.write(`${text}\n`),
   // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
   {
+    adopt: async (...given) => (await import("./claims.ts")).adopt(...given),
     check: async (options) => (await import("./check.ts")).check(options),
+    claims: {
+      list: async (...given) => (await import("./claims.ts")).claims.list(...given),
+      export: async (...given) => (await import("./claims.ts")).claims.export(...given),
+      takeover: async (...given) => (await import("./claims.ts")).claims.takeover(...given),
+    },
     controller: async (options) => (await import("./controller.ts")).controller(options),
     import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
     migrate: {

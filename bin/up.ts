@@ -11,6 +11,7 @@ import { serve, type Served } from "../src/apiserver/serve/server.ts";
 import type { Output } from "../src/cli/program.ts";
 import type { UpOptions } from "../src/cli/up.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
+import { installClaimDefinition } from "../src/claims/crd.ts";
 import type { KubeObject } from "../src/kube/meta.ts";
 import { defineResource, type Resource } from "../src/kube/resource.ts";
 import { KubeClient } from "../src/kube/rest.ts";
@@ -119,6 +120,7 @@ async function makeKinds(client: KubeClient, api: Api): Promise<void> {
   for (const crd of [networkAttachmentDefinitionCrd, ...kinds.map(definitionOf)]) {
     await apply(crds, crd as unknown as KubeObject);
   }
+  await installClaimDefinition({ client, dryRun: false, signal: new AbortController().signal });
   await apply(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: systemNamespace } });
   await api.settled();
 }

@@ -3,8 +3,7 @@
 // Promised: `claimOwnerOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner reference, since
 // garbage collection strips references (orphan deletion) and a restore from a backup brings them back with UIDs of another life.
 import { holdfastGroup } from "./kind.ts";
-import { isLegalName } from "./name.ts";
-import { hashLabel } from "./owner-record.ts";
+import { fitName, isLegalName, longestName } from "./name.ts";
 
 /** Ours: while it is there, the address is kept. */
 export const claimFinalizer = `${holdfastGroup}/persistent-ip`;
@@ -94,9 +93,6 @@ export function identityOf(ownerUid: string, nic: string): string {
   return `${ownerUid}/${nic}`;
 }
 
-const longestName = 253;
-const hashLength = 16;
-
 /**
  * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the API server
  * would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.
@@ -104,23 +100,12 @@ const hashLength = 16;
 export function claimName(vm: string, network: string): string {
   const plain = `${vm}.${network}`;
   if (isLegalName(plain) && !network.includes(".")) return plain;
-  return hashed(plain, `${vm}\n${network}`);
+  return fitName(plain, `${vm}\n${network}`);
 }
 
 /** The name where `claimName` is taken by a claim of the same NIC on another network: the definition was swapped under a running VM. */
 export function swappedClaimName(vm: string, network: string, cniNetwork: string): string {
-  return hashed(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
-}
-
-/** No plain name ends like this: a network's name has no dot before 16 hexadecimal digits and nothing else. */
-function hashed(plain: string, source: string): string {
-  const fit = plain
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9.-]+/g, "-")
-    .replaceAll(/[-.]*\.[-.]*/g, ".")
-    .slice(0, longestName - hashLength - "-x".length - 1)
-    .replaceAll(/^[-.]+|[-.]+$/g, "");
-  return `${fit === "" ? "claim" : fit}-x${hashLabel(source)}`;
+  return fitName(`${vm}.${network}`, `${vm}\n${network}\n${cniNetwork}`);
 }
 
 /**

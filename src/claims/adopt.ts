@@ -3,6 +3,7 @@
 // Promised: only what a claim or a hold itself records as the old owner's moves; nothing of an owner that lives, nothing that a third has
 // meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
 import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../api/claim-marks.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
@@ -20,7 +21,7 @@ import {
   type Verdict,
 } from "./move.ts";
 import { namesake, type OwnClaim, ownClaimOf, ownNames, readIps, takeable } from "./own-claim.ts";
-import { instanceOf, livingUsers, type Target, targetOf } from "./target.ts";
+import { livingUsers, type Target, targetOf } from "./target.ts";
 
 export interface AdoptionRequest {
   readonly namespace: string;
@@ -159,7 +160,7 @@ function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold,
     return `${hold.address} is held in ${hold.domain}, and ${own.definition} hands out of ${placing.place.domain}: it is another network's`;
   }
   const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
-    (pod) => target.instance === undefined || instanceOf(pod) !== target.instance,
+    (pod) => target.instance === undefined || launchedBy(pod.metadata)?.uid !== target.instance,
   );
   if (stranger === undefined) return undefined;
   return `Pod ${stranger.metadata.namespace}/${stranger.metadata.name} still uses ${hold.address}: wait until it has ended`;

@@ -19,6 +19,7 @@ export class Books {
   readonly #ofIdentity: ReadonlyMap<string, readonly ReadHold[]>;
   /** Key: namespace, domain, address. */
   readonly #at: ReadonlyMap<string, ReadHold>;
+  readonly #living: ReadonlySet<string>;
 
   constructor(snapshot: ClaimsSnapshot) {
     const held = snapshot.held.filter(({ cooling }) => cooling === undefined);
@@ -26,6 +27,8 @@ export class Books {
     this.snapshot = snapshot;
     this.places = new Places(snapshot);
     this.claims = new Map(snapshot.claims.map((claim) => [claim.metadata.uid ?? "", claim]));
+    const owners = [...snapshot.machines.values(), ...snapshot.instances.values()];
+    this.#living = new Set(owners.map(({ metadata }) => metadata.uid ?? ""));
     this.#ofOwner = Map.groupBy(snapshot.claims, (claim) => {
       const ownership = ownershipOf(claim);
       return ownership.kind === "owned" ? ownership.uid : "";
@@ -33,6 +36,16 @@ export class Books {
     this.#ofClaim = Map.groupBy(ofClaims, ({ hold }) => hold.owner.uid);
     this.#ofIdentity = Map.groupBy(ofClaims, ({ hold }) => hold.note?.identity ?? "");
     this.#at = new Map(held.map((each) => [placeKey(each.namespace, each.hold.domain, each.hold.address), each]));
+  }
+
+  /** A VM or VMI has this UID. */
+  lives(uid: string): boolean {
+    return this.#living.has(uid);
+  }
+
+  /** Everything that is held for a claim, whether it is there or not. */
+  heldForClaims(): readonly ReadHold[] {
+    return [...this.#ofClaim.values()].flat();
   }
 
   claimsOf(owner: string): readonly StoredClaim[] {

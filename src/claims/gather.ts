@@ -25,6 +25,11 @@ export interface GatherOptions {
   readonly nowMs: () => number;
 }
 
+/** The family that a hold is of by what it says itself: that of its claim's name. */
+export function namedFamilyOf({ owner }: Hold): string {
+  return holdFamilyOf(owner);
+}
+
 /** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
 export interface FamilyObjects {
   readonly vm?: DeepReadonly<Machine> | undefined;
@@ -86,7 +91,7 @@ export class Gatherer {
       ...(vm !== undefined && { vm: vm as Machine }),
       ...(vmi !== undefined && { vmi: vmi as Instance }),
       claims: claims as readonly StoredClaim[],
-      pods: podsOf(objects),
+      pods: launchersIn(objects),
       holds: objects.held.map((held) => this.#holdOf(held, claims)),
       definitionOf: (key) => networks.definitionOf(key),
       ...(primary !== undefined && { primary }),
@@ -125,7 +130,7 @@ export class Gatherer {
   /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
     const uid = ownerUidOf(hold);
-    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? holdFamilyOf(hold.owner);
+    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? namedFamilyOf(hold);
   }
 
   #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
@@ -164,7 +169,13 @@ function byAge(a: DeepReadonly<StoredClaim>, b: DeepReadonly<StoredClaim>): numb
   return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
-function podsOf({ pods, vm, vmi, claims }: FamilyObjects): readonly LauncherPod[] {
+/** Pods of a family, with the NICs that they have. */
+export function launchersIn({
+  pods,
+  vm,
+  vmi,
+  claims,
+}: Pick<FamilyObjects, "pods" | "vm" | "vmi" | "claims">): readonly LauncherPod[] {
   if (pods.length === 0) return [];
   const specs = [vmi?.spec, vm?.spec?.template?.spec].filter((spec) => spec !== undefined) as VmiSpec[];
   const nics = claims.flatMap(({ metadata }) => metadata.annotations?.[claimNicAnnotation] ?? []);
@@ -172,14 +183,14 @@ function podsOf({ pods, vm, vmi, claims }: FamilyObjects): readonly LauncherPod[
 }
 
 /** A pod of the same name and another UID is another pod. */
-function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): "alive" | "over" | "gone" | "unknown" {
+export function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): "alive" | "over" | "gone" | "unknown" {
   // What could not be read stands here as a user without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed" ? "over" : "alive";
 }
 
-function conditionOf(node: DeepReadonly<Node> | undefined): NodeCondition {
+export function conditionOf(node: DeepReadonly<Node> | undefined): NodeCondition {
   if (node === undefined) return "gone";
   const state = nodeStateOf(node);
   return state === "out-of-service" ? "fenced" : state;

@@ -66,6 +66,13 @@ export class Places {
     return [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
   }
 
+  /** Who gives the addresses of a network. */
+  giverOf(network: string): "holdfast" | "other" | "unknown" {
+    const found = this.ofNetwork(network).map((key) => this.persistence.get(key)!);
+    if (found.length === 0) return "unknown";
+    return found.some(({ isOurs }) => isOurs) ? "holdfast" : "other";
+  }
+
   /** `definitions`: where the address may be from; several only where the claim's NIC is not known. */
   of(definitions: readonly string[], address: Address): Placing {
     const placings = definitions.map((key) => this.#in(key, address));

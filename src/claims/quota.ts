@@ -5,6 +5,7 @@
 // the webhook counts before each create, and two that are counted at the same moment both pass.
 import { maxClaimsAnnotation } from "../api/claim-marks.ts";
 import { isApiError } from "../kube/errors.ts";
+import type { KubeObject } from "../kube/meta.ts";
 import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { namespaces } from "../ledger/resources.ts";
@@ -32,43 +33,51 @@ const rememberMs = 5000;
 /** Namespaces with VMs: thousands at the most; each entry is some hundred bytes. */
 const maxRemembered = 10_000;
 
-export interface ClaimQuotaOptions {
-  readonly client: KubeClient;
-  readonly now: () => number;
+export interface NamespaceFacts {
+  /** Of claims; undefined: any number. */
+  readonly limit: number | undefined;
+  /** It is being deleted, or gone: nothing can be made in it. */
+  readonly isTerminating: boolean;
 }
 
-/** The limits of namespaces, each read at most every few seconds: a new one counts from then on. */
-export class ClaimQuota {
-  readonly #options: ClaimQuotaOptions;
-  /** Namespace -> its limit, and when it was read. */
-  readonly #limits = new Recent<{ readonly limit: number | undefined; readonly readMs: number }>(maxRemembered);
-
-  constructor(options: ClaimQuotaOptions) {
-    this.#options = options;
-  }
-
-  /** `count` is how many the namespace has now. Undefined: any number. */
-  async left(namespace: string, count: number, signal: AbortSignal): Promise<number | undefined> {
-    return claimsLeft(await this.limitOf(namespace, signal), count);
-  }
-
-  async limitOf(namespace: string, signal: AbortSignal): Promise<number | undefined> {
-    const { client, now } = this.#options;
-    const known = this.#limits.get(namespace);
-    if (known !== undefined && now() - known.readMs < rememberMs) return known.limit;
-    const readMs = now();
-    const limit = await read(client, namespace, signal);
-    this.#limits.set(namespace, { limit, readMs });
-    return limit;
-  }
+interface StoredNamespace extends KubeObject {
+  status?: { phase?: string };
 }
 
-async function read(client: KubeClient, name: string, signal: AbortSignal): Promise<number | undefined> {
+export async function readNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<NamespaceFacts> {
   try {
-    const { metadata } = await client.get(namespaces, { name }, { signal });
-    return claimLimit(metadata.annotations);
+    const { metadata, status }: StoredNamespace = await client.get(namespaces, { name }, { signal });
+    const isTerminating = metadata.deletionTimestamp !== undefined || status?.phase === "Terminating";
+    return { limit: claimLimit(metadata.annotations), isTerminating };
   } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
+    if (isApiError(error, "not-found")) return { limit: undefined, isTerminating: true };
     throw error;
+  }
+}
+
+/** What is known of namespaces, each read at most every few seconds: a new limit counts from then on. */
+export class ClaimQuota {
+  readonly #client: KubeClient;
+  readonly #now: () => number;
+  /** Namespace -> what was read, and when. */
+  readonly #known = new Recent<{ readonly facts: NamespaceFacts; readonly readMs: number }>(maxRemembered);
+
+  constructor(options: { readonly client: KubeClient; readonly now: () => number }) {
+    this.#client = options.client;
+    this.#now = options.now;
+  }
+
+  /** `count` is how many claims the namespace has now. Undefined: any number. */
+  async left(namespace: string, count: number, signal: AbortSignal): Promise<number | undefined> {
+    return claimsLeft((await this.look(namespace, signal)).limit, count);
+  }
+
+  async look(namespace: string, signal: AbortSignal): Promise<NamespaceFacts> {
+    const known = this.#known.get(namespace);
+    if (known !== undefined && this.#now() - known.readMs < rememberMs) return known.facts;
+    const readMs = this.#now();
+    const facts = await readNamespace(this.#client, namespace, signal);
+    this.#known.set(namespace, { facts, readMs });
+    return facts;
   }
 }

@@ -2,7 +2,6 @@
 //
 // Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
 // by the time the holds are listed. Pods come after the holds that name them.
-import type { VirtualMachine, VirtualMachineInstance } from "../api/kubevirt.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
@@ -14,9 +13,7 @@ import * as kinds from "../ledger/resources.ts";
 import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState, readState, type State } from "../ledger/state.ts";
 import { type Extensions, readExtensions } from "./extensions.ts";
-
-export type Machine = VirtualMachine & KubeObject;
-export type Instance = VirtualMachineInstance & KubeObject;
+import type { Instance, Machine } from "./trim.ts";
 
 export interface ClaimsSnapshot {
   readonly systemNamespace: string;

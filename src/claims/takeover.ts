@@ -3,23 +3,31 @@
 // Promised: a claim is taken over only for the living VM or VMI that its owner reference names by UID; its addresses are held first, all
 // of them, then our marks replace theirs in one write. What its VM's own pod holds passes to the claim. A conflict leaves that claim as
 // it is. Not promised: what to do with those of dead owners; garbage collection has that, and check says what keeps them.
-import { claimOwnerAnnotation, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../api/claim-marks.ts";
+import {
+  claimOwnerAnnotation,
+  managedLabelName,
+  ownershipOf,
+  upstreamClaimFinalizer,
+  upstreamClaimName,
+  vmLabelName,
+} from "../api/claim-marks.ts";
 import { homeOf } from "../api/claim-family.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
-import type { Pod, StoredClaim } from "../ledger/resources.ts";
+import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { Books } from "./books.ts";
+import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, type Move, noteFor, remarked, type Verdict } from "./move.ts";
 import { heldBy, type OwnClaim, readIps } from "./own-claim.ts";
-import { interfacesOf, launchersOf, type Target, targetOf, userOf } from "./target.ts";
+import { type Target, targetOf, usersOf } from "./target.ts";
 
-/** Their finalizer, and nothing that says it is ours. */
+/** Made by ipam-extensions, by its finalizer or its label, and nothing says that it is ours. */
 export function isForeign({ metadata }: StoredClaim): boolean {
-  return (
-    (metadata.finalizers ?? []).includes(upstreamClaimFinalizer) && metadata.annotations?.[claimOwnerAnnotation] === undefined
-  );
+  const { annotations = {}, labels = {}, finalizers = [] } = metadata;
+  if (annotations[claimOwnerAnnotation] !== undefined || labels[managedLabelName] === "true") return false;
+  return finalizers.includes(upstreamClaimFinalizer) || labels[vmLabelName] !== undefined;
 }
 
 export function planTakeover(books: Books): Verdict[] {
@@ -36,12 +44,12 @@ function verdictOf(books: Books, claim: StoredClaim): Verdict {
   if (typeof own === "string") return refused(own);
   const addresses = readIps(claim.status?.ips ?? []);
   if (typeof addresses === "string") return refused(addresses);
-  const users = usersOf(books, target, own.nic);
+  const users = usersOf(books.snapshot, target, own.nic);
   const holding = holdingOf(books, own, addresses, users);
   if (typeof holding === "string") return refused(holding);
   const note = noteFor(target, own.nic, "taken over from kubevirt/ipam-extensions");
   const change = remarked(claim, target, own.nic);
-  return { verdict: "move", what, move: { nic: own.nic, claim: change, ...holding, note, users: users.map(userOf) } };
+  return { verdict: "move", what, move: { nic: own.nic, claim: change, ...holding, note, users } };
 }
 
 function ownerOf(books: Books, claim: StoredClaim): Target | string {
@@ -73,16 +81,9 @@ function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | str
   return { nic: only.nic, definition: only.definition, network, claim, holds: books.heldFor(claim.metadata.uid ?? "") };
 }
 
-/** Pods that run the VM and have the NIC: they use its addresses from the start. */
-function usersOf({ snapshot }: Books, target: Target, nic: string): Pod[] {
-  return launchersOf(snapshot, target).filter(
-    (pod) => interfacesOf(pod, nic, target.namespace, target.spec).length > 0,
-  );
-}
-
 type Holding = Pick<Move, "pass" | "take">;
 
-function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], users: readonly Pod[]): Holding | string {
+function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], users: readonly HoldUser[]): Holding | string {
   const has = new Set(own.holds.map(({ hold }) => `${hold.address}`));
   const pass: { held: ReadHold; part: number }[] = [];
   const take: { place: Move["take"][number]["place"]; address: Address }[] = [];
@@ -92,7 +93,7 @@ function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], u
     if (placing.kind === "theirs") continue;
     const holder = books.holderAt(placing.place, address);
     if (holder === undefined) take.push({ place: placing.place, address });
-    else if (isTheirs(holder, users.map(userOf))) pass.push({ held: holder, part: placing.place.part });
+    else if (isTheirs(holder, users)) pass.push({ held: holder, part: placing.place.part });
     else return heldBy(address, holder);
   }
   return { pass, take };
@@ -101,4 +102,14 @@ function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], u
 /** Of a pod of the VM: it got the address before claims were. */
 function isTheirs({ hold: { owner } }: ReadHold, users: readonly HoldUser[]): boolean {
   return owner.kind === "pod" && users.some(({ uid }) => uid === owner.uid);
+}
+
+/** Throws ClaimsError where ipam-extensions runs and nobody said that this is meant. */
+export function refuseBeside({ snapshot: { extensions } }: Books, { beside }: { readonly beside: boolean }): void {
+  if (!extensions.isRunning || beside) return;
+  throw new ClaimsError(
+    "extensions-run",
+    `kubevirt/ipam-extensions is at work: ${extensions.why.join(" ")} It would take its finalizer off and make claims of its own. ` +
+      "Remove its webhook configuration first, then its Deployment; or say --beside.",
+  );
 }

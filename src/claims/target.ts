@@ -1,20 +1,12 @@
 // A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, and the pods that run it. Pure.
-import {
-  createdByLabelName,
-  definitionKeyOf,
-  launcherLabelName,
-  launcherValue,
-  nicOf,
-  type VmiSpec,
-} from "../api/kubevirt.ts";
-import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
+import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
 import type { Persistence } from "../cni/persistence.ts";
-import { type Selection, selectionsOf } from "../cni/selection.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
-import type { OwnerReference } from "../kube/meta.ts";
-import { controllerReference } from "../kube/owner.ts";
-import { type Pod, virtualMachineInstances, virtualMachines } from "../ledger/resources.ts";
-import type { ClaimsSnapshot, Instance } from "./snapshot.ts";
+import type { Pod } from "../ledger/resources.ts";
+import { launcherPodOf } from "./launchers.ts";
+import { type Life, livesOf } from "./plan/lives.ts";
+import type { ClaimsSnapshot } from "./snapshot.ts";
 
 export interface TargetNic {
   /** The network's name in the VM's spec. */
@@ -27,8 +19,8 @@ export interface Target {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  readonly kind: "VirtualMachine" | "VirtualMachineInstance";
-  readonly reference: OwnerReference;
+  readonly kind: Life["kind"];
+  readonly life: Life;
   /** The VMI that runs, by UID. */
   readonly instance?: string;
   readonly isDeleting: boolean;
@@ -37,39 +29,28 @@ export interface Target {
   readonly spec: VmiSpec;
 }
 
-type Seen = Pick<ClaimsSnapshot, "machines" | "instances">;
-
-/** Undefined: there is no such VM, and no such VMI. `primary`: the definition that takes the pod network's place there. */
+/** Undefined: there is no such VM, and no VMI without one. */
 export function targetOf(
-  { machines, instances }: Seen,
+  { machines, instances }: Pick<ClaimsSnapshot, "machines" | "instances">,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   persistence: ReadonlyMap<string, Persistence>,
 ): Target | undefined {
-  const machine = machines.get(`${namespace}/${name}`);
-  const instance = instances.get(`${namespace}/${name}`);
-  const owner = machine ?? instance;
-  if (owner === undefined) return undefined;
-  const running = instance !== undefined && isOf(instance, machine?.metadata.uid) ? instance : undefined;
-  const spec = machine?.spec?.template?.spec ?? running?.spec ?? {};
+  const vm = machines.get(`${namespace}/${name}`);
+  const vmi = instances.get(`${namespace}/${name}`);
+  const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
+  if (life === undefined || life.phase === "gone") return undefined;
+  const spec = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
   return {
     namespace,
     name,
-    uid: owner.metadata.uid ?? "",
-    kind: machine === undefined ? "VirtualMachineInstance" : "VirtualMachine",
-    reference:
-      machine === undefined
-        ? controllerReference(virtualMachineInstances, instance!)
-        : controllerReference(virtualMachines, machine),
-    ...(running?.metadata.uid !== undefined && { instance: running.metadata.uid }),
-    isDeleting: owner.metadata.deletionTimestamp !== undefined,
+    uid: life.uid,
+    kind: life.kind,
+    life,
+    ...(life.vmi?.metadata.uid !== undefined && { instance: life.vmi.metadata.uid }),
+    isDeleting: life.phase === "deleting",
     nics: nicsOf(spec, namespace, persistence),
-    spec: running?.spec ?? spec,
+    spec: life.vmi?.spec ?? spec,
   };
-}
-
-/** A VMI without a VM is its own. */
-function isOf({ metadata }: Instance, machine: string | undefined): boolean {
-  return machine === undefined || (metadata.ownerReferences ?? []).some(({ uid }) => uid === machine);
 }
 
 function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<string, Persistence>): TargetNic[] {
@@ -84,41 +65,15 @@ export function isOver({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** The UID of the VMI that a launcher pod runs; undefined: it is no launcher. */
-export function instanceOf({ metadata }: Pod): string | undefined {
-  if (metadata.labels?.[launcherLabelName] !== launcherValue) return undefined;
-  const owner = (metadata.ownerReferences ?? []).find(({ controller }) => controller === true);
-  return owner?.uid ?? metadata.labels[createdByLabelName];
-}
-
-/** Launcher pods of the target that have not ended. */
-export function launchersOf({ pods }: Pick<ClaimsSnapshot, "pods">, { namespace, instance }: Target): Pod[] {
+/** Launcher pods of the target that have not ended, and have the NIC. */
+export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
+  const { namespace, instance, spec } = target;
   if (instance === undefined) return [];
-  return [...pods.values()].filter(
-    (pod) => pod.metadata.namespace === namespace && !isOver(pod) && instanceOf(pod) === instance,
-  );
-}
-
-/** The interfaces of a launcher pod that are of this NIC: in its selection, or in what the multi-network plugin says of it. */
-export function interfacesOf(pod: Pod, nic: string, namespace: string, spec: VmiSpec): string[] {
-  const elements = selectionsIn(pod);
-  const told = (readNetworkStatus(statusAnnotation(pod.metadata.annotations)) ?? []).map((each) => each.interface);
-  const all = new Set([...elements.map(({ interfaceName }) => interfaceName), ...told.filter((each) => each !== "")]);
-  return [...all].filter((each) => nicOf(each, elements, namespace, spec)?.name === nic);
-}
-
-/** One that cannot be read selects nothing that could be told. */
-function selectionsIn({ metadata }: Pod): Selection[] {
-  const { namespace = "", name = "", annotations = {} } = metadata;
-  try {
-    return selectionsOf({ namespace, name, annotations });
-  } catch {
-    return [];
-  }
-}
-
-export function userOf({ metadata, spec }: Pod): HoldUser {
-  return { uid: metadata.uid ?? "", name: metadata.name ?? "", node: spec?.nodeName ?? "" };
+  return [...pods.values()]
+    .filter((pod) => pod.metadata.namespace === namespace && !isOver(pod) && launchedBy(pod.metadata)?.uid === instance)
+    .map((pod) => launcherPodOf(pod, { specs: [spec], nics: [nic] }))
+    .filter(({ nics }) => nics.some((each) => each.nic === nic))
+    .map(({ uid, name, node }) => ({ uid, name, node }));
 }
 
 /** Of the pods that a hold lists, those that are there and have not ended. */

@@ -1,7 +1,7 @@
 // One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
 // whatever was left undone by whoever led before is finished.
-import { holdFamilyOf } from "../api/claim-family.ts";
-import type { AmendableLedger, Hold } from "../ipam/ledger.ts";
+import { homeOf } from "../api/claim-family.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { keyOf } from "../kube/meta.ts";
@@ -12,15 +12,18 @@ import { Actor, isStale } from "./actor.ts";
 import { Beside } from "./beside.ts";
 import { freshObjects } from "./fresh.ts";
 import type { Gate } from "./gate.ts";
-import { Gatherer } from "./gather.ts";
+import { Gatherer, namedFamilyOf } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { Places } from "./place.ts";
+import type { FamilyFacts } from "./plan/facts.ts";
 import { planFamily } from "./plan/plan.ts";
+import { stateOfClaim } from "./plan/state.ts";
 import type { ClaimStep } from "./plan/steps.ts";
 import { SharedState } from "./shared-state.ts";
 import { Taker } from "./take.ts";
+import { Tally } from "./tally.ts";
 import { Told } from "./told.ts";
 import { Wakes } from "./wakes.ts";
 import type { ClaimWorld } from "./world.ts";
@@ -50,6 +53,7 @@ export class Term {
   readonly #actor: Actor;
   readonly #controller: Controller;
   readonly #beside: Beside;
+  readonly #tally = new Tally();
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   /** Family -> when its VM or VMI was told of, until it is planned. */
@@ -62,8 +66,7 @@ export class Term {
     const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
     this.#state = new SharedState(options);
     this.#networks = new ClaimNetworks(definitions, systemNamespace);
-    const familyOf = ({ owner }: Hold) => holdFamilyOf(owner);
-    this.#held = new HeldClaims({ reservations, holds, familyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
     this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
     this.#wakes = new Wakes({
@@ -126,11 +129,24 @@ export class Term {
     if (!this.#world.claims.isServed) return undefined;
     const facts = this.#gatherer.facts(family);
     const steps = planFamily(facts);
+    this.#count(family, facts);
     if (steps.length === 0) return undefined;
     // A create that fails is tried again: the time counts from the first sight.
     if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
     const afterMs = await this.#actor.act(family, steps, signal);
     return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
+  }
+
+  /** A claim is counted at its home. */
+  #count(family: string, facts: FamilyFacts): void {
+    const { metrics } = this.#options;
+    if (metrics === undefined) return;
+    const own = facts.claims.filter((claim) => homeOf(claim) === family);
+    this.#tally.set(
+      family,
+      own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
+    );
+    metrics.states(this.#tally.counts);
   }
 
   #see(family: string): void {

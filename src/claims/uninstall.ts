@@ -43,8 +43,7 @@ const maxRounds = 5;
 /** How many were let go. */
 export async function releaseFinalizers(options: FinalizerReleaseOptions): Promise<number> {
   const { client, dryRun, isConfirmed, say, signal } = options;
-  const { items } = await client.list(ipamClaims, { signal });
-  const ours = items.filter((claim) => hasFinalizer(claim, claimFinalizer));
+  const ours = (await listed(client, signal)).filter((claim) => hasFinalizer(claim, claimFinalizer));
   for (const line of forecast(ours)) say(line);
   if (dryRun || ours.length === 0) return 0;
   if (!isConfirmed) {
@@ -55,6 +54,16 @@ export async function releaseFinalizers(options: FinalizerReleaseOptions): Promi
   for (const claim of ours) if (await release(client, claim, signal)) count += 1;
   say(`${count} claims were let go. They and their status are as they were.`);
   return count;
+}
+
+/** A cluster without the kind has no claims. */
+async function listed(client: KubeClient, signal: AbortSignal): Promise<readonly StoredClaim[]> {
+  try {
+    return (await client.list(ipamClaims, { signal })).items;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
 }
 
 /** What will be no longer protected. */

@@ -70,7 +70,7 @@ describe("holdfast who and pools", () => {
     const { code, err } = await holdfast({ who: async () => [] }, "who", "10.0.0.9");
     expect({ code, err }).toEqual({
       code: 1,
-      err: ["holdfast: nobody holds 10.0.0.9, or it is no pod that holds anything."],
+      err: ["holdfast: nobody holds 10.0.0.9, or it is no pod, claim or VM that holds anything."],
     });
   });
 

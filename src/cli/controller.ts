@@ -30,6 +30,8 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly persistentIps: GateMode;
   /** Only VMs with the label get them. */
   readonly persistentIpsLabel: boolean;
+  /** Of the webhooks about launcher pods and claims; 0: a free one; undefined: they are off. */
+  readonly webhookPort?: number;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 }
@@ -51,6 +53,7 @@ type Flags = ConnectionOptions & {
   readonly nodeDeletionFences: boolean;
   readonly persistentIps: GateMode;
   readonly persistentIpsLabel: boolean;
+  readonly webhookPort?: string;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
 };
@@ -101,6 +104,10 @@ export function controllerCommand(output: Output, controller: RunController): Co
       `only for VMs with the label ${persistenceLabelName}: "true", on them or on their template`,
       false,
     )
+    .option(
+      "--webhook-port <number>",
+      "serve the webhooks of deploy/webhooks.yaml on this port: references in launcher pods, protection of claims (default: off)",
+    )
     .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
     .addOption(new Option("--log-format <format>", "how to log").choices(["json", "text"]).default("json"))
     .action((flags: Flags) => controller(optionsOf(flags), output));
@@ -114,10 +121,12 @@ function optionsOf(flags: Flags): ControllerOptions {
     supersededSeconds,
     whereaboutsSilentMinutes,
     sliceQuarantineHours,
+    webhookPort,
     ...rest
   } = flags;
   return {
     ...rest,
+    ...(webhookPort !== undefined && { webhookPort: numberOf("--webhook-port", webhookPort, 65_535) }),
     sliceQuarantineMs: 3_600_000 * numberOf("--slice-quarantine-hours", sliceQuarantineHours, 8760),
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),

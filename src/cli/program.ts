@@ -2,7 +2,9 @@
 import { Command, CommanderError } from "commander";
 
 import type { ShimSource } from "../cni/shim/install/install.ts";
+import { type Adopt, adoptCommand } from "./adopt.ts";
 import { type Check, checkCommand } from "./check.ts";
+import { type Claims, claimsCommand } from "./claims.ts";
 import { cniCommand } from "./cni.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
@@ -25,7 +27,9 @@ export interface Output {
 
 /** What only an entry point can do, because it takes parts from everywhere. */
 export interface Wiring {
+  readonly adopt: Adopt;
   readonly check: Check;
+  readonly claims: Claims;
   readonly controller: RunController;
   readonly import: Import;
   readonly migrate: Migrate;
@@ -45,7 +49,9 @@ export function program(output: Output, wiring: Wiring): Command {
     .helpOption("-h, --help", "say what a command does and what it takes")
     .helpCommand(false)
     .showHelpAfterError("(holdfast --help lists the commands)")
+    .addCommand(adoptCommand(output, wiring.adopt))
     .addCommand(checkCommand(output, wiring.check))
+    .addCommand(claimsCommand(output, wiring.claims))
     .addCommand(cniCommand(output, wiring.shims))
     .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))

@@ -1,4 +1,4 @@
-// `holdfast who`: who holds an address, or what a pod holds, since when and why.
+// `holdfast who`: who holds an address, or what a pod, a claim or a VM holds, since when and why.
 import { Command, Option } from "commander";
 
 import { type Answer, answerLines, type Asked, parseAsked } from "../pools/who.ts";
@@ -12,10 +12,10 @@ export type Who = (options: LookOptions, asked: Asked) => Promise<readonly Answe
 export function whoCommand(output: Output, who: Who): Command {
   return withConnectionOptions(
     new Command("who").description(
-      "Say who holds an address, or which addresses a pod holds: since when, on which node, and why.",
+      "Say who holds an address, or which addresses a pod, a claim or a VM holds: since when, on which node, used by which pods, and why.",
     ),
   )
-    .argument("<address-or-pod>", "10.0.0.7, fd00::7, namespace/pod, or a pod of the namespace default")
+    .argument("<address-or-owner>", "10.0.0.7, fd00::7, namespace/name of a pod, claim or VM, or one of the namespace default")
     .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .action(
@@ -23,7 +23,7 @@ export function whoCommand(output: Output, who: Who): Command {
         const answers = await who(options, parseAsked(text));
         if (format === "json") output.line(JSON.stringify({ holds: answers }));
         else for (const line of answers.flatMap(answerLines)) output.line(line);
-        if (answers.length === 0) throw new UsageError(`nobody holds ${text}, or it is no pod that holds anything.`, 1);
+        if (answers.length === 0) throw new UsageError(`nobody holds ${text}, or it is no pod, claim or VM that holds anything.`, 1);
       },
     );
 }

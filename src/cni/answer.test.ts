@@ -78,3 +78,36 @@ describe("ADD, without its ledger", () => {
     expect(() => answerOf(config, new Map([[0, parseAddress("10.0.0.1")]]))).toThrow("range 1, fd00::/64");
   });
 });
+
+describe("a default route and DNS", () => {
+  const gateway = "10.0.0.1";
+  const beside = { name: "blue", type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.0.0.0/24", allowPersistentIPs: true };
+
+  it.each<[string, Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>]>([
+    ["a range of whereabouts", { name: "blue" }, { type: "whereabouts", range: "10.0.0.0/24", gateway }],
+    ["the same, lenient", { name: "blue" }, { type: "whereabouts", range: "10.0.0.0/24", gateway, strict: false }],
+    ["subnets of OVN", beside, { type: "holdfast", gateway }],
+  ])("come with no result where none is configured, a gateway or not: %s", (_, plugin, ipam) => {
+    for (const cniVersion of ["0.2.0", "0.4.0", "1.0.0", "1.1.0"]) {
+      const network = parseNetwork(JSON.stringify({ cniVersion, ...plugin, ipam }));
+      const { config } = parseIpamConfig(network);
+      const answer = answerOf(config, new Map([[0, parseAddress("10.0.0.9")]]));
+      const result = JSON.parse(JSON.stringify(formatResult(answer, network.cniVersion))) as Record<string, unknown>;
+      expect(JSON.stringify(result)).toContain(gateway);
+      expect(JSON.stringify(result)).not.toContain("dst");
+      expect(result["routes"] ?? []).toEqual([]);
+      expect(result["dns"] ?? {}).toEqual({});
+    }
+  });
+
+  it.each([
+    ["a range of whereabouts", { name: "blue" }, { range: "10.0.0.0/24" }],
+    ["subnets of OVN", beside, {}],
+  ])("come as they are configured: %s", (_, plugin, ipam) => {
+    const wanted = { routes: [{ dst: "0.0.0.0/0", gw: gateway }], dns: { nameservers: ["10.0.0.2"] } };
+    const text = JSON.stringify({ cniVersion: "1.0.0", ...plugin, ipam: { type: "holdfast", ...ipam, ...wanted } });
+    const { config } = parseIpamConfig(parseNetwork(text));
+    const answer = answerOf(config, new Map([[0, parseAddress("10.0.0.9")]]));
+    expect(formatResult(answer, "1.0.0")).toMatchObject(wanted);
+  });
+});

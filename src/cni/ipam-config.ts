@@ -9,6 +9,7 @@ import { freezeDeep, type JsonObject, parseJsonObject } from "./json.ts";
 import { ipamKeys } from "./keys.ts";
 import { mergeFlatFile } from "./merge.ts";
 import type { NetworkConfig } from "./network.ts";
+import { keyOf, type Overlay, overlayDomain, overlayFault, sourcesIn } from "./overlay.ts";
 import type { IpamRange } from "./range.ts";
 import { parseRanges } from "./ranges.ts";
 import { type Dns, parseRoute, type Route } from "./route.ts";
@@ -22,6 +23,8 @@ export interface IpamConfig extends Settings {
   /** The network's name, from the envelope; `networkName` is the one that separates domains. */
   readonly name: string;
   readonly strict: boolean;
+  /** `allowPersistentIPs`: addresses may stay with virtual machines. */
+  readonly persistent: boolean;
   /** One address is given from each, in this order. */
   readonly ranges: readonly IpamRange[];
   /** From `addresses`; other sources join them in static-request.ts. */
@@ -47,13 +50,15 @@ export interface FlatFile {
 export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Parsed {
   const flat = flatFile && parseJsonObject(flatFile.text, `the flat file ${flatFile.path}`);
   const findings = new Findings(isStrict(network.ipam, flat));
-  const merged = mergedOf(network.ipam, flat, flatFile?.path ?? "", findings);
-  const ranges = parseRanges(merged, network.cniVersion, findings);
+  const overlay = judgeOverlay(network, findings);
+  const merged = mergedOf(network, flat, flatFile?.path ?? "", findings);
+  const ranges = parseRanges(merged, network.cniVersion, findings, overlay);
   const gateway = parseGateway(merged["gateway"], ranges, findings);
   const config: IpamConfig = {
     cniVersion: network.cniVersion,
     name: network.name,
     strict: findings.strict,
+    persistent: network.persistence.isAllowed,
     ranges,
     addresses: parseStaticAddresses(merged["addresses"], network.cniVersion, findings),
     ...(gateway && { gateway }),
@@ -63,7 +68,7 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
     ...parseSettings(merged, ranges, findings),
   };
   if (ranges.length === 0 && config.addresses.length === 0 && findings.problems.length === 0) {
-    const reason = "there is nothing to take an address from; write range, ipRanges or addresses";
+    const reason = "there is nothing to take an address from; write range, ipRanges or addresses (subnets, where topology is layer2 or localnet)";
     findings.dislike("ipam.range", merged["range"], reason, "the result has no address");
   }
   findings.settle(errorCodes.badConfiguration, subjectOf(network.name));
@@ -83,15 +88,49 @@ function strictIn(object: JsonObject): unknown {
   return object["strict"] ?? Object.entries(object).findLast(([key]) => key.toLowerCase() === "strict")?.[1];
 }
 
-function mergedOf(inline: JsonObject, flat: JsonObject | undefined, path: string, findings: Findings): JsonObject {
-  const shaped = shapeOf(inline, ipamKeys, "ipam.", findings);
+/** The overlay that the ranges come from; undefined where they come from `ipam`, as everywhere but with OVN's subnets. */
+function judgeOverlay({ overlay, persistence, ipam, name }: NetworkConfig, findings: Findings): Overlay | undefined {
+  const { fault } = persistence;
+  if (fault !== undefined) findings.refuse(fault.key, fault.value, fault.reason);
+  if (overlay === undefined || overlay.subnets.length + overlay.faults.length === 0) return undefined;
+  const use = { isOurs: true, allowsPersistence: false, ...sourcesIn(ipam) };
+  const own = fault === undefined ? overlayFault(overlay, use) : undefined;
+  if (own !== undefined) findings.refuse(own.key, own.value, own.reason);
+  if (overlay.subnets.length === 0) return undefined;
+  if (name === "" && (keyOf(ipam, "network_name") ?? "") === "" && fault?.key !== "name") {
+    findings.refuse("name", name, "subnets are unique in the network of this name; write one");
+  }
+  return overlay;
+}
+
+function mergedOf(
+  { ipam, overlay, name, persistence }: NetworkConfig,
+  flat: JsonObject | undefined,
+  path: string,
+  findings: Findings,
+): JsonObject {
+  const inline = shapeOf(ipam, ipamKeys, "ipam.", findings);
+  const isOverlay = overlay !== undefined && overlay.subnets.length > 0;
+  const isNamed = isOverlay && name !== "" && (inline["network_name"] ?? "") === "";
+  const shaped = isNamed ? { ...inline, network_name: overlayDomain(name) } : inline;
   if (flat === undefined) return shaped;
-  const filler = shapeOf(flat, ipamKeys, `${path}: `, findings);
+  const whole = shapeOf(flat, ipamKeys, `${path}: `, findings);
+  const filler = isOverlay ? withoutRanges(whole) : whole;
   if (filler["enable_overlapping_ranges"] === false && shaped["enable_overlapping_ranges"] === undefined) {
     const reason = "a flat file does not switch it off, as in whereabouts; write it into the network's own ipam object";
     findings.warn(`${path}: enable_overlapping_ranges`, false, reason);
   }
+  if (filler["allowPersistentIPs"] === true && !persistence.isAllowed) {
+    const reason = "a flat file does not switch it on: claims are made by definitions; write it into the network's own";
+    findings.warn(`${path}: allowPersistentIPs`, true, reason);
+  }
   return mergeFlatFile(shaped, filler);
+}
+
+/** The network's own subnets are inline, and a flat file fills only what is missing there. */
+function withoutRanges(flat: JsonObject): JsonObject {
+  const { range: _range, range_start: _start, range_end: _end, exclude: _exclude, ipRanges: _ranges, ...rest } = flat;
+  return rest;
 }
 
 /** Leading zeros are read, as in `range`. Outside every range it may still be right: fe80::1, or one that is on the link. */

@@ -65,6 +65,7 @@ export const ipamKeys = {
   sticky: { type: "string" },
   cooldown: { type: "integer" },
   probe: { type: "boolean" },
+  allowPersistentIPs: { type: "boolean" },
   strict: { type: "boolean" },
   configuration_path: { type: "string" },
   kubernetes: {

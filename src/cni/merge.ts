@@ -5,7 +5,8 @@
 // `enable_overlapping_ranges` from the inline object or its default only, never from the flat file. So does this.
 import { isObject, isZero, type JsonObject } from "./json.ts";
 
-const neverFilled = new Set(["enable_overlapping_ranges"]);
+/** The second is the definition's to say: whoever makes claims reads definitions, and no node's files. */
+const neverFilled = new Set(["enable_overlapping_ranges", "allowPersistentIPs"]);
 
 /** `inline` wins. Both have passed shapeOf: their keys have the table's names. */
 export function mergeFlatFile(inline: JsonObject, flat: JsonObject): JsonObject {

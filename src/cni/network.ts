@@ -4,6 +4,8 @@
 // takes the first plugin, and loses both). What it promises: the envelope is well formed. The `ipam` object is not judged.
 import { CniError, errorCodes } from "./error.ts";
 import { isObject, type JsonObject, kindOf, parseJsonObject, show } from "./json.ts";
+import { type Overlay, overlayOf } from "./overlay.ts";
+import { type Persistence, persistenceIn } from "./persistence.ts";
 import { parseVersion, type SpecVersion } from "./version.ts";
 
 export interface NetworkConfig {
@@ -15,6 +17,10 @@ export interface NetworkConfig {
   readonly args: JsonObject;
   /** As the runtime sent it, in any version's form; undefined where it sent none. */
   readonly prevResult?: JsonObject;
+  /** Where it is one of OVN's networks: what it says of its subnets. */
+  readonly overlay?: Overlay;
+  /** Whether addresses may stay with virtual machines. */
+  readonly persistence: Persistence;
   /** The whole plugin object: GC reads its attachments from it. */
   readonly plugin: JsonObject;
 }
@@ -29,9 +35,10 @@ export function parseNetwork(text: string): NetworkConfig {
   const list = Object.hasOwn(object, "plugins");
   const plugin = list ? pluginOf(object) : object;
   const cniVersion = parseVersion(list ? (object["cniVersion"] ?? plugin["cniVersion"]) : object["cniVersion"]);
-  const name = nameOf(list ? (object["name"] ?? plugin["name"]) : object["name"]);
+  const name = nameOf(list ? object["name"] : undefined) || nameOf(plugin["name"]);
   const ipam = ipamOf(plugin, name);
   const prevResult = optionalObject(plugin, "prevResult");
+  const overlay = overlayOf(plugin);
   return {
     cniVersion,
     name,
@@ -39,6 +46,8 @@ export function parseNetwork(text: string): NetworkConfig {
     runtimeConfig: optionalObject(plugin, "runtimeConfig") ?? {},
     args: optionalObject(plugin, "args") ?? {},
     ...(prevResult === undefined ? {} : { prevResult }),
+    ...(overlay && { overlay }),
+    persistence: persistenceIn(object),
     plugin,
   };
 }

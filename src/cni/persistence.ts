@@ -1,6 +1,9 @@
 // Whether a network attachment definition lets addresses stay with virtual machines, and what it is called: read of every definition, also of those whose
 // addresses others give, since their claims are made here too. Pure and lenient: what cannot be read allows nothing, with the reason.
-import { isObject, type JsonObject } from "./json.ts";
+//
+// Promised: for a definition that is ours, the parser of configurations (ipam-config.ts) says the same, from the same rule (overlay.ts).
+import { isObject, type JsonObject, kindOf, show } from "./json.ts";
+import { type Fault, keyOf, overlayFault, overlayOf, sourcesIn } from "./overlay.ts";
 
 export interface Persistence {
   /** The name in the CNI configuration: `spec.network` of a claim. */
@@ -13,10 +16,13 @@ export interface Persistence {
   readonly isOurs: boolean;
   /** In a sentence why it is not allowed although it is asked for, or why the text cannot be read; empty: nothing is wrong. */
   readonly problem: string;
+  /** The same, by key and value, where the text could be read. */
+  readonly fault?: Fault;
 }
 
 const nothing: Persistence = { network: "", isAllowed: false, isPrimary: false, isOurs: false, problem: "" };
 const ourTypes: ReadonlySet<unknown> = new Set(["holdfast", "whereabouts"]);
+const key = "allowPersistentIPs";
 
 export function persistenceOf(text: string): Persistence {
   let whole: unknown;
@@ -25,39 +31,51 @@ export function persistenceOf(text: string): Persistence {
   } catch (error) {
     return { ...nothing, problem: `its config is no JSON (${error instanceof Error ? error.message : String(error)})` };
   }
-  if (!isObject(whole)) return { ...nothing, problem: "its config is no object" };
+  return isObject(whole) ? persistenceIn(whole) : { ...nothing, problem: "its config is no object" };
+}
+
+/** Of one plugin, or of a list. */
+export function persistenceIn(whole: JsonObject): Persistence {
   const listed = Array.isArray(whole["plugins"]) ? whole["plugins"].filter(isObject) : [];
   const plugins = listed.length > 0 ? listed : [whole];
-  const asks = [whole, ...plugins].some((each) => asksForIt(each));
-  const network = nameOf(whole) || (plugins.map(nameOf).find((name) => name !== "") ?? "");
-  const isPrimary = plugins.some((each) => each["role"] === "primary");
-  const isOurs = plugins.some(({ ipam }) => isObject(ipam) && ourTypes.has(ipam["type"]));
-  const problem = asks ? obstacle(network, plugins, isOurs) : "";
-  return { network, isAllowed: asks && problem === "", isPrimary, isOurs, problem };
+  const ours = plugins.find(({ ipam }) => isObject(ipam) && ourTypes.has(ipam["type"]));
+  const network = [whole, ...(ours === undefined ? plugins : [ours])].map(nameOf).find((name) => name !== "") ?? "";
+  const isPrimary = plugins.some((each) => keyOf(each, "role") === "primary");
+  const wishes = [whole, ...plugins].flatMap(wishesOf);
+  const fault = faultOf(wishes, network, plugins, ours);
+  return {
+    network,
+    isAllowed: wishes.includes(true) && fault === undefined,
+    isPrimary,
+    isOurs: ours !== undefined,
+    problem: fault === undefined ? "" : `${fault.key} is ${show(fault.value)}: ${fault.reason}`,
+    ...(fault && { fault }),
+  };
 }
 
 /** Beside the plugin's own keys, where OVN-Kubernetes has it, or in its ipam. */
-function asksForIt({ allowPersistentIPs, ipam }: JsonObject): boolean {
-  return allowPersistentIPs === true || (isObject(ipam) && ipam["allowPersistentIPs"] === true);
+function wishesOf(plugin: JsonObject): unknown[] {
+  const inside = isObject(plugin["ipam"]) ? keyOf(plugin["ipam"], key) : undefined;
+  return [keyOf(plugin, key), inside].filter((wish) => wish !== undefined);
+}
+
+function faultOf(
+  wishes: readonly unknown[],
+  network: string,
+  plugins: readonly JsonObject[],
+  ours: JsonObject | undefined,
+): Fault | undefined {
+  const odd = wishes.find((wish) => typeof wish !== "boolean");
+  if (odd !== undefined)
+    return { key, value: odd, reason: `it is ${kindOf(odd)}; write true or false, without quotes` };
+  if (!wishes.includes(true)) return undefined;
+  if (network === "") return { key: "name", value: "", reason: "a claim refers to the network by its name; write one" };
+  const overlay = ours === undefined ? plugins.map(overlayOf).find((each) => each !== undefined) : overlayOf(ours);
+  if (overlay === undefined) return undefined;
+  const sources = sourcesIn(ours?.["ipam"]);
+  return overlayFault(overlay, { isOurs: ours !== undefined, allowsPersistence: true, ...sources });
 }
 
 function nameOf({ name }: JsonObject): string {
   return typeof name === "string" ? name : "";
-}
-
-/** OVN's rules: an address of layer 3 is of its node's subnet and cannot follow a VM; without subnets there is none to keep. */
-function obstacle(network: string, plugins: readonly JsonObject[], isOurs: boolean): string {
-  if (network === "") return "its config has no name, which a claim would refer to: write one";
-  const ovn = plugins.find(({ topology, type }) => typeof topology === "string" || type === "ovn-k8s-cni-overlay");
-  if (ovn === undefined) return "";
-  if (ovn["topology"] === "layer3") {
-    return "allowPersistentIPs does not go with topology layer3, whose addresses belong to nodes: use layer2 or localnet";
-  }
-  const hasSubnets = typeof ovn["subnets"] === "string" && ovn["subnets"].trim() !== "";
-  if (hasSubnets || (isOurs && hasRange(ovn))) return "";
-  return "allowPersistentIPs needs subnets to take addresses from: write them, or leave the key out";
-}
-
-function hasRange({ ipam }: JsonObject): boolean {
-  return isObject(ipam) && ["range", "ipRanges", "addresses"].some((key) => ipam[key] !== undefined);
 }

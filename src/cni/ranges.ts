@@ -1,6 +1,7 @@
 // All ranges of a configuration, in the order in which their addresses stand in the result.
 import type { Findings } from "./findings.ts";
 import type { JsonObject } from "./json.ts";
+import { type Overlay, overlayRanges } from "./overlay.ts";
 import { gives, type IpamRange, judgePicks, parseAddresses, parseIpamRange } from "./range.ts";
 import { atLeast, type SpecVersion } from "./version.ts";
 
@@ -8,18 +9,26 @@ import { atLeast, type SpecVersion } from "./version.ts";
 const maxRanges = 256;
 
 /** `range` with its ends and excludes comes before `ipRanges`, as in whereabouts. */
-export function parseRanges(ipam: JsonObject, version: SpecVersion, findings: Findings): IpamRange[] {
+export function parseRanges(
+  ipam: JsonObject,
+  version: SpecVersion,
+  findings: Findings,
+  overlay?: Overlay,
+): IpamRange[] {
   const entries: { readonly path: string; readonly range: IpamRange }[] = [];
   const l3 = ipam["enable_l3"] === true;
   if (typeof ipam["range"] === "string" && ipam["range"] !== "") {
     // The list of picks is shared out below: it may name addresses of several ranges.
     const range = parseIpamRange({ ...ipam, pick_addresses: [] }, { path: "ipam.", top: true }, findings);
     if (range !== undefined) entries.push({ path: "ipam.", range });
-  } else refuseLonely(ipam, findings);
-  const list = (ipam["ipRanges"] ?? []) as readonly JsonObject[];
+  } else refuseLonely(ipam, overlay, findings);
+  const own = ((ipam["ipRanges"] ?? []) as readonly JsonObject[]).map((object, index) => {
+    return { path: `ipam.ipRanges[${index}].`, object };
+  });
+  const list = overlay === undefined ? own : [...own, ...overlayRanges(overlay, findings)];
   if (list.length > maxRanges) {
     findings.refuse(
-      "ipam.ipRanges",
+      overlay === undefined ? "ipam.ipRanges" : "subnets",
       list.length,
       `an interface gets one address from each; write ${maxRanges} at most`,
     );
@@ -27,8 +36,7 @@ export function parseRanges(ipam: JsonObject, version: SpecVersion, findings: Fi
   }
   const { node_slice_size, floating_slice_size } = ipam;
   const sizes = { node_slice_size, floating_slice_size };
-  for (const [index, object] of list.entries()) {
-    const path = `ipam.ipRanges[${index}].`;
+  for (const { path, object } of list) {
     const range = parseIpamRange({ enable_l3: l3, ...sizes, ...object }, { path, top: false }, findings);
     if (range !== undefined) entries.push({ path, range: judgePicks(range, path, findings) });
   }
@@ -41,11 +49,14 @@ export function parseRanges(ipam: JsonObject, version: SpecVersion, findings: Fi
 }
 
 /** Ends and excludes without the range they belong to: whereabouts drops them. */
-function refuseLonely(ipam: JsonObject, findings: Findings): void {
+function refuseLonely(ipam: JsonObject, overlay: Overlay | undefined, findings: Findings): void {
   for (const key of ["range_start", "range_end", "exclude"]) {
     const value = ipam[key];
     if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) continue;
-    const reason = "it belongs to ipam.range, which is missing; move it into the ipRanges entry that it is for";
+    const reason =
+      overlay === undefined
+        ? "it belongs to ipam.range, which is missing; move it into the ipRanges entry that it is for"
+        : "the ranges are those of subnets; write excludeSubnets beside them";
     findings.dislike(`ipam.${key}`, value, reason, "it is ignored");
   }
 }

@@ -126,9 +126,9 @@ export class MemoryLedger implements AmendableLedger {
     return { outcome: "amended", hold: this.#write(key, { ...hold, ...changed }) };
   }
 
-  #write(key: string, hold: Omit<Hold, "version">): Hold {
+  #write(key: string, { users = [], ...rest }: Omit<Hold, "version">): Hold {
     this.#store.versions += 1;
-    const written = { ...hold, version: String(this.#store.versions) };
+    const written = { ...rest, ...(users.length > 0 && { users }), version: String(this.#store.versions) };
     this.#store.holds.set(key, written);
     return written;
   }

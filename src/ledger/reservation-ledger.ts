@@ -104,7 +104,10 @@ export class ReservationLedger implements AmendableLedger {
         if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
         if (met.leaving) throw beingDeleted(request, met.object);
         const object = await this.#update(records, this.#amended(records, met, request), signal);
-        if (object !== undefined) return { outcome: "amended", hold: this.#read(records, request, object) };
+        if (object === undefined) continue;
+        const hold = this.#read(records, request, object);
+        if (request.to !== undefined) await this.#tellUpstream(records, hold, signal);
+        return { outcome: "amended", hold };
       }
       throw contended(request);
     });
@@ -207,18 +210,22 @@ export class ReservationLedger implements AmendableLedger {
 
   /** One guarded write. Undefined: it has changed since, or is gone. */
   async #park(records: Records, { hold, object }: Found, signal: Signal): Promise<Hold | undefined> {
-    const { client, node, coexistence } = this.#options;
     const owner = unused(hold.owner);
-    const next = rewritten(object, records.make({ ...hold, owner }, node));
+    const next = rewritten(object, records.make({ ...hold, owner }, this.#options.node));
     const written = await this.#update(records, next, signal);
     if (written === undefined) return undefined;
     const parked = this.#read(records, hold, written);
-    if (coexistence?.() === true) {
-      const request = { ...parked, loose: parked.note?.pool === undefined };
-      const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
-      await this.#call(() => beside.claim(parked), signal);
-    }
+    await this.#tellUpstream(records, parked, signal);
     return parked;
+  }
+
+  /** While whereabouts is active, what stands beside the hold follows its owner: a release looks for it by that. */
+  async #tellUpstream(records: Records, hold: Hold, signal: Signal): Promise<void> {
+    const { client, coexistence } = this.#options;
+    if (coexistence?.() !== true) return;
+    const request = { ...hold, loose: hold.note?.pool === undefined };
+    const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
+    await this.#call(() => beside.claim(hold), signal);
   }
 
   /** One guarded write. False: it has changed since, or is gone. */

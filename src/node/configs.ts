@@ -16,7 +16,7 @@ const maxCached = 512;
 
 export class Configs {
   readonly #files: FlatFiles;
-  /** Text of the `ipam` object with name and version, and the flat file's stamp -> the parsed one. */
+  /** Text of the `ipam` object with name, version, what stands beside it, and the flat file's stamp -> the parsed one. */
   readonly #parsed = new Recent<Parsed>(maxCached);
 
   constructor(files: FlatFiles) {
@@ -29,7 +29,8 @@ export class Configs {
     const persistence = persistenceOf(text);
     const inline = network.ipam["configuration_path"];
     const file = this.#files.find(typeof inline === "string" ? inline : "");
-    const key = JSON.stringify([network.cniVersion, network.name, network.ipam, file?.stamp]);
+    const { cniVersion, name, ipam, overlay, persistence } = network;
+    const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, file?.stamp]);
     const known = this.#parsed.get(key);
     if (known !== undefined) return { ...known, network, persistence };
     const parsed = parseIpamConfig(network, file);

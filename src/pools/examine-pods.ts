@@ -108,7 +108,10 @@ function judgeAddress(
     severity: "error",
     objects: [object, describeHeld(held)],
     message: `${words}, and ${describeOwner(held.hold.owner)} holds it: two may use one address.`,
-    remedy: "Delete one of the two pods; its successor gets another address.",
+    remedy:
+      held.hold.owner.kind === "claim"
+        ? "Delete the pod: its successor asks for the claim's address, or gets one of its own."
+        : "Delete one of the two pods; its successor gets another address.",
   };
 }
 
@@ -119,9 +122,18 @@ function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
   return { kind: "pod", uid, namespace, name, interface: status.interface };
 }
 
-/** A hold that others keep for the pod (a claim, a VM) is theirs to judge. */
-export function isSamePod({ owner, note }: Pick<Held["hold"], "owner" | "note">, { metadata }: Pod): boolean {
-  if (owner.kind !== "pod") return true;
+/**
+ * Of a claim: the pod is one of its users, or they cannot be read. A hold that a VM's NIC has is its own reconciler's to judge.
+ * A mirror of a slice shows no users, and claims are in none.
+ */
+export function isSamePod(
+  { owner, note, users = [] }: Pick<Held["hold"], "owner" | "note" | "users">,
+  { metadata }: Pod,
+): boolean {
+  if (owner.kind === "nic") return true;
+  if (owner.kind === "claim") {
+    return users.some(({ uid }) => uid === "" || (uid === metadata.uid && owner.namespace === metadata.namespace));
+  }
   const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
   const mirrorOf = metadata.annotations?.[mirrorAnnotation];
   const known = { uid: metadata.uid ?? "", ...(mirrorOf !== undefined && { mirrorOf }) };

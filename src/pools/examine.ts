@@ -1,4 +1,5 @@
 // All inconsistencies between pools, holds, networks and pods. Pure: a snapshot in, findings out.
+import { examineClaims } from "./examine-claims.ts";
 import { examineHolds } from "./examine-holds.ts";
 import { examineMirrors } from "./examine-mirrors.ts";
 import { examinePods } from "./examine-pods.ts";
@@ -27,6 +28,7 @@ export function examine(snapshot: Snapshot): Finding[] {
     ...examinePods(snapshot),
     ...examinePools(snapshot),
     ...examineHolds(snapshot),
+    ...examineClaims(snapshot),
     ...examineSlices(snapshot.slices),
     ...examineMirrors(snapshot),
   ];

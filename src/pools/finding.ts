@@ -15,6 +15,10 @@ type FindingCode =
   /** A running pod uses it, and another holds it. */
   | "held-by-another"
   | "leaked"
+  /** Held for a claim that is gone. */
+  | "claim-gone"
+  /** A user of a claim's address whose pod and node are gone. */
+  | "user-gone"
   | "unreadable"
   | "pool-without-network"
   | "overlapping-ranges"

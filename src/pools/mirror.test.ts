@@ -102,4 +102,17 @@ describe("planMirror", () => {
     expect(shown(true)).toBe(10);
     expect(shown(false)).toBe(4);
   });
+
+  it("shows a claim by its own name, kind and UID, for no interface and no sandbox", () => {
+    const base = heldOf({ address: "10.0.0.3" });
+    const owner = { kind: "claim", uid: "claim-1", namespace: "shop", name: "vm.blue" } as const;
+    const users = [{ uid: "pod-1", name: "virt-launcher-vm-1", node: "n1" }];
+    const held = { ...base, hold: { ...base.hold, owner, users } };
+    const pool = poolOf(range, { "4": { id: "", podref: "shop/vm.blue", kind: "claim", uid: "claim-0" } });
+    const { changes } = planMirror(pool, [held], { coexistence: false });
+    expect(changes.map(({ key, to }) => [key, to])).toEqual([
+      ["3", { id: "", podref: "shop/vm.blue", kind: "claim", uid: "claim-1" }],
+      ["4", undefined],
+    ]);
+  });
 });

@@ -28,6 +28,8 @@ export interface Snapshot {
   readonly pods: ReadonlyMap<string, kinds.Pod>;
   readonly nodes: readonly kinds.Node[];
   readonly statefulSets: ReadonlyMap<string, kinds.StatefulSet>;
+  /** Key: UID. Read after the holds: who has a hold by then had its claim before. */
+  readonly claims: ReadonlyMap<string, Pick<kinds.StoredClaim, "metadata">>;
   readonly networks: Networks;
   readonly slices: SlicesSnapshot;
   /** Sentences about objects that cannot be read. */
@@ -50,6 +52,7 @@ export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> 
     if (each.unreadable === undefined) held.push(heldOf(each));
     else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });
   }
+  const claims = await list(client, kinds.ipamClaims, signal);
   const pools = (await list(client, kinds.ipPools, signal, `!${sliceSelector}`)).flatMap((object) =>
     readPool(object, unreadable),
   );
@@ -64,6 +67,7 @@ export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> 
     pods: new Map((await list(client, kinds.pods, signal)).map((pod) => [keyOf(pod), trimPod(pod)])),
     nodes: [...slices.nodes.values()],
     statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
+    claims: new Map(claims.map(({ metadata }) => [metadata.uid ?? "", { metadata }])),
     networks: networksOf(definitions, systemNamespace),
     slices,
     unreadable,

@@ -1,7 +1,10 @@
 // Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { tryAddress } from "../api/address-name.ts";
+import { homeOf } from "../api/claim-family.ts";
 import { formatDomain } from "../api/domain.ts";
+import type { HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
+import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { describeHeld, type Held } from "./held.ts";
@@ -31,23 +34,45 @@ export interface Answer {
   /** The slice of the node that handed it out, as its mirror shows it; empty: it is of a shared pool. */
   readonly slice: string;
   readonly keeper: string;
+  /** Of a claim: its VM, as namespace/name; empty otherwise. */
+  readonly vm: string;
+  /** Of a claim: what it is for, as OWNER-UID/NIC; empty: it has no owner, or it is no claim's. */
+  readonly identity: string;
+  /** Of a claim: the pods that use it, each as `namespace/name on NODE`. */
+  readonly users: readonly string[];
   readonly why: string;
 }
 
-export function whoHolds({ held, index, slices }: Snapshot, asked: Asked): Answer[] {
+export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked): Answer[] {
+  const vmOf = (owner: Owner) => (owner.kind === "claim" ? machineOf(owner, claims.get(owner.uid)) : "");
   return [
     ...held
-      .filter(({ hold, cooling }) => isAsked(hold, asked) && ("address" in asked || cooling === undefined))
-      .map((each) => answerOf(each, index.of(each.hold, each.namespace))),
+      .filter(({ cooling }) => "address" in asked || cooling === undefined)
+      .map((each) => ({ each, vm: vmOf(each.hold.owner) }))
+      .filter(({ each, vm }) => isAsked(each.hold, asked, vm))
+      .map(({ each, vm }) => answerOf(each, index.of(each.hold, each.namespace), vm)),
     ...slices.slices.flatMap((slice) =>
       slice.entries.filter((entry) => isAsked(entry, asked)).map((entry) => answerOfSlice(slice, entry)),
     ),
   ];
 }
 
-function isAsked({ address, owner }: { readonly address: Address; readonly owner: Owner }, asked: Asked): boolean {
+interface Askable {
+  readonly address: Address;
+  readonly owner: Owner;
+  readonly users?: readonly HoldUser[];
+}
+
+/** The VM's name: as the claim says it, or as the name of one that is gone. */
+function machineOf({ namespace, name }: Owner, claim: Pick<StoredClaim, "metadata"> | undefined): string {
+  return homeOf(claim ?? { metadata: { namespace, name } }).slice(namespace.length + 1);
+}
+
+/** A pod has what it holds itself, and what a claim holds for it; a VM has what its claims hold. */
+function isAsked({ address, owner, users = [] }: Askable, asked: Asked, vm = ""): boolean {
   if ("address" in asked) return address.toString() === asked.address.toString();
-  return owner.namespace === asked.namespace && owner.name === asked.name;
+  const names = [owner.name, vm, ...users.map(({ name }) => name)];
+  return owner.namespace === asked.namespace && names.includes(asked.name);
 }
 
 /** A mirror does not say since when, nor why: the node's journal does. */
@@ -65,11 +90,14 @@ function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"
     pools: [`${namespace}/${pool}`],
     slice: block.toString(),
     keeper: "",
+    vm: "",
+    identity: "",
+    users: [],
     why: "",
   };
 }
 
-function answerOf(held: Held, pools: readonly { readonly key: string }[]): Answer {
+function answerOf(held: Held, pools: readonly { readonly key: string }[], vm: string): Answer {
   const { hold, cooling, createdMs, node } = held;
   return {
     address: hold.address.toString(),
@@ -83,19 +111,29 @@ function answerOf(held: Held, pools: readonly { readonly key: string }[]): Answe
     pools: pools.map(({ key }) => key),
     slice: "",
     keeper: hold.note?.keeper ?? "",
+    vm: vm === "" ? "" : `${hold.owner.namespace}/${vm}`,
+    identity: hold.note?.identity ?? "",
+    users: cooling === undefined ? (hold.users ?? []).map((user) => describeUser(hold.owner.namespace, user)) : [],
     why: hold.note?.why ?? "",
   };
 }
 
+function describeUser(namespace: string, { name, node }: HoldUser): string {
+  return name === "" ? "somebody who cannot be read" : `${namespace}/${name} on ${node}`;
+}
+
 export function answerLines(answer: Answer): string[] {
-  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid } = answer;
+  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid, vm, identity, users } = answer;
+  const nic = identity.slice(identity.indexOf("/") + 1);
   const network = domain
     .replace(/^network:$/, "the network without a name")
     .replace(/^network:/, "network ")
     .replace(/^slice:/, "the sliced range ");
   const facts: readonly (readonly [string, string])[] = [
     ["object", object],
-    ["pod UID", uid],
+    [owner.startsWith("claim ") ? "claim UID" : "pod UID", uid],
+    ["VM", vm === "" || nic === "" ? vm : `${vm}, its network ${nic}`],
+    ["used by", users.join(", ")],
     ["since", since],
     ["node", node],
     ["slice", slice],
@@ -103,9 +141,10 @@ export function answerLines(answer: Answer): string[] {
     ["kept by", keeper],
     ["why", why],
   ];
+  const width = vm === "" ? 8 : 9;
   const head =
     state === "held"
       ? `${address} of ${network}: ${owner}`
       : `${address} of ${network}: nobody, it cools down after ${owner}`;
-  return [head, ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(8)} ${text}`]))];
+  return [head, ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(width)} ${text}`]))];
 }

@@ -26,7 +26,9 @@ export function definitionEdit(network: Network, to: Placement): DefinitionEdit 
   };
   const ipam = ipamOf(object);
   const changes = Object.entries(wanted).flatMap(([key, after]) => {
-    const now = typeof ipam[key] === "string" && ipam[key] !== "" ? ipam[key] : undefined;
+    const written = typeof ipam[key] === "string" && ipam[key] !== "" ? ipam[key] : undefined;
+    // An overlay network that gives no network_name has its own name: what it says already.
+    const now = written ?? (key === "network_name" && network.networkName !== "" ? network.networkName : undefined);
     const isDefault = (now === "cluster" || now === "whereabouts") && after === undefined && key !== "network_name";
     return now === after || isDefault
       ? []

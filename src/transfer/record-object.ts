@@ -7,6 +7,7 @@ import type { HoldObject } from "../api/hold.ts";
 import { holdOfReservation } from "../api/reservation-hold.ts";
 import { reservationName } from "../api/reservation-name.ts";
 import type { Reservation } from "../api/reservation.ts";
+import { type Owner, ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 
 export type AddressObject = Reservation | HoldObject;
@@ -38,22 +39,29 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
   };
   try {
     if (object.kind === "Hold") {
-      const { domain, address } = holdOfObject(object);
+      const hold = holdOfObject(object);
+      const { domain, address } = hold;
       const parts = parseDomain(domain);
-      const { namespace: at, name, port } = object.spec.owner;
-      const owner = `${at}/${name} ${port}`.trim();
+      const owner = ownerText(hold.owner);
       return parts.scope === "pool"
         ? { ...rest, address, owner, poolDomain: `${parts.namespace}/${parts.name}` }
         : { ...rest, address, owner };
     }
-    const { domain, address } = holdOfReservation(object, { networks });
+    const hold = holdOfReservation(object, { networks });
+    const { domain, address } = hold;
     const parts = parseDomain(domain);
-    const owner = `${object.spec.podref} ${object.spec.ifname ?? ""}`.trim();
+    const owner = hold.owner.kind === "pod" ? `${object.spec.podref} ${object.spec.ifname ?? ""}`.trim() : ownerText(hold.owner);
     return { ...rest, address, owner, network: parts.scope === "network" ? parts.network : "" };
   } catch (error) {
     if (error instanceof ApiError) return error.message;
     throw error;
   }
+}
+
+/** The name first. A pod goes by name and interface, since whereabouts recorded no UID; a claim and a NIC by their UID too. */
+function ownerText(owner: Owner): string {
+  const name = `${owner.namespace}/${owner.name}`;
+  return owner.kind === "pod" ? `${name} ${owner.interface}`.trim() : `${name} ${ownerKey(owner)}`;
 }
 
 export interface NewPlace {

@@ -24,6 +24,7 @@ export const anyOwner: fc.Arbitrary<Owner> = fc.oneof(
     interface: port,
     part: fc.nat(9).map((n) => n + 1),
   }),
+  fc.record({ kind: fc.constant("claim" as const), uid: fc.uuid(), ...named, part: fc.nat(9).map((n) => n + 1) }),
 );
 
 export const dnsLabel = label;

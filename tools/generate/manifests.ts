@@ -1,11 +1,14 @@
 // deploy/crds: one file per kind, and one for fair queuing. deploy/holdfast.yaml: those and everything that runs, to apply at once.
+// By themselves, since they are a choice: the multi-network standard's kind IPAMClaim, which the cluster may have already, and the webhooks.
 import { stringify } from "yaml";
 
 import { definitionOf } from "../../src/api/definition.ts";
 import { flowControlObjects } from "../../src/api/flow-control.ts";
 import { kinds } from "../../src/api/kinds.ts";
+import { claimDefinition } from "../../src/claims/crd.ts";
 import { imageName, installation } from "./deploy/installation.ts";
 import { version } from "./deploy/version.ts";
+import { webhookObjects } from "./deploy/webhooks.ts";
 
 export interface Manifest {
   /** Path below the checkout. */
@@ -20,6 +23,11 @@ export function manifests(): Manifest[] {
   }));
   return [
     ...definitions,
+    {
+      file: "deploy/ipamclaims/k8s.cni.cncf.io_ipamclaims.yaml",
+      text: documents([claimDefinition()], "src/api/ipam-claim.ts"),
+    },
+    { file: "deploy/webhooks.yaml", text: documents(webhookObjects(), "tools/generate/deploy/webhooks.ts") },
     { file: "deploy/crds/flow-control.yaml", text: documents(flowControlObjects(), "src/api/flow-control.ts") },
     {
       file: "deploy/holdfast.yaml",

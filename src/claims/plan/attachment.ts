@@ -3,8 +3,8 @@
 // Errs on the side of "has it": an address that is kept too long is an inconvenience, one that is freed under a guest is not.
 import { hashedInterfaceName } from "../../api/kubevirt.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
-import type { ClaimView, Family, LooseHold } from "./family.ts";
 import type { LauncherNic, LauncherPod } from "./facts.ts";
+import type { ClaimView, Family, LooseHold } from "./family.ts";
 import type { Life } from "./lives.ts";
 import { isStillInGuest } from "./wanted.ts";
 

@@ -38,12 +38,7 @@ function claimFor(life: Life, { nic, network }: WantedNic, { claims }: Family): 
   return own.find((each) => each.network === network || each.network === "");
 }
 
-function creationOf(
-  life: Life,
-  wanted: WantedNic,
-  before: readonly WantedNic[],
-  family: Family,
-): readonly ClaimStep[] {
+function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[], family: Family): readonly ClaimStep[] {
   const { facts, claims } = family;
   const { nic, network = "" } = wanted;
   const plain = claimName(facts.name, nic);
@@ -52,7 +47,9 @@ function creationOf(
   const name = isTaken ? swappedClaimName(facts.name, nic, network) : plain;
   const obstacle = claims.find((each) => each.name === name);
   if (obstacle !== undefined) return obstacleSteps(obstacle, life, family);
-  return [{ kind: "create", claim: draftOf(life, wanted, family, { name, continues: continuedBy(life, wanted, family) }) }];
+  return [
+    { kind: "create", claim: draftOf(life, wanted, family, { name, continues: continuedBy(life, wanted, family) }) },
+  ];
 }
 
 /** It has the plain name for a good reason: the same NIC's on the network before, or another family's. The daemon looks for both names. */
@@ -80,7 +77,10 @@ function problemSteps(life: Life, nics: readonly WantedNic[], family: Family): r
   if (family.facts.gate.gate !== "on") return [];
   const definitions = nics
     .filter(({ problem }) => problem !== "")
-    .map(({ nic, definition = "", problem }) => `the network ${nic} (${definition}) gets no persistent address: ${problem}.`);
+    .map(
+      ({ nic, definition = "", problem }) =>
+        `the network ${nic} (${definition}) gets no persistent address: ${problem}.`,
+    );
   const requested = nics.map(({ nic }) => requestedOf(life, nic).problem).filter((problem) => problem !== "");
   return [...new Set([...definitions, ...requested])].flatMap((message) =>
     ownerEvents(family, life, "Warning", "NoPersistentAddress", message),

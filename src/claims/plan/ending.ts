@@ -3,9 +3,9 @@
 // Two steps on purpose: a claim whose deletion is on record is finished by whoever leads next. Our finalizer falls last, and with it the
 // claim; its addresses are another matter (releasing.ts).
 import { isInUse, targetOf } from "./attachment.ts";
-import { fateOf } from "./fate.ts";
 import { claimEvent, ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
+import { fateOf } from "./fate.ts";
 import type { ClaimStep } from "./steps.ts";
 
 export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

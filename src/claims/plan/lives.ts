@@ -47,7 +47,9 @@ export function hasInstance({ kind, vmi }: Life): boolean {
   if (vmi === undefined) return false;
   const { deletionTimestamp, finalizers = [] } = vmi.metadata;
   const isOnlyCollected =
-    deletionTimestamp !== undefined && finalizers.length > 0 && finalizers.every((each) => each === collectorsFinalizer);
+    deletionTimestamp !== undefined &&
+    finalizers.length > 0 &&
+    finalizers.every((each) => each === collectorsFinalizer);
   return kind === "VirtualMachine" || !isOnlyCollected;
 }
 

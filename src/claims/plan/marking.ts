@@ -19,7 +19,10 @@ export function markingSteps(view: ClaimView, family: Family): readonly ClaimSte
   if (view.kind === "by-hand") return byHandSteps(view, family);
   const { life, kind, nic } = view;
   if (kind !== "owned" || life?.phase !== "alive" || nic === "" || fateOf(view, family).fate === "goes") return [];
-  const labels = changed(view.claim.metadata.labels, { ...labelsOf(family.facts.name), ...macLabel(view, life, family) });
+  const labels = changed(view.claim.metadata.labels, {
+    ...labelsOf(family.facts.name),
+    ...macLabel(view, life, family),
+  });
   const annotations = changed(view.claim.metadata.annotations, {
     ...annotationsOf(life, nic, family.facts.name),
     ...(view.holds.length === 0 && requestedMarks(life, nic)),

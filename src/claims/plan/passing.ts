@@ -43,8 +43,8 @@ function isReplaced({ hold }: LooseHold, { holds }: ClaimView): boolean {
 
 /** The claim whose addresses one that is made for this NIC continues. */
 export function continuedBy(life: Life, { nic, network = "" }: WantedNic, { loose }: Family): string | undefined {
-  return loose.find((each) => each.life === life && each.nic === nic && isOnNetwork(each.hold, network))?.hold.hold.owner
-    .uid;
+  return loose.find((each) => each.life === life && each.nic === nic && isOnNetwork(each.hold, network))?.hold.hold
+    .owner.uid;
 }
 
 /** Not known counts as the same: the NIC tells. */

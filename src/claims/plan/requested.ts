@@ -28,11 +28,15 @@ export function requestedOf({ vm, vmi }: Life, nic: string): Requested {
 
 function listed(value: unknown): Requested {
   if (value === undefined) return nothing;
-  const isList = Array.isArray(value) && value.length <= addressesMax && value.every((each) => typeof each === "string");
+  const isList =
+    Array.isArray(value) && value.length <= addressesMax && value.every((each) => typeof each === "string");
   if (!isList) return unreadable(`a network's value is no list of at most ${addressesMax} addresses`);
   return { addresses: value.map((each) => each.split("/")[0]!.trim()).filter((each) => each !== ""), problem: "" };
 }
 
 function unreadable(why: string): Requested {
-  return { addresses: [], problem: `the annotation ${addressesAnnotation} cannot be read: ${why}; it counts for nothing.` };
+  return {
+    addresses: [],
+    problem: `the annotation ${addressesAnnotation} cannot be read: ${why}; it counts for nothing.`,
+  };
 }

@@ -32,9 +32,7 @@ function ipsOf(view: ClaimView): readonly string[] | undefined {
 
 function ipOf({ hold, prefixLength }: ClaimHold, before: readonly string[]): string | undefined {
   const address = hold.address.toString();
-  return prefixLength === undefined
-    ? before.find((ip) => ip.startsWith(`${address}/`))
-    : `${address}/${prefixLength}`;
+  return prefixLength === undefined ? before.find((ip) => ip.startsWith(`${address}/`)) : `${address}/${prefixLength}`;
 }
 
 /** The daemon's order is that of the configuration: it stays. */
@@ -49,7 +47,9 @@ function byAddress({ hold: a }: ClaimHold, { hold: b }: ClaimHold): number {
 
 /** What stands is kept while it says the same addresses: it may tell of a pod that was refused, or of a family that is exhausted. */
 function conditionOf(view: ClaimView, ips: readonly string[]): ClaimCondition {
-  const outside = view.holds.filter(({ isOutOfRange }) => isOutOfRange === true).map(({ hold }) => hold.address.toString());
+  const outside = view.holds
+    .filter(({ isOutOfRange }) => isOutOfRange === true)
+    .map(({ hold }) => hold.address.toString());
   if (outside.length > 0) {
     const message =
       `${outside.join(" and ")} is held, and no range of the network ${view.network} has it any more: ` +

@@ -12,13 +12,14 @@ const takeAgainMs = 60_000;
 
 export function takingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   const { kind, life, nic, network, claim } = view;
-  const mayTake = kind === "owned" ? life?.phase === "alive" || fateOf(view, family).fate === "restored" : kind === "by-hand";
+  const mayTake =
+    kind === "owned" ? life?.phase === "alive" || fateOf(view, family).fate === "restored" : kind === "by-hand";
   if (!mayTake || (kind === "by-hand" && view.isDeleting) || family.facts.giverOf(network) !== "holdfast") return [];
   const addresses = unheld(view, family);
   if (addresses.length === 0) return [];
-  if (isInConflict(view)) return [{ kind: "again", afterMs: takeAgainMs }];
   const identity = life !== undefined && nic !== "" ? identityOf(life.uid, nic) : undefined;
-  return [{ kind: "take", claim, addresses, ...(identity !== undefined && { identity }) }];
+  const take: ClaimStep = { kind: "take", claim, addresses, ...(identity !== undefined && { identity }) };
+  return isInConflict(view) ? [take, { kind: "again", afterMs: takeAgainMs }] : [take];
 }
 
 function unheld({ claim, holds }: ClaimView, { loose }: Family): readonly string[] {

@@ -90,5 +90,7 @@ function networksOf(spec: VmiSpec | undefined): readonly VmNetwork[] {
 
 function interfaceOf(spec: VmiSpec | undefined, nic: string): VmInterface | undefined {
   const listed: unknown = spec?.domain?.devices?.interfaces;
-  return Array.isArray(listed) ? (listed as readonly (VmInterface | null)[]).find((each) => each?.name === nic) ?? undefined : undefined;
+  return Array.isArray(listed)
+    ? ((listed as readonly (VmInterface | null)[]).find((each) => each?.name === nic) ?? undefined)
+    : undefined;
 }

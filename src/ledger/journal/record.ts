@@ -143,7 +143,9 @@ type OwnerRow = readonly [Owner["kind"], string, string, string, string?, (strin
 
 function ownerRow(owner: Owner): OwnerRow {
   const { kind, uid, namespace, name } = owner;
-  if (owner.kind === "claim") return [kind, uid, namespace, name];
+  if (owner.kind === "claim") {
+    return owner.part === undefined ? [kind, uid, namespace, name] : [kind, uid, namespace, name, "", null, owner.part];
+  }
   if (owner.kind === "nic") return [kind, uid, namespace, name, owner.nic];
   const { containerId, part } = owner;
   // An absent one is written as null, which an empty text is not.
@@ -158,7 +160,7 @@ function ownerOf(row: OwnerRow, intern: Intern): Owner {
   const port = intern(row[4] ?? "");
   switch (kind) {
     case "claim":
-      return { kind, uid, namespace, name };
+      return part === undefined ? { kind, uid, namespace, name } : { kind, uid, namespace, name, part };
     case "nic":
       return { kind, uid, namespace, name, nic: port };
     case "pod":

@@ -47,6 +47,24 @@ export function bringUp(socket: number, name: string): void {
   }
 }
 
+/** Undefined where there is no such interface. */
+export function isLinkUp(socket: number, name: string): boolean | undefined {
+  try {
+    return (flagsOf(socket, name) & IFF_UP) !== 0;
+  } catch (error) {
+    if (error instanceof KernelError && error.code === "no-interface") return undefined;
+    throw error;
+  }
+}
+
+export function takeDown(socket: number, name: string): void {
+  const request = requestFor(name);
+  request.writeUInt16LE(flagsOf(socket, name) & ~IFF_UP & 0xffff, nameBytes);
+  if (libc.ioctl(socket, SIOCSIFFLAGS, request) < 0) {
+    throw refused(`cannot take the interface ${name} down`, "The daemon needs CAP_NET_ADMIN to fence an old guest.");
+  }
+}
+
 function flagsOf(socket: number, name: string): number {
   return ask(socket, name, SIOCGIFFLAGS).readUInt16LE(nameBytes);
 }

@@ -5,6 +5,14 @@ import { ReservationLedger } from "../../../src/ledger/reservation-ledger.ts";
 import { namespaces } from "../../../src/ledger/resources.ts";
 import type { LedgerHarness } from "./suite.ts";
 
+export interface ApiHarness extends LedgerHarness<ReservationLedger> {
+  /** Not struck by a lost reply. */
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Another node's daemon; undefined: the leader, which has none. While `coexistence`, whereabouts is active. */
+  openAs(node: string | undefined, more?: { readonly coexistence?: boolean }): ReservationLedger;
+}
+
 export interface ApiHarnessOptions {
   readonly transport: Transport;
   readonly domains: LedgerHarness["domains"];
@@ -12,9 +20,10 @@ export interface ApiHarnessOptions {
 
 let spaces = 0;
 
-export async function apiHarness({ transport, domains }: ApiHarnessOptions): Promise<LedgerHarness> {
+export async function apiHarness({ transport, domains }: ApiHarnessOptions): Promise<ApiHarness> {
   const namespace = `ledger-${process.pid}-${spaces++}`;
-  await new KubeClient({ transport }).create(namespaces, { metadata: { name: namespace } });
+  const steady = new KubeClient({ transport });
+  await steady.create(namespaces, { metadata: { name: namespace } });
   let nowMs = 1_000_000;
   let lost: "before-commit" | "after-commit" | undefined;
   const lossy: Transport = async (request) => {
@@ -25,12 +34,16 @@ export async function apiHarness({ transport, domains }: ApiHarnessOptions): Pro
     if (when === "after-commit") for await (const _ of (await transport(request)).body);
     throw new Error("the connection broke");
   };
+  const openAs: ApiHarness["openAs"] = (node, { coexistence = false } = {}) => {
+    const options = { client: new KubeClient({ transport: lossy }), namespace, now: () => nowMs };
+    return new ReservationLedger({ ...options, ...(node !== undefined && { node }), coexistence: () => coexistence });
+  };
   return {
     domains,
-    open: async () => {
-      const client = new KubeClient({ transport: lossy });
-      return new ReservationLedger({ client, namespace, node: "node-1", now: () => nowMs });
-    },
+    client: steady,
+    namespace,
+    openAs,
+    open: async () => openAs("node-1"),
     loseNextReply: (when) => (lost = when),
     now: () => nowMs,
     advance: async (ms) => void (nowMs += ms),

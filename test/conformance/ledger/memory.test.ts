@@ -1,7 +1,8 @@
 import { type LedgerFault, MemoryLedger, MemoryStore } from "../../../src/ipam/memory-ledger.ts";
-import { ledgerConformance } from "./suite.ts";
+import { amendConformance } from "./amend.ts";
+import { ledgerConformance, type LedgerHarness } from "./suite.ts";
 
-ledgerConformance("memory", async () => {
+async function start(): Promise<LedgerHarness<MemoryLedger>> {
   const store = new MemoryStore();
   let nowMs = 1_000_000;
   let fault: LedgerFault | undefined;
@@ -18,4 +19,7 @@ ledgerConformance("memory", async () => {
     advance: async (ms) => void (nowMs += ms),
     close: async () => {},
   };
-});
+}
+
+ledgerConformance("memory", start);
+amendConformance("memory", start);

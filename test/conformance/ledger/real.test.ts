@@ -6,6 +6,8 @@ import { loadKubeconfig } from "../../../src/kube/kubeconfig.ts";
 import type { Cluster } from "../../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../../lab/start.ts";
 import { installDefinitions } from "../../ledger/definitions.ts";
+import { amendConformance } from "./amend.ts";
+import { amendOnServers } from "./amend-on-servers.ts";
 import { apiHarness } from "./api-harness.ts";
 import { ledgerConformance } from "./suite.ts";
 
@@ -21,9 +23,13 @@ afterAll(async () => {
   await lab?.stop();
 }, coldStartTimeoutMs);
 
-ledgerConformance("reservations on the real API server", () =>
-  apiHarness({ transport: connection.transport, domains: ["network:", "network:red", "network:blue"] }),
-);
-ledgerConformance("Holds on the real API server", () =>
-  apiHarness({ transport: connection.transport, domains: ["pool:a/10.0.0.0-24", "pool:a/red", "vm-network:b/red"] }),
-);
+const reservations = () => apiHarness({ transport: connection.transport, domains: ["network:", "network:red", "network:blue"] });
+const holds = () =>
+  apiHarness({ transport: connection.transport, domains: ["pool:a/10.0.0.0-24", "pool:a/red", "vm-network:b/red"] });
+
+ledgerConformance("reservations on the real API server", reservations);
+ledgerConformance("Holds on the real API server", holds);
+amendConformance("reservations on the real API server", reservations);
+amendConformance("Holds on the real API server", holds);
+amendOnServers("reservations on the real API server", reservations);
+amendOnServers("Holds on the real API server", holds);

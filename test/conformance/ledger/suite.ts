@@ -10,11 +10,11 @@ import type { Refusal, Strategy } from "../../../src/ipam/request.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import { parseCidr } from "../../../src/net/prefix.ts";
 
-export interface LedgerHarness {
+export interface LedgerHarness<L extends Ledger = Ledger> {
   /** Three domains of the ledger. */
   readonly domains: readonly [string, string, string];
   /** A client of one store. Called again, it is another client of the same store, as another process would be. */
-  open(): Promise<Ledger>;
+  open(): Promise<L>;
   /** The next write of any client is struck: before it is carried out, or after, and the caller learns neither. */
   loseNextReply(when: "before-commit" | "after-commit"): void;
   now(): number;

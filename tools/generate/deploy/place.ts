@@ -9,6 +9,8 @@ export const imageRepository = "localhost/holdfast";
 /** On every node; also what scrapes and probes connect to. Neither is in use by a stock cluster. */
 export const nodeMetricsPort = 9465;
 export const controllerMetricsPort = 9477;
+/** Of the controller's pods, where the webhooks are on (--webhook-port). */
+export const webhookPort = 9443;
 
 /** Between shim and daemon, and what outlives the daemon's container. */
 export const runFolder = "/run/holdfast";

@@ -1,8 +1,9 @@
 // What daemon and controller may ask of the API server, each with the reason. test/deploy/rights.test.ts asks the real server
 // whether that is all.
 //
-// Kept out on purpose: Secrets, writes to pods and nodes, and any ConfigMap outside the system namespace. A daemon's token
+// Kept out on purpose: Secrets (but for the one of the webhooks, where those are installed), writes to pods and nodes, and any ConfigMap outside the system namespace. A daemon's token
 // is on every node, so a taken node must not become a taken cluster.
+import { configurationName, webhookServiceName } from "../../../src/claims/webhook/configuration.ts";
 import { controllerName, labelsOf, nodeName, systemNamespace } from "./place.ts";
 
 interface Rule {
@@ -14,6 +15,8 @@ interface Rule {
 
 const pools = "whereabouts.cni.cncf.io";
 const ours = "holdfast.io";
+const claims = "k8s.cni.cncf.io"; // the multi-network standard's, of definitions too
+const kubevirt = "kubevirt.io";
 const everyWrite = ["create", "update", "patch", "delete"] as const;
 
 const rule = (group: string, resources: readonly string[], verbs: readonly string[]): Rule => ({
@@ -42,6 +45,9 @@ const nodeRules: readonly Rule[] = [
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
   rule(pools, ["nodeslicepools"], ["get"]), // whose a slice is whose object was deleted by a hand
+  rule(claims, ["ipamclaims"], ["get", "list"]), // which claim an interface goes by; it makes none
+  rule(claims, ["ipamclaims/status"], ["patch"]), // the addresses, once they are held
+  rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get"]), // whose a launcher pod is, and which NIC
 ];
 
 /** In the system namespace. */
@@ -57,7 +63,12 @@ const controllerRules: readonly Rule[] = [
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
   workloads,
   rule("", ["events"], ["create", "patch"]),
-  rule("k8s.cni.cncf.io", ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
+  rule("", ["namespaces"], ["get"]), // the quota of claims in its annotation; is it being deleted
+  rule(claims, ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
+  rule(claims, ["ipamclaims"], ["get", "list", "watch", ...everyWrite]), // made, marked and finished for VMs
+  rule(claims, ["ipamclaims/status"], ["patch"]),
+  rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get", "list", "watch"]), // whose claims are due, and over
+  rule(kubevirt, ["kubevirts"], ["list", "watch"]), // the feature gate, with --persistent-ips=kubevirt
   rule(pools, ["ippools"], ["get", "list", "watch", "create", "patch", "delete"]), // the mirror; slices of nodes
   rule(pools, ["ippools/status"], ["patch"]), // totals
   rule(pools, ["nodeslicepools"], ["get", "list", "watch", "create", "update", "delete"]), // ranges that are cut into slices
@@ -72,6 +83,23 @@ const controllerSystemRules: readonly Rule[] = [
   { ...leases(["update"]), resourceNames: [controllerName] }, // who leads
 ];
 
+/** What the webhooks need beside (deploy/webhooks.yaml): the one Secret, which is shipped empty, and the two configurations. */
+const webhookSystemRules: readonly Rule[] = [
+  { ...rule("", ["secrets"], ["get", "update"]), resourceNames: [webhookServiceName] }, // the certificate, shared by replicas
+];
+
+const webhookRules: readonly Rule[] = [
+  {
+    ...rule(
+      "admissionregistration.k8s.io",
+      ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+      ["get", "patch"],
+    ),
+    resourceNames: [configurationName],
+  }, // whom the API server trusts
+  rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]), // may somebody `override` what protects a claim
+];
+
 /** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */
 const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "list", "create", "update", "delete"])];
 
@@ -82,6 +110,16 @@ export function rightsObjects(): object[] {
     ...grants(nodeName, nodeRules, nodeSystemRules),
     ...grants(controllerName, controllerRules, controllerSystemRules),
     role("ClusterRole", "holdfast-pool-namespace", poolNamespaceRules),
+  ];
+}
+
+/** For the controller's account. */
+export function webhookRightsObjects(): object[] {
+  return [
+    role("ClusterRole", webhookServiceName, webhookRules),
+    binding("ClusterRole", webhookServiceName, controllerName),
+    role("Role", webhookServiceName, webhookSystemRules),
+    binding("Role", webhookServiceName, controllerName),
   ];
 }
 
@@ -112,12 +150,12 @@ function role(scope: Scope, name: string, rules: readonly Rule[]): object {
   return { apiVersion: `${rbac}/v1`, kind: scope, metadata: metadataOf(scope, name), rules };
 }
 
-function binding(scope: Scope, name: string): object {
+function binding(scope: Scope, name: string, account = name): object {
   return {
     apiVersion: `${rbac}/v1`,
     kind: `${scope}Binding`,
     metadata: metadataOf(scope, name),
     roleRef: { apiGroup: rbac, kind: scope, name },
-    subjects: [{ kind: "ServiceAccount", name, namespace: systemNamespace }],
+    subjects: [{ kind: "ServiceAccount", name: account, namespace: systemNamespace }],
   };
 }

@@ -1,0 +1,25 @@
+// `holdfast claims install-crd` and `release-finalizers`, put together: a connection and the function behind each.
+import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
+import { UsageError } from "../src/cli/usage-error.ts";
+import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
+import { FinalizerReleaseError, releaseFinalizers as release } from "../src/claims/uninstall.ts";
+import { realClock } from "../src/kube/clock.ts";
+import { connected } from "./connected.ts";
+import { leaseName } from "./controller.ts";
+
+export const installCrd: ClaimsSetup["installCrd"] = (request, output) =>
+  connected(request, async (client, signal) => {
+    const { dryRun } = request;
+    output.line(describeStep(await installClaimDefinition({ client, dryRun, signal }), dryRun));
+  });
+
+export const releaseFinalizers: ClaimsSetup["releaseFinalizers"] = (request, output) =>
+  connected(request, async (client, signal) => {
+    const say = (line: string) => output.line(line);
+    try {
+      await release({ ...request, client, clock: realClock, leaderLease: leaseName, say, signal });
+    } catch (error) {
+      if (error instanceof FinalizerReleaseError) throw new UsageError(error.message, 1, { cause: error });
+      throw error;
+    }
+  });

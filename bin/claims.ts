@@ -1,0 +1,108 @@
+// `holdfast claims` and `holdfast adopt`, put together: a connection, one look, and what is asked of it.
+import { readFileSync, statSync } from "node:fs";
+
+import { planFile } from "../src/claims/adopt-file.ts";
+import { planAdoption } from "../src/claims/adopt.ts";
+import { Books } from "../src/claims/books.ts";
+import { ClaimsError } from "../src/claims/claims-error.ts";
+import { claimDetails } from "../src/claims/detail.ts";
+import { exportClaims, parseExport } from "../src/claims/export.ts";
+import type { Verdict } from "../src/claims/move.ts";
+import { moveAll, type MovingReport } from "../src/claims/moving.ts";
+import { readClaims } from "../src/claims/snapshot.ts";
+import { claimRows } from "../src/claims/table.ts";
+import { planTakeover, refuseBeside } from "../src/claims/takeover.ts";
+import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
+import type { Claims, ClaimsRequest } from "../src/cli/claims.ts";
+import type { Output } from "../src/cli/program.ts";
+import { UsageError } from "../src/cli/usage-error.ts";
+import { realClock } from "../src/kube/clock.ts";
+import type { KubeClient } from "../src/kube/rest.ts";
+import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
+import { connected } from "./connected.ts";
+
+export const claims: Claims = {
+  list: (request) =>
+    looking(request, (books) => ({ rows: claimRows(books, request), details: claimDetails(books, request) })),
+  export: (request) => looking(request, exportClaims),
+  takeover: (request, output) =>
+    moving(request, output, (books) => {
+      refuseBeside(books, { beside: request.beside || request.dryRun });
+      return planTakeover(books);
+    }),
+};
+
+export const adopt: Adopt = (request, output) => {
+  const plan = planOf(request);
+  // Of all namespaces: who lives, and whose an address is, is not a namespace's to say.
+  const { namespace: _, ...rest } = request;
+  return moving(rest, output, plan);
+};
+
+function planOf(request: AdoptRequest): (books: Books) => readonly Verdict[] {
+  const { network: nic, namespace } = request;
+  if (request.kind === "owner") {
+    const { from, vm: name } = request;
+    return (books) => planAdoption(books, { namespace: request.namespace, name, from, nic });
+  }
+  const file = parsed(request.file);
+  return (books) => planFile(books, { file, namespace, name: request.vm, nic });
+}
+
+/** 100,000 claims of 300 bytes are 30 MB. */
+const maxFileBytes = 64 * 1024 * 1024;
+
+function parsed(path: string) {
+  try {
+    if (statSync(path).size > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
+    return parseExport(readFileSync(path, "utf8"), path);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(error instanceof ClaimsError ? why : `--file ${path} cannot be read: ${why}`, 1, { cause: error });
+  }
+}
+
+function looking<T>(request: ClaimsRequest, ask: (books: Books) => T): Promise<T> {
+  return connected(request, async (client, signal) => ask(new Books(await look(client, request, signal))));
+}
+
+function look(client: KubeClient, { systemNamespace, namespace }: ClaimsRequest, signal: AbortSignal) {
+  return readClaims({ client, systemNamespace, namespace, now: Date.now, signal });
+}
+
+interface MovingRequest extends ClaimsRequest {
+  readonly dryRun: boolean;
+}
+
+function moving(
+  request: MovingRequest,
+  output: Output,
+  plan: (books: Books) => readonly Verdict[],
+): Promise<void> {
+  return connected(request, async (client, signal) => {
+    try {
+      const report = await moveAll({
+        client,
+        ledgerOf: (namespace) => new ReservationLedger({ client, namespace, now: Date.now }),
+        clock: realClock,
+        signal,
+        look: () => look(client, request, signal),
+        plan,
+        dryRun: request.dryRun,
+        say: (line) => output.line(line),
+      });
+      conclude(report, request.dryRun, output);
+    } catch (error) {
+      if (error instanceof ClaimsError) throw new UsageError(error.message, 1, { cause: error });
+      throw error;
+    }
+  });
+}
+
+function conclude({ moved, already, refused }: MovingReport, dryRun: boolean, output: Output): void {
+  const all = moved + already + refused;
+  if (all === 0) return output.line("There is nothing to do.");
+  output.line(`${moved} ${dryRun ? "would be done" : "done"}, ${already} as they must be already, ${refused} refused.`);
+  if (dryRun) output.line("Nothing was written: this was a dry run.");
+  if (refused > 0) throw new UsageError(refused === 1 ? "1 was refused: see above." : `${refused} were refused: see above.`, 1);
+}

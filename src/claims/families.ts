@@ -1,0 +1,97 @@
+// The facts about families from a snapshot: what the leader gathers from what it follows, for the commands that look once. Pure.
+import { familyKeysOf } from "../api/claim-family.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
+import { parseKey } from "../kube/meta.ts";
+import type { ReadHold } from "../ledger/held-objects.ts";
+import type { Pod, StoredClaim } from "../ledger/resources.ts";
+import type { Books } from "./books.ts";
+import { conditionOf, launchersIn, namedFamilyOf, userStateOf } from "./gather.ts";
+import { ownerUidOf } from "./holds.ts";
+import { launcherPodOf } from "./launchers.ts";
+import type { ClaimHold, FamilyFacts } from "./plan/facts.ts";
+
+export class Families {
+  readonly #books: Books;
+  /** Key: namespace/name of the VM. */
+  readonly #claims = new Map<string, StoredClaim[]>();
+  readonly #launchers = new Map<string, Pod[]>();
+  /** Key: namespace/name of the claim. */
+  readonly #referring = new Map<string, Pod[]>();
+  /** The UID of a VM or VMI -> its namespace/name. */
+  readonly #names: ReadonlyMap<string, string>;
+  /** Holds whose claim is gone. Key: namespace/name of the VM. */
+  readonly #orphans: ReadonlyMap<string, readonly ReadHold[]>;
+
+  constructor(books: Books) {
+    this.#books = books;
+    const { claims, pods, machines, instances } = books.snapshot;
+    for (const claim of claims) for (const key of familyKeysOf(claim)) push(this.#claims, key, claim);
+    for (const pod of pods.values()) this.#sort(pod);
+    this.#names = new Map([...instances, ...machines].map(([key, { metadata }]) => [metadata.uid ?? "", key]));
+    this.#orphans = Map.groupBy(
+      books.heldForClaims().filter(({ hold }) => !books.claims.has(hold.owner.uid)),
+      ({ hold }) => this.#names.get(ownerUidOf(hold) ?? "") ?? namedFamilyOf(hold),
+    );
+  }
+
+  /** Of every family that there is something about. */
+  keys(): string[] {
+    return [...new Set([...this.#claims.keys(), ...this.#orphans.keys()])].toSorted();
+  }
+
+  orphansOf(family: string): readonly ReadHold[] {
+    return this.#orphans.get(family) ?? [];
+  }
+
+  facts(family: string): FamilyFacts {
+    const books = this.#books;
+    const { machines, instances, pods, nodes, gate, nowMs } = books.snapshot;
+    const { namespace = "", name } = parseKey(family);
+    const vm = machines.get(family);
+    const vmi = instances.get(family);
+    const claims = this.#claims.get(family) ?? [];
+    const own = claims.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? ""));
+    return {
+      namespace,
+      name,
+      ...(vm && { vm }),
+      ...(vmi && { vmi }),
+      claims,
+      pods: launchersIn({ vm, vmi, claims, pods: this.#podsOf(family, claims) }),
+      holds: [...own, ...this.orphansOf(family)].map((held) => this.#holdOf(held)),
+      definitionOf: (key) => books.places.persistence.get(key) ?? "missing",
+      giverOf: (network) => books.places.giverOf(network),
+      lives: (uid) => this.#names.has(uid),
+      userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),
+      gate,
+      node: (node) => conditionOf(nodes.get(node)),
+      nowMs,
+    };
+  }
+
+  #sort(pod: Pod): void {
+    const { namespace = "" } = pod.metadata;
+    const launched = launchedBy(pod.metadata);
+    if (launched !== undefined) push(this.#launchers, `${namespace}/${launched.name}`, pod);
+    for (const { claim } of launcherPodOf(pod, { specs: [], nics: [] }).nics) {
+      if (claim !== undefined) push(this.#referring, `${namespace}/${claim}`, pod);
+    }
+  }
+
+  #podsOf(family: string, claims: readonly StoredClaim[]): Pod[] {
+    const referring = claims.flatMap(({ metadata }) => this.#referring.get(`${metadata.namespace}/${metadata.name}`) ?? []);
+    return [...new Set([...(this.#launchers.get(family) ?? []), ...referring])];
+  }
+
+  #holdOf({ hold, namespace }: ReadHold): ClaimHold {
+    const network = this.#books.claims.get(hold.owner.uid)?.spec.network ?? "";
+    const placing = this.#books.places.of(this.#books.places.ofNetwork(network), hold.address);
+    return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
+  }
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
+}

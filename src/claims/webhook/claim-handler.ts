@@ -1,0 +1,101 @@
+// The answer about a claim that somebody creates, changes or deletes: reads what the deciders must know.
+//
+// Promised: our own controller, garbage collection and the end of namespaces are never kept waiting by a look at the cluster. What cannot be
+// read ends the answer with an error, and the API server goes on without us.
+import { overrideAnnotation } from "../../api/claim-marks.ts";
+import { familyKeysOf } from "../../api/claim-family.ts";
+import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
+import type { AdmissionHandler } from "../../kube/admission.ts";
+import { type AnyObject, parseKey } from "../../kube/meta.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import { judgeCreation, type KnownNetwork } from "./creation.ts";
+import { isFreeToGo, judgeDeletion } from "./deletion.ts";
+import { asksToOverride, judgeUpdate } from "./marks.ts";
+import { isTrusted } from "./requester.ts";
+import type { ClaimsView, DefinitionFacts } from "./view.ts";
+
+/** What the answers read; ClaimsView is it. */
+export type ClaimHandlerView = Pick<
+  ClaimsView,
+  "vm" | "vmi" | "namespace" | "countClaims" | "definitions" | "freshDefinitions" | "mayOverride"
+>;
+
+/** `self`: the name that the API server knows this controller by. */
+export function claimHandler(view: ClaimHandlerView, self: () => string): AdmissionHandler {
+  return async (request, { signal }) => {
+    if (request.subResource !== undefined) return { allowed: true };
+    const trusted = isTrusted(request, self());
+    const before = claimIn(request.oldObject);
+    const after = claimIn(request.object);
+    if (request.operation === "UPDATE" && before !== undefined && after !== undefined) {
+      const isOverridden =
+        !trusted && asksToOverride(before, after) && (await view.mayOverride(request, request.namespace ?? "", signal));
+      return judgeUpdate({ before, after, isTrusted: trusted, isOverridden });
+    }
+    if (trusted) return { allowed: true };
+    if (request.operation === "CREATE" && after !== undefined) return created(view, request, after, signal);
+    if (request.operation === "DELETE" && before !== undefined) return deleted(view, request, before, signal);
+    return { allowed: true };
+  };
+}
+
+async function created(
+  view: ClaimHandlerView,
+  request: AdmissionRequest,
+  claim: StoredClaim,
+  signal: AbortSignal,
+): Promise<AdmissionReply> {
+  const namespace = request.namespace ?? "";
+  const [{ limit }, networks] = await Promise.all([
+    view.namespace(namespace, signal),
+    networksFor(view, claim.spec.network, signal),
+  ]);
+  const count = limit === undefined ? 0 : await view.countClaims(namespace, signal);
+  const isOverridden = asksToOverride(undefined, claim) && (await view.mayOverride(request, namespace, signal));
+  return judgeCreation({ claim, namespace, networks, limit, count, isOverridden });
+}
+
+/** From the cache where it has the network; else from the server, which may have it since a moment ago. */
+async function networksFor(view: ClaimHandlerView, network: string, signal: AbortSignal) {
+  const known = knownNetworks(view.definitions());
+  if (known?.some((each) => each.network === network) === true) return known;
+  return knownNetworks(await view.freshDefinitions(signal));
+}
+
+function knownNetworks(definitions: readonly DefinitionFacts[] | undefined): readonly KnownNetwork[] | undefined {
+  return definitions?.map(({ namespace, name, persistence }) => ({ namespace, name, network: persistence.network }));
+}
+
+async function deleted(
+  view: ClaimHandlerView,
+  request: AdmissionRequest,
+  claim: StoredClaim,
+  signal: AbortSignal,
+): Promise<AdmissionReply> {
+  if (isFreeToGo(claim)) return { allowed: true };
+  const namespace = request.namespace ?? "";
+  const names = familyKeysOf(claim).map((key) => parseKey(key).name);
+  const [{ isTerminating }, machines] = await Promise.all([
+    view.namespace(namespace, signal),
+    Promise.all(
+      names.map(async (name) => ({
+        vm: await view.vm(namespace, name, signal),
+        vmi: await view.vmi(namespace, name, signal),
+      })),
+    ),
+  ]);
+  const asks = (claim.metadata.annotations?.[overrideAnnotation] ?? "").trim() !== "";
+  const isOverridden = asks && (await view.mayOverride(request, namespace, signal));
+  return judgeDeletion({ claim, isTerminating, machines, isOverridden });
+}
+
+/** The server checks claims by whichever definition it has: a spec may be missing, or hold what we do not expect. */
+function claimIn(object: AnyObject | undefined): StoredClaim | undefined {
+  if (object === undefined) return undefined;
+  const { network, interface: interfaceName } = (object["spec"] ?? {}) as Record<string, unknown>;
+  return { ...object, spec: { network: textOf(network), interface: textOf(interfaceName) } };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,140 @@
+// The answer about a launcher pod: reads what launcher.ts must know, and nothing where the pod alone tells.
+//
+// Promised: it allows every pod. What cannot be read ends the answer with an error, and the API server goes on without us.
+import { takesPart } from "../../api/claim-choice.ts";
+import { launchedBy } from "../../api/launcher-pod.ts";
+import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { Persistence } from "../../cni/persistence.ts";
+import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
+import type { AdmissionHandler } from "../../kube/admission.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import {
+  carriedOver,
+  judgeLauncher,
+  type LauncherPodText,
+  networksAnnotation,
+  networksPatch,
+  nicsToJudge,
+  type Primary,
+  primaryToJudge,
+} from "./launcher.ts";
+import { candidateNames } from "./reference.ts";
+import type { ClaimsView } from "./view.ts";
+
+/** What the answer reads; ClaimsView is it. */
+export type LauncherView = Pick<ClaimsView, "state" | "vm" | "vmi" | "claim" | "definition" | "definitions">;
+
+export function launcherHandler(view: LauncherView): AdmissionHandler {
+  return (request, { signal }) => answer(view, request, signal);
+}
+
+async function answer(view: LauncherView, request: AdmissionRequest, signal: AbortSignal): Promise<AdmissionReply> {
+  const pod = podText(request);
+  if (pod === undefined || isUntouched(pod)) return { allowed: true };
+  const vmi = await vmiOf(view, request, pod, signal);
+  const network = vmi && primaryToJudge(pod, vmi);
+  const nics = vmi === undefined ? [] : nicsToJudge(pod, vmi);
+  if (vmi === undefined || (nics.length === 0 && network === undefined)) {
+    return { allowed: true, patch: networksPatch(pod, carriedOver(pod)) };
+  }
+  const primary = network && primaryOf(view, pod.namespace);
+  const definitions = await definitionsOf(view, nics, signal);
+  const vm = vmi.metadata.name ?? "";
+  const definitionOf = (key: string) => definitions.get(key) ?? "missing";
+  const names = [
+    ...nics.flatMap(({ element, nic }) =>
+      candidateNames(vm, nic.name, definitionOf(`${element.namespace}/${element.name}`)),
+    ),
+    ...(network && primary ? candidateNames(vm, network.name, primary.persistence) : []),
+  ];
+  const [claims, isWanted] = await Promise.all([
+    claimsOf(view, pod.namespace, names, signal),
+    isWantedFor(view, vmi, pod.namespace, signal),
+  ]);
+  const claimOf = (name: string) => claims.get(name);
+  const { patch, warnings } = judgeLauncher({ pod, vmi, isWanted, definitionOf, primary, claimOf });
+  return { allowed: true, patch, warnings };
+}
+
+function podText({ operation, object, oldObject, namespace, subResource }: AdmissionRequest) {
+  if ((operation !== "CREATE" && operation !== "UPDATE") || subResource !== undefined) return undefined;
+  if (object === undefined || namespace === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
+  const { annotations } = object.metadata;
+  if (annotations === undefined) return undefined;
+  const before = operation === "CREATE" ? undefined : (oldObject?.metadata.annotations ?? {});
+  return { namespace, annotations, before } satisfies LauncherPodText;
+}
+
+/** Most updates of a pod are about something else. */
+function isUntouched({ annotations, before }: LauncherPodText): boolean {
+  return before !== undefined && annotations[networksAnnotation] === before[networksAnnotation];
+}
+
+/** By UID: a VMI of the same name that came after tells nothing about this pod. */
+async function vmiOf(
+  view: LauncherView,
+  { object }: AdmissionRequest,
+  { namespace }: LauncherPodText,
+  signal: AbortSignal,
+): Promise<VirtualMachineInstance | undefined> {
+  const launched = object && launchedBy(object.metadata);
+  if (launched === undefined || launched.name === "") return undefined;
+  const vmi = await view.vmi(namespace, launched.name, signal);
+  return vmi?.metadata.uid === launched.uid ? vmi : undefined;
+}
+
+async function definitionsOf(
+  view: LauncherView,
+  nics: ReturnType<typeof nicsToJudge>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Persistence>> {
+  const found = await Promise.all(
+    nics.map(({ element }) => view.definition(element.namespace, element.name, signal)),
+  );
+  return new Map(
+    found.flatMap((each) =>
+      each === undefined ? [] : [[`${each.namespace}/${each.name}`, each.persistence] as const],
+    ),
+  );
+}
+
+async function claimsOf(
+  view: LauncherView,
+  namespace: string,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, StoredClaim>> {
+  const found = await Promise.all([...new Set(names)].map((name) => view.claim(namespace, name, signal)));
+  return new Map(found.flatMap((claim) => (claim === undefined ? [] : [[claim.metadata.name ?? "", claim] as const])));
+}
+
+async function isWantedFor(
+  view: LauncherView,
+  vmi: VirtualMachineInstance,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { gate, needsLabel } = await view.state(signal);
+  if (gate !== "on") return false;
+  const owner = (vmi.metadata.ownerReferences ?? []).find(({ kind }) => kind === "VirtualMachine");
+  const vm = owner && (await view.vm(namespace, owner.name, signal));
+  return takesPart(vm, vmi, needsLabel);
+}
+
+/** OVN-Kubernetes' own definition of first interfaces, through which addresses of a primary network are asked for. */
+const firstDefinition = { name: "default", plugin: '"ovn-k8s-cni-overlay"' } as const;
+
+/** Of several the first by name that allows persistence, as the reconciler chooses: OVN-Kubernetes has one. */
+function primaryOf(view: LauncherView, namespace: string): Primary | undefined {
+  const all = view.definitions() ?? [];
+  const primaries = all
+    .filter((each) => each.namespace === namespace && each.persistence.isPrimary)
+    .toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
+  const own = primaries.find(({ persistence }) => persistence.isAllowed) ?? primaries[0];
+  if (own === undefined) return undefined;
+  const firsts = all.filter(
+    ({ name, config }) => name === firstDefinition.name && config.includes(firstDefinition.plugin),
+  );
+  const first = firsts.length === 1 ? `${firsts[0]?.namespace}/${firsts[0]?.name}` : undefined;
+  return { persistence: own.persistence, config: own.config, first };
+}

@@ -1,0 +1,368 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { claimName, claimNicAnnotation, claimOwnerAnnotation, swappedClaimName } from "../../api/claim-marks.ts";
+import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { Persistence } from "../../cni/persistence.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import { judgeLauncher, type LauncherFacts } from "./launcher.ts";
+
+const networks = "k8s.v1.cni.cncf.io/networks";
+const primaryClaim = "k8s.ovn.org/primary-udn-ipamclaim";
+const firstNetwork = "v1.multus-cni.io/default-network";
+
+const allows = (network: string): Persistence => ({
+  network,
+  isAllowed: true,
+  isPrimary: false,
+  isOurs: true,
+  problem: "",
+});
+const forbids = (network: string): Persistence => ({ ...allows(network), isAllowed: false });
+
+/** A VMI of VM "vm1" (uid vm) on networks, each NAME=DEFINITION. */
+function vmi(spec: string, more: Partial<VirtualMachineInstance["metadata"]> = {}): VirtualMachineInstance {
+  const pairs = spec.split(" ").map((pair) => pair.split("=") as [string, string]);
+  return {
+    metadata: {
+      name: "vm1",
+      namespace: "t",
+      uid: "vmi",
+      ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: "vm" }],
+      ...more,
+    },
+    spec: {
+      networks: pairs.map(([name, definition]) =>
+        definition === "pod" ? { name, pod: {} } : { name, multus: { networkName: definition } },
+      ),
+    },
+  };
+}
+
+const element = (nic: string, definition: string, more: object = {}) => ({
+  name: definition,
+  namespace: "t",
+  interface: hashedInterfaceName(nic),
+  ...more,
+});
+
+function claim(name: string, owner: string, network: string, more: { nic?: string; ips?: string[] } = {}): StoredClaim {
+  const annotations = { [claimOwnerAnnotation]: owner, ...(more.nic && { [claimNicAnnotation]: more.nic }) };
+  return {
+    metadata: { name, namespace: "t", uid: `uid of ${name}`, annotations },
+    spec: { network, interface: "" },
+    ...(more.ips && { status: { ips: more.ips } }),
+  };
+}
+
+interface Story {
+  readonly vmi: VirtualMachineInstance;
+  readonly elements: unknown;
+  readonly before?: unknown;
+  readonly definitions?: Readonly<Record<string, Persistence>>;
+  readonly claims?: readonly StoredClaim[];
+  readonly isWanted?: boolean;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly primary?: LauncherFacts["primary"];
+}
+
+function judged(story: Story) {
+  const text = (elements: unknown) => (typeof elements === "string" ? elements : JSON.stringify(elements));
+  const annotations = { ...story.annotations, [networks]: text(story.elements) };
+  const definitions: Readonly<Record<string, Persistence>> = story.definitions ?? defined;
+  const before = story.before === undefined ? undefined : { [networks]: text(story.before) };
+  const { patch, warnings } = judgeLauncher({
+    pod: { namespace: "t", annotations, before },
+    vmi: story.vmi,
+    isWanted: story.isWanted ?? true,
+    definitionOf: (key) => definitions[key] ?? "missing",
+    primary: story.primary,
+    claimOf: (name) => story.claims?.find(({ metadata }) => metadata.name === name),
+  });
+  const written = Object.fromEntries(
+    patch.map((operation) => {
+      expect(operation.op).toBe("add");
+      const { path, value } = operation as { path: string; value: string };
+      return [path.replace("/metadata/annotations/", "").replaceAll("~1", "/"), value];
+    }),
+  );
+  const list = written[networks] === undefined ? undefined : (JSON.parse(written[networks]) as unknown[]);
+  return { written, list, warnings };
+}
+
+const references = ({ list }: ReturnType<typeof judged>) =>
+  list?.map((each) => (each as Record<string, unknown>)["ipam-claim-reference"]);
+
+const defined = { "t/blue": allows("blue-net"), "t/green": allows("green-net") };
+
+describe("each NIC its own claim", () => {
+  test("by the NIC's name in the VM, not by its network's", () => {
+    const told = judged({
+      vmi: vmi("left=blue right=green"),
+      elements: [element("left", "blue"), element("right", "green")],
+    });
+    expect(references(told)).toEqual(["vm1.left", "vm1.right"]);
+    expect(told.warnings).toEqual([]);
+  });
+
+  test("two NICs of one definition: two claims", () => {
+    const told = judged({ vmi: vmi("a=blue b=blue"), elements: [element("a", "blue"), element("b", "blue")] });
+    expect(references(told)).toEqual(["vm1.a", "vm1.b"]);
+  });
+
+  test("ordinal names: by position among the elements of the same definition", () => {
+    const told = judged({
+      vmi: vmi("a=blue b=blue c=green"),
+      elements: [{ name: "blue" }, { name: "green" }, { name: "blue" }],
+    });
+    expect(references(told)).toEqual(["vm1.a", "vm1.c", "vm1.b"]);
+  });
+
+  test("a definition that is missing takes nothing from the others, and is said", () => {
+    const told = judged({
+      vmi: vmi("a=blue b=nowhere c=green"),
+      elements: [element("a", "blue"), element("b", "nowhere"), element("c", "green")],
+    });
+    expect(references(told)).toEqual(["vm1.a", undefined, "vm1.c"]);
+    expect(told.warnings).toEqual([expect.stringContaining("network b")]);
+  });
+
+  test("what an element has beside stays as it is", () => {
+    const more = { mac: "02-11-22-33-44-AA", "cni-args": { logicNetworkName: "a", deep: [1, { x: null }] } };
+    const told = judged({ vmi: vmi("a=blue"), elements: [element("a", "blue", more)] });
+    expect(told.list).toEqual([{ ...element("a", "blue", more), "ipam-claim-reference": "vm1.a" }]);
+  });
+
+  test("a reference that is there stays", () => {
+    const told = judged({ vmi: vmi("a=blue"), elements: [element("a", "blue", { "ipam-claim-reference": "mine" })] });
+    expect(told.written).toEqual({});
+  });
+
+  test("an element of no NIC of the VM gets none", () => {
+    const told = judged({ vmi: vmi("a=blue"), elements: [{ name: "blue", interface: "sidecar0" }] });
+    // By position it is the first of its definition: KubeVirt's ordinal names end so. Another definition is nobody's.
+    expect(references(told)).toEqual(["vm1.a"]);
+    expect(judged({ vmi: vmi("a=blue"), elements: [{ name: "green", interface: "x0" }] }).written).toEqual({});
+  });
+});
+
+describe("only for those that get claims", () => {
+  const nic = { vmi: vmi("a=blue"), elements: [element("a", "blue")] };
+  const held = { nic: "a", ips: ["10.0.0.7/24"] };
+  const own = claim("vm1.a", "vm", "blue-net", held);
+  test.each<[string, Partial<Story>, unknown]>([
+    ["gate off or label false, no claim", { isWanted: false }, undefined],
+    ["gate off, a claim without addresses", { isWanted: false, claims: [claim("vm1.a", "vm", "blue-net")] }, undefined],
+    ["gate off, a claim with addresses: still its", { isWanted: false, claims: [own] }, ["vm1.a"]],
+    ["the definition does not allow it", { definitions: { "t/blue": forbids("blue-net") } }, undefined],
+    [
+      "the definition does not allow it any more, and the claim has addresses",
+      { definitions: { "t/blue": forbids("blue-net") }, claims: [own] },
+      ["vm1.a"],
+    ],
+    ["the definition is gone, and the claim has addresses", { definitions: {}, claims: [own] }, ["vm1.a"]],
+    ["its claim is there, without addresses yet", { claims: [claim("vm1.a", "vm", "blue-net", { nic: "a" })] }, ["vm1.a"]],
+    ["its claim is of the VMI", { claims: [claim("vm1.a", "vmi", "blue-net", held)] }, ["vm1.a"]],
+    ["the claim is another VM's", { claims: [claim("vm1.a", "other", "blue-net", held)] }, undefined],
+    ["the claim is of another NIC", { claims: [claim("vm1.a", "vm", "blue-net", { ...held, nic: "b" })] }, undefined],
+    [
+      "the claim is nobody's: made by hand",
+      { claims: [{ metadata: { name: "vm1.a" }, spec: { network: "blue-net", interface: "" } }] },
+      undefined,
+    ],
+    [
+      "its claim is of the network before the swap",
+      { claims: [claim("vm1.a", "vm", "old-net", held)] },
+      [swappedClaimName("vm1", "a", "blue-net")],
+    ],
+    [
+      "and the one of the network after the swap is there",
+      {
+        claims: [
+          claim("vm1.a", "vm", "old-net", held),
+          claim(swappedClaimName("vm1", "a", "blue-net"), "vm", "blue-net", held),
+        ],
+      },
+      [swappedClaimName("vm1", "a", "blue-net")],
+    ],
+    [
+      "the swapped name is another's",
+      {
+        claims: [
+          claim("vm1.a", "vm", "old-net", held),
+          claim(swappedClaimName("vm1", "a", "blue-net"), "other", "blue-net", held),
+        ],
+      },
+      undefined,
+    ],
+  ])("%s", (_name, story, expected) => expect(references(judged({ ...nic, ...story }))).toEqual(expected));
+
+  test("a claim of another is said", () => {
+    const told = judged({ ...nic, claims: [claim("vm1.a", "other", "blue-net", held)] });
+    expect(told.warnings).toEqual([expect.stringContaining("vm1.a belongs to another")]);
+  });
+
+  test("the network that is the pod's default has no element, and one that is absent and not listed neither", () => {
+    const spec = { ...vmi("a=blue"), spec: { networks: [{ name: "a", multus: { networkName: "blue", default: true } }] } };
+    expect(judged({ vmi: spec, elements: [element("a", "blue")] }).written).toEqual({});
+  });
+});
+
+describe("a pod that is there already", () => {
+  const machine = vmi("a=blue b=green");
+  const referring = element("a", "blue", { "ipam-claim-reference": "vm1.a" });
+
+  test("a NIC that is plugged gets its reference; KubeVirt wrote the list without ours, which come back", () => {
+    const told = judged({
+      vmi: machine,
+      before: [referring],
+      elements: [element("a", "blue"), element("b", "green")],
+    });
+    expect(references(told)).toEqual(["vm1.a", "vm1.b"]);
+  });
+
+  test("one that was attached without a reference stays without: it has an address of its own", () => {
+    const told = judged({
+      vmi: machine,
+      before: [element("a", "blue")],
+      elements: [element("a", "blue"), element("b", "green")],
+    });
+    expect(references(told)).toEqual([undefined, "vm1.b"]);
+  });
+
+  test("one that is unplugged: those that stay keep theirs, whatever gate and definitions say now", () => {
+    const told = judged({
+      vmi: machine,
+      before: [referring, element("b", "green", { "ipam-claim-reference": "vm1.b" })],
+      elements: [element("a", "blue")],
+      isWanted: false,
+      definitions: {},
+    });
+    expect(references(told)).toEqual(["vm1.a"]);
+  });
+});
+
+describe("a primary network", () => {
+  const primary = (config: object, first: string | undefined = "ovn-kubernetes/default") => ({
+    persistence: { ...allows("tenant"), isPrimary: true },
+    config: JSON.stringify(config),
+    first,
+  });
+  const addresses = (asked: object) => ({ annotations: { "network.kubevirt.io/addresses": JSON.stringify(asked) } });
+  const subnets = primary({ subnets: "10.1.0.0/16,fd00:1::/64" });
+
+  test("its claim stands in an annotation", () => {
+    const told = judged({ vmi: vmi("default=pod"), elements: [], primary: subnets });
+    expect(told.written).toEqual({ [primaryClaim]: "vm1.default" });
+  });
+
+  test.each<[string, object, object, unknown]>([
+    ["an address, with the length of its subnet", { default: ["10.1.2.3"] }, {}, { ips: ["10.1.2.3/16"] }],
+    [
+      "of both families, whichever comes first",
+      { default: ["fd00:1::7", "10.1.2.3/24"] },
+      {},
+      { ips: ["fd00:1::7/64", "10.1.2.3/16"] },
+    ],
+    ["a MAC", {}, { macAddress: "02-11-22-33-44-AA" }, { mac: "02:11:22:33:44:aa" }],
+  ])("%s is asked for through the first network", (_name, asked, port, expected) => {
+    const machine = vmi("default=pod", addresses(asked));
+    machine.spec!.domain = { devices: { interfaces: [{ name: "default", ...port }] } };
+    const told = judged({ vmi: machine, elements: [], primary: subnets });
+    const element = { name: "default", namespace: "ovn-kubernetes", "ipam-claim-reference": "vm1.default" };
+    expect(JSON.parse(told.written[firstNetwork] ?? "null")).toEqual([{ ...element, ...(expected as object) }]);
+  });
+
+  test.each<[string, object, Partial<Story>, string]>([
+    ["an address of no subnet is not made to look as if", { default: ["192.0.2.1"] }, {}, "192.0.2.1 is no address"],
+    ["text that is no address", { default: ["soon"] }, {}, "soon is no address"],
+    ["no definition of first interfaces", { default: ["10.1.2.3"] }, { primary: primary({ subnets: "10.1.0.0/16" }, undefined) }, "exactly one"],
+  ])("%s: the claim alone, and a word", (_name, asked, story, word) => {
+    const first = Object.hasOwn(story, "primary") ? { ...story.primary!, first: undefined } : subnets;
+    const told = judged({ vmi: vmi("default=pod", addresses(asked)), elements: [], primary: first });
+    expect(told.written).toEqual({ [primaryClaim]: "vm1.default" });
+    expect(told.warnings.join()).toContain(word);
+  });
+
+  test("who has written either annotation keeps it", () => {
+    const machine = vmi("default=pod", addresses({ default: ["10.1.2.3"] }));
+    const story = { vmi: machine, elements: [], primary: subnets };
+    expect(judged({ ...story, annotations: { [primaryClaim]: "mine" } }).written).toEqual({});
+    expect(judged({ ...story, annotations: { [firstNetwork]: "x" } }).written).toEqual({ [primaryClaim]: "vm1.default" });
+  });
+
+  test("a pod that is there already is not touched", () => {
+    expect(judged({ vmi: vmi("default=pod"), elements: [], before: [], primary: subnets }).written).toEqual({});
+  });
+});
+
+describe("odd text is left as it is", () => {
+  test.each([
+    "",
+    "blue,green@net2",
+    "{",
+    "null",
+    "7",
+    '"text"',
+    "[[]]",
+    '[null,7,"x",{}]',
+    JSON.stringify(Array.from({ length: 101 }, () => element("a", "blue"))),
+  ])("%s", (text) => expect(judged({ vmi: vmi("a=blue"), elements: text }).written).toEqual({}));
+
+  test("an element that is none is passed over, and the next one gets its reference", () => {
+    const told = judged({ vmi: vmi("a=blue"), elements: [7, { name: 5 }, element("a", "blue")] });
+    expect(told.list).toEqual([7, { name: 5 }, { ...element("a", "blue"), "ipam-claim-reference": "vm1.a" }]);
+  });
+
+  test("whatever it is, nothing is thrown, and what was there is still there", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.json(), fc.boolean(), (elements, before, isUpdate) => {
+        const told = judged({ vmi: vmi("a=blue b=green"), elements, ...(isUpdate && { before }) });
+        if (told.list === undefined) return;
+        const given: unknown = JSON.parse(elements);
+        const list: unknown[] = Array.isArray(given) ? given : [given];
+        expect(told.list).toHaveLength(list.length);
+        for (const [index, each] of told.list.entries()) expect(each).toMatchObject(list[index] as object);
+      }),
+    );
+  });
+});
+
+/** The slow way: for every NIC of a launcher pod, one after another, what stands in docs/decisions/0014. */
+test("no element ever refers to a claim of another owner, and no two NICs to one", () => {
+  const nicNames = ["a", "b", "c"];
+  const state = fc.record({
+    definitions: fc.array(fc.constantFrom("blue", "green", "gone"), { minLength: 3, maxLength: 3 }),
+    owners: fc.array(fc.constantFrom("vm", "vmi", "other", undefined), { minLength: 3, maxLength: 3 }),
+    networks: fc.array(fc.constantFrom("blue-net", "green-net", "old-net"), { minLength: 3, maxLength: 3 }),
+    hasIps: fc.boolean(),
+    isWanted: fc.boolean(),
+    order: fc.shuffledSubarray([0, 1, 2]),
+  });
+  fc.assert(
+    fc.property(state, ({ definitions, owners, networks: cniNames, hasIps, isWanted, order }) => {
+      const claims = nicNames.flatMap((nic, index) => {
+        const owner = owners[index];
+        const ips = hasIps ? { ips: ["10.0.0.7/24"] } : {};
+        return owner === undefined ? [] : [claim(claimName("vm1", nic), owner, cniNames[index]!, { nic, ...ips })];
+      });
+      const machine = vmi(nicNames.map((nic, index) => `${nic}=${definitions[index]}`).join(" "));
+      const elements = order.map((index) => element(nicNames[index]!, definitions[index]!));
+      const told = references(judged({ vmi: machine, elements, claims, isWanted })) ?? elements.map(() => undefined);
+      const given = told.filter((each) => each !== undefined);
+      expect(new Set(given).size).toBe(given.length);
+      for (const [at, index] of order.entries()) {
+        const nic = nicNames[index]!;
+        const found = claims.find(({ metadata }) => metadata.name === `vm1.${nic}`);
+        const network = defined[`t/${definitions[index]}` as keyof typeof defined]?.network;
+        const isMine = found !== undefined && owners[index] !== "other";
+        const fits = isMine && (network === undefined || found.spec.network === network);
+        const isNew = isWanted && network !== undefined;
+        if (fits && (hasIps || isNew)) expect(told[at]).toBe(`vm1.${nic}`);
+        else if (isNew && found === undefined) expect(told[at]).toBe(`vm1.${nic}`);
+        else if (isNew && isMine) expect(told[at]).toBe(swappedClaimName("vm1", nic, network));
+        else expect(told[at]).toBeUndefined();
+      }
+    }),
+  );
+});

@@ -1,0 +1,90 @@
+// The first interface of a launcher pod in a namespace whose primary network is user-defined: its claim, and what OVN-Kubernetes is told of
+// addresses and a MAC that were asked for. Pure.
+import { addressesAnnotation } from "../../api/claim-marks.ts";
+import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/kubevirt.ts";
+import { isObject } from "../../cni/json.ts";
+import { parseAddress } from "../../net/address.ts";
+import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
+import { referenceKey } from "./elements.ts";
+
+export function podNetworkOf({ spec }: VirtualMachineInstance): VmNetwork | undefined {
+  return (spec?.networks ?? []).find(({ pod }) => pod !== undefined);
+}
+
+export interface PrimaryFacts {
+  readonly vmi: VirtualMachineInstance;
+  readonly network: VmNetwork;
+  readonly claim: string;
+  /** The configuration of the primary network. */
+  readonly config: string;
+  /** namespace/name of OVN-Kubernetes' own definition of the first interface; undefined: there is none, or more than one. */
+  readonly first: string | undefined;
+}
+
+export interface FirstSelection {
+  /** Text of the annotation v1.multus-cni.io/default-network; undefined: none is needed, or none can be made. */
+  readonly text?: string;
+  /** In a sentence why none can be made although something was asked for. */
+  readonly why: string;
+}
+
+/** Addresses are written with the length of the subnet that they are in: with that of another they would not be on the link. */
+export function firstSelection({ vmi, network, claim, config, first }: PrimaryFacts): FirstSelection {
+  const asked = askedFor(vmi, network.name);
+  const mac = macOf(network.name, vmi.spec ?? {});
+  if (asked.length === 0 && mac === undefined) return { why: "" };
+  if (first === undefined) {
+    return { why: `network ${network.name}: the cluster has not exactly one definition named default, so neither address nor MAC can be asked for` };
+  }
+  const subnets = subnetsOf(config);
+  const ips = asked.map((text) => ({ text, full: withLength(text, subnets) }));
+  const outside = ips.find(({ full }) => full === undefined);
+  if (outside !== undefined) {
+    return { why: `network ${network.name}: ${outside.text} is no address of ${subnets.join(", ") || "its subnets"}` };
+  }
+  const slash = first.indexOf("/");
+  const element = {
+    name: first.slice(slash + 1),
+    namespace: first.slice(0, slash),
+    ...(ips.length > 0 && { ips: ips.map(({ full }) => full) }),
+    ...(mac !== undefined && { mac }),
+    [referenceKey]: claim,
+  };
+  return { text: JSON.stringify([element]), why: "" };
+}
+
+/** What network.kubevirt.io/addresses asks for one network; nothing where it cannot be read. */
+function askedFor({ metadata }: VirtualMachineInstance, network: string): readonly string[] {
+  try {
+    const all: unknown = JSON.parse(metadata.annotations?.[addressesAnnotation] ?? "null");
+    const own: unknown = isObject(all) && Object.hasOwn(all, network) ? all[network] : [];
+    return Array.isArray(own) ? own.filter((text) => typeof text === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function subnetsOf(config: string): readonly Prefix[] {
+  try {
+    const value: unknown = JSON.parse(config);
+    const text = isObject(value) && typeof value["subnets"] === "string" ? value["subnets"] : "";
+    return text
+      .split(",")
+      .map((each) => each.trim())
+      .filter((each) => each !== "")
+      .map((each) => parseCidr(each).prefix);
+  } catch {
+    return [];
+  }
+}
+
+/** Also of an address that was written with a length already. */
+function withLength(text: string, subnets: readonly Prefix[]): string | undefined {
+  try {
+    const address = parseAddress(text.split("/", 1)[0] ?? "");
+    const subnet = subnets.find((each) => each.family === address.family && contains(each, address));
+    return subnet === undefined ? undefined : `${address}/${subnet.length}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,125 @@
+// The webhooks of one replica: a certificate that all replicas share, the server, and the configurations that trust it.
+//
+// Promised: whatever fails here is tried again and never ends the process: the API server goes on without an answer. A configuration that is
+// applied late, or anew, is trusted within a minute.
+import { asError } from "../../kube/abort.ts";
+import { type AdmissionHandler, AdmissionServer } from "../../kube/admission.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/meta.ts";
+import { defineResource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { caBundle, type ServingMaterial } from "../../kube/serving-certificate.ts";
+import type { Runnable } from "../../kube/stages.ts";
+import { WebhookCertificate } from "../../kube/webhook-certificate.ts";
+import { trustAuthority } from "../../kube/webhook-configuration.ts";
+import { claimHandler } from "./claim-handler.ts";
+import { configurationName, paths, webhookServiceName } from "./configuration.ts";
+import { launcherHandler } from "./launcher-handler.ts";
+import type { ReviewMetrics } from "./metrics.ts";
+import { ClaimsView, type ClaimsViewOptions } from "./view.ts";
+
+export interface ClaimsWebhookOptions extends ClaimsViewOptions {
+  readonly clock: Clock;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly host?: string;
+  /** What the API server calls us; default: our Service. */
+  readonly names?: readonly string[];
+  readonly onError: (error: Error) => void;
+  readonly onListen?: (port: number) => void;
+  readonly metrics?: ReviewMetrics;
+}
+
+const lookEveryMs = 60_000;
+const retryMs = 5000;
+/** A review is answered within 5 s; a third of the 25 s that a process has to end, as src/kube/manager.ts has it. */
+const closeGraceMs = 8000;
+
+interface SelfReview extends KubeObject {
+  status?: { userInfo?: { username?: string } };
+}
+
+const selfReviews = defineResource<SelfReview>({
+  group: "authentication.k8s.io",
+  version: "v1",
+  plural: "selfsubjectreviews",
+  kind: "SelfSubjectReview",
+  namespaced: false,
+});
+
+export class ClaimsWebhook implements Runnable {
+  readonly name = "claims webhook";
+  readonly #options: ClaimsWebhookOptions;
+  readonly #certificate: WebhookCertificate;
+  #server: AdmissionServer | undefined;
+  /** The certificate that is served. */
+  #serving = "";
+  /** Who we are to the API server; empty: not asked yet, and nothing is served before. */
+  #self = "";
+
+  constructor(options: ClaimsWebhookOptions) {
+    this.#options = options;
+    const { client, systemNamespace: namespace, clock } = options;
+    const names = options.names ?? [`${webhookServiceName}.${namespace}.svc`];
+    this.#certificate = new WebhookCertificate({ client, namespace, name: webhookServiceName, names, clock });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, onError } = this.#options;
+    while (!signal.aborted) {
+      let waitMs = lookEveryMs;
+      try {
+        await this.#look(signal);
+      } catch (error) {
+        if (!signal.aborted) onError(asError(error));
+        waitMs = retryMs;
+      }
+      await sleep(clock, waitMs, signal);
+    }
+    await this.#server?.close(AbortSignal.timeout(closeGraceMs));
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    if (this.#self === "") this.#self = await whoAmI(client, signal);
+    const material = await this.#certificate.ensure(signal);
+    await this.#serve(material);
+    for (const kind of ["mutating", "validating"] as const) {
+      await trustAuthority(client, kind, configurationName, caBundle(material), { signal }).catch(unlessMissing);
+    }
+  }
+
+  async #serve({ serving }: ServingMaterial): Promise<void> {
+    if (this.#server === undefined) {
+      const { port, host, onError, onListen } = this.#options;
+      const at = { port, ...(host !== undefined && { host }) };
+      const server = new AdmissionServer({ ...at, handlers: this.#handlers(), certificate: serving, onError });
+      onListen?.(await server.listen());
+      this.#server = server;
+    } else if (this.#serving !== serving.cert) this.#server.setCertificate(serving);
+    this.#serving = serving.cert;
+  }
+
+  #handlers(): Record<string, AdmissionHandler> {
+    const view = new ClaimsView(this.#options);
+    const { metrics } = this.#options;
+    const counted = (path: string, handler: AdmissionHandler): AdmissionHandler => metrics?.counted(path, handler) ?? handler;
+    return {
+      [paths.launcher]: counted(paths.launcher, launcherHandler(view)),
+      [paths.claim]: counted(paths.claim, claimHandler(view, () => this.#self)),
+    };
+  }
+}
+
+/** One of the two webhooks may be left out. */
+function unlessMissing(error: unknown): void {
+  if (!isApiError(error, "not-found")) throw error;
+}
+
+async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string> {
+  const { status } = await client.create(selfReviews, { metadata: {} }, { signal });
+  const name = status?.userInfo?.username ?? "";
+  if (name === "") throw new Error("the API server does not say who this controller is (SelfSubjectReview): try again.");
+  return name;
+}

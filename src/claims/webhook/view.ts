@@ -1,0 +1,147 @@
+// What the webhooks must know of the cluster to answer, and nothing else: reads only.
+//
+// VMs, claims and namespaces are read from the server for each answer, since an old picture could refer a pod to the claim of another or
+// refuse a delete that is due. Definitions come from the cache of the controller; one that is not there is asked for before it counts as
+// missing.
+import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { type Persistence, persistenceOf } from "../../cni/persistence.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
+import { defineResource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { type ClaimsState, readClaimsState } from "../../ledger/claims-state.ts";
+import {
+  ipamClaims,
+  type NetworkAttachmentDefinition,
+  networkAttachmentDefinitions,
+  type StoredClaim,
+  virtualMachineInstances,
+  virtualMachines,
+} from "../../ledger/resources.ts";
+import { fetchState } from "../../ledger/state.ts";
+import { type NamespaceFacts, readNamespace } from "../quota.ts";
+import type { Requester } from "./requester.ts";
+
+export interface DefinitionFacts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly config: string;
+  readonly persistence: Persistence;
+}
+
+export interface ClaimsViewOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  /** Undefined: not listed yet. */
+  readonly definitions: () => readonly DeepReadonly<NetworkAttachmentDefinition>[] | undefined;
+}
+
+interface AccessReview extends KubeObject {
+  spec: object;
+  status?: { allowed?: boolean };
+}
+
+const accessReviews = defineResource<AccessReview>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  plural: "subjectaccessreviews",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+});
+
+export class ClaimsView {
+  readonly #options: ClaimsViewOptions;
+  /** Parsed once per version of a definition: there may be thousands, and pods come in crowds. */
+  readonly #parsed = new WeakMap<object, DefinitionFacts>();
+
+  constructor(options: ClaimsViewOptions) {
+    this.#options = options;
+  }
+
+  /** The gate, as the leader tells everybody. */
+  async state(signal: AbortSignal): Promise<ClaimsState> {
+    const { client, systemNamespace: namespace } = this.#options;
+    return readClaimsState(await fetchState(client, { namespace, signal }));
+  }
+
+  vm(namespace: string, name: string, signal: AbortSignal): Promise<VirtualMachine | undefined> {
+    return this.#get(virtualMachines, namespace, name, signal);
+  }
+
+  vmi(namespace: string, name: string, signal: AbortSignal): Promise<VirtualMachineInstance | undefined> {
+    return this.#get(virtualMachineInstances, namespace, name, signal);
+  }
+
+  claim(namespace: string, name: string, signal: AbortSignal): Promise<StoredClaim | undefined> {
+    return this.#get(ipamClaims, namespace, name, signal);
+  }
+
+  namespace(name: string, signal: AbortSignal): Promise<NamespaceFacts> {
+    return readNamespace(this.#options.client, name, signal);
+  }
+
+  /** Asked for only where a limit is set. */
+  async countClaims(namespace: string, signal: AbortSignal): Promise<number> {
+    let count = 0;
+    const sink = { item: () => void (count += 1), restart: () => void (count = 0) };
+    await this.#options.client.listEach(ipamClaims, { namespace, signal }, sink);
+    return count;
+  }
+
+  /** As last seen; undefined: not listed yet. */
+  definitions(): readonly DefinitionFacts[] | undefined {
+    return this.#options.definitions()?.map((each) => this.#facts(each));
+  }
+
+  /** Undefined: there is none, also not on the server. */
+  async definition(namespace: string, name: string, signal: AbortSignal): Promise<DefinitionFacts | undefined> {
+    const known = this.definitions()?.find((each) => each.namespace === namespace && each.name === name);
+    if (known !== undefined) return known;
+    const found = await this.#get(networkAttachmentDefinitions, namespace, name, signal);
+    return found === undefined ? undefined : this.#facts(found);
+  }
+
+  /** From the server: before a claim is refused for a network that may have been made a moment ago. */
+  async freshDefinitions(signal: AbortSignal): Promise<readonly DefinitionFacts[] | undefined> {
+    try {
+      const { items } = await this.#options.client.list(networkAttachmentDefinitions, { signal });
+      return items.map((each) => this.#facts(each));
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined; // the kind is not served: nothing is known of networks
+      throw error;
+    }
+  }
+
+  /** The right `override` on ipamclaims, which no role has unless somebody gave it, or gave all. */
+  async mayOverride({ username, groups }: Requester, namespace: string, signal: AbortSignal): Promise<boolean> {
+    const resourceAttributes = { verb: "override", group: ipamClaims.group, resource: ipamClaims.plural, namespace };
+    const spec = { user: username, groups, resourceAttributes };
+    const { status } = await this.#options.client.create(accessReviews, { metadata: {}, spec }, { signal });
+    return status?.allowed === true;
+  }
+
+  async #get<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    try {
+      return await this.#options.client.get(resource, { namespace, name }, { signal });
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined; // or the cluster has no such kind
+      throw error;
+    }
+  }
+
+  #facts(definition: DeepReadonly<NetworkAttachmentDefinition>): DefinitionFacts {
+    const parsed = this.#parsed.get(definition);
+    if (parsed !== undefined) return parsed;
+    const { namespace = "", name = "" } = definition.metadata;
+    const config = definition.spec?.config ?? "";
+    const facts = { namespace, name, config, persistence: persistenceOf(config) };
+    this.#parsed.set(definition, facts);
+    return facts;
+  }
+}

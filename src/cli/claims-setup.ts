@@ -1,0 +1,52 @@
+// `holdfast claims install-crd` and `holdfast claims release-finalizers`: the first and the last command about claims in a cluster.
+import { Command } from "commander";
+
+import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import type { Output } from "./program.ts";
+
+export interface InstallCrdRequest extends ConnectionOptions {
+  readonly dryRun: boolean;
+}
+
+export interface ReleaseFinalizersRequest extends ConnectionOptions {
+  readonly systemNamespace: string;
+  readonly dryRun: boolean;
+  readonly isConfirmed: boolean;
+}
+
+/** What bin/ wires. */
+export interface ClaimsSetup {
+  readonly installCrd: (request: InstallCrdRequest, output: Output) => Promise<void>;
+  readonly releaseFinalizers: (request: ReleaseFinalizersRequest, output: Output) => Promise<void>;
+}
+
+export function installCrdCommand(output: Output, { installCrd }: Pick<ClaimsSetup, "installCrd">): Command {
+  return withConnectionOptions(
+    new Command("install-crd").description(
+      "Give the cluster the kind IPAMClaim where it has none. One that is there is left as it is, unless it is an earlier one of ours.",
+    ),
+  )
+    .option("--dry-run", "say what would be done, and write nothing", false)
+    .action((request: InstallCrdRequest) => installCrd(request, output));
+}
+
+type ReleaseFlags = ConnectionOptions & {
+  readonly systemNamespace: string;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+};
+
+export function releaseFinalizersCommand(
+  output: Output,
+  { releaseFinalizers }: Pick<ClaimsSetup, "releaseFinalizers">,
+): Command {
+  return withConnectionOptions(
+    new Command("release-finalizers").description(
+      "Before Holdfast is removed: take our finalizer off every claim, and keep the claims with their addresses. Refuses while a controller leads.",
+    ),
+  )
+    .option("--system-namespace <name>", "where the controller's lease is", "kube-system")
+    .option("--dry-run", "show which claims would be let go, and write nothing", false)
+    .option("--yes", "confirm that nothing keeps these addresses with their VMs any more", false)
+    .action(({ yes, ...flags }: ReleaseFlags) => releaseFinalizers({ ...flags, isConfirmed: yes }, output));
+}

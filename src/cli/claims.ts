@@ -1,0 +1,128 @@
+// `holdfast claims`: which VM has which address, in which state; moving claims to another cluster; taking over those of ipam-extensions.
+import { Command, Option } from "commander";
+
+import { type ClaimDetail, detailLines } from "../claims/detail.ts";
+import { type ClaimFilter, type ClaimRow, claimLines } from "../claims/table.ts";
+import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import type { Output } from "./program.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface ClaimsRequest extends ConnectionOptions {
+  readonly systemNamespace: string;
+  /** Undefined: of all. */
+  readonly namespace?: string;
+}
+
+export interface TakeoverRequest extends ClaimsRequest {
+  readonly dryRun: boolean;
+  /** Although kubevirt/ipam-extensions runs. */
+  readonly beside: boolean;
+}
+
+export interface ClaimsFound {
+  readonly rows: readonly ClaimRow[];
+  /** Where a claim was asked for by its name, and is there. */
+  readonly details: readonly ClaimDetail[];
+}
+
+/** What bin/ wires. */
+export interface Claims {
+  list(request: ClaimsRequest & ClaimFilter): Promise<ClaimsFound>;
+  /** The file. */
+  export(request: ClaimsRequest): Promise<object>;
+  takeover(request: TakeoverRequest, output: Output): Promise<void>;
+}
+
+type ListFlags = ConnectionOptions & {
+  readonly systemNamespace: string;
+  readonly namespace?: string;
+  readonly allNamespaces: boolean;
+  readonly output: "text" | "json";
+};
+
+export function claimsCommand(output: Output, claims: Claims): Command {
+  return new Command("claims")
+    .description("Addresses that stay with virtual machines: whose they are, in which state, and moving them.")
+    .addCommand(listCommand(output, claims), { isDefault: true })
+    .addCommand(exportCommand(output, claims))
+    .addCommand(takeoverCommand(output, claims));
+}
+
+const defaultNamespace = "default";
+
+function listCommand(output: Output, claims: Claims): Command {
+  return scoped(
+    new Command("list").description(
+      "Show claims, their VM, addresses, state, and the pods that use them. What `holdfast claims` does. With a name, one claim whole.",
+    ),
+  )
+    .argument("[name]", "a claim, as db.blue; or a VM, all of whose claims are shown")
+    .option("-n, --namespace <name>", `of this namespace (default: ${defaultNamespace})`)
+    .option("-A, --all-namespaces", "of all namespaces", false)
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      examples(
+        ["holdfast claims -A", "every claim of the cluster"],
+        ["holdfast claims -n shop db", "those of VM shop/db"],
+        ["holdfast claims -n shop db.blue", "one claim: its holds, who uses it, and what it waits for"],
+      ),
+    )
+    .action(async (name: string | undefined, { output: format, allNamespaces, namespace, ...rest }: ListFlags) => {
+      if (allNamespaces && namespace !== undefined) throw new UsageError("-n and -A exclude each other: give one.");
+      const scope = allNamespaces ? {} : { namespace: namespace ?? defaultNamespace };
+      const found = await claims.list({ ...rest, ...scope, name });
+      const isOne = found.details.length > 0;
+      if (format === "json") output.line(JSON.stringify(isOne ? { claims: found.details } : { claims: found.rows }));
+      else for (const line of isOne ? found.details.flatMap(detailLines) : claimLines(found.rows)) output.line(line);
+      if (name !== undefined && found.rows.length === 0 && !isOne) throw new UsageError(nothing(name, scope.namespace), 1);
+    });
+}
+
+function nothing(name: string, namespace: string | undefined): string {
+  const where = namespace === undefined ? "in any namespace" : `in namespace ${namespace} (-A looks in all)`;
+  return `there is no claim ${name}, and no VM ${name} that has one, ${where}.`;
+}
+
+function exportCommand(output: Output, claims: Claims): Command {
+  return scoped(
+    new Command("export").description(
+      "Print the claims of VMs with their addresses, for `holdfast adopt --file` in another cluster. Changes nothing.",
+    ),
+  )
+    .option("-n, --namespace <name>", "of this namespace (default: of all)")
+    .addHelpText("after", examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"]))
+    .action(async (request: ClaimsRequest) => output.line(JSON.stringify(await claims.export(request), undefined, 2)));
+}
+
+function takeoverCommand(output: Output, claims: Claims): Command {
+  return scoped(
+    new Command("takeover").description(
+      "Take over the claims of kubevirt/ipam-extensions: hold their addresses, record whose they are, and put our finalizer in place of theirs.",
+    ),
+  )
+    .option("-n, --namespace <name>", "of this namespace (default: of all)")
+    .option("--dry-run", "say what would be done, and change nothing", false)
+    .option("--beside", "although ipam-extensions runs: it makes new claims of its own all the while", false)
+    .addHelpText(
+      "after",
+      examples(
+        ["holdfast claims takeover --dry-run", "what would become of each claim"],
+        ["holdfast claims takeover", "after ipam-extensions and its webhook were removed; VMs may run"],
+      ),
+    )
+    .action((request: TakeoverRequest) => claims.takeover(request, output));
+}
+
+function scoped(command: Command): Command {
+  return withConnectionOptions(command).option(
+    "--system-namespace <name>",
+    "where pools without a namespace of their own are",
+    "kube-system",
+  );
+}
+
+export function examples(...all: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...all.map(([line]) => line.length));
+  return ["", "Examples:", ...all.map(([line, words]) => `  ${line.padEnd(width)}  ${words}`)].join("\n");
+}

@@ -1,0 +1,42 @@
+// What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
+import { parseAddress } from "../../net/address.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { coolingOf } from "../../api/hold-marks.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { readObject } from "../../ledger/alias.ts";
+import { readRecord, recordsOf } from "../../ledger/records.ts";
+import { type Pod, pods } from "../../ledger/resources.ts";
+import type { HoldPlace, ObjectName, PodState } from "./fence-sandbox.ts";
+
+export interface FenceFacts {
+  /** Without a UID: whichever pod has the name. Throws the client's error where the API server does not answer. */
+  pod(name: ObjectName, signal: AbortSignal): Promise<PodState>;
+  /** Undefined where nobody holds the address. */
+  hold(place: HoldPlace, signal: AbortSignal): Promise<Hold | undefined>;
+}
+
+export function serverFacts(client: KubeClient): FenceFacts {
+  return {
+    async pod({ namespace, name, uid }, signal) {
+      try {
+        return podState(await client.get(pods, { namespace, name }, { signal }), uid);
+      } catch (error) {
+        if (isApiError(error, "not-found")) return "gone";
+        throw error;
+      }
+    },
+    async hold({ namespace, domain, address: text }, signal) {
+      const records = recordsOf(domain, namespace);
+      const address = parseAddress(text);
+      const object = await readObject(client, records, records.nameOf(address), signal);
+      if (object === undefined || coolingOf(object.metadata) !== undefined) return undefined;
+      return readRecord(records, address, object);
+    },
+  };
+}
+
+export function podState({ metadata, status }: Pick<Pod, "metadata" | "status">, uid: string): PodState {
+  if (uid !== "" && metadata.uid !== uid) return "gone";
+  return status?.phase === "Succeeded" || status?.phase === "Failed" ? "over" : "alive";
+}

@@ -1,0 +1,165 @@
+// Keeps an old guest off the network: a VM that was started elsewhere while this node could not be reached has its address there, and the
+// launcher that still runs here has the same address and the same MAC until the kubelet hears that its pod is gone.
+//
+// Every sandbox that is given a claim's address is remembered on the disk. Where its pod is gone from the API server, or over, and another living
+// pod uses the address, its interface is taken down in its own network namespace. That is all that is ever done to it: the kubelet ends the
+// pod. Looked at from the first moment on and then every few seconds, so that neither a start of the daemon nor the end of an outage has to be noticed. A
+// pod that the informer has alive costs nothing. Not promised: anything while the API server cannot be asked, or for a device that left the
+// namespace (SR-IOV through vfio).
+import type { Attachment } from "../../cni/attachments.ts";
+import { asError } from "../../kube/abort.ts";
+import { type Clock, deadline, sleep } from "../../kube/clock.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import type { Log } from "../../log/log.ts";
+import { type AttachmentKey, attachmentKey } from "../attachment.ts";
+import type { FenceFacts } from "./fence-facts.ts";
+import { judgeSandbox, type KnownSandbox, linksOf, type ObjectName, othersAt, type Sandbox } from "./fence-sandbox.ts";
+import type { Sandboxes } from "./fence-sandboxes.ts";
+
+/** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
+export type ShutLinks = (request: {
+  readonly netns: string;
+  /** Nothing is done in a namespace that is another. */
+  readonly netnsId: string;
+  readonly links: readonly string[];
+  readonly signal: AbortSignal;
+}) => Promise<readonly string[]>;
+
+export interface FenceOptions {
+  readonly sandboxes: Sandboxes;
+  readonly facts: FenceFacts;
+  /** Whether the informer has this pod, by UID, and it has not ended. */
+  readonly isAlive: (pod: ObjectName) => boolean;
+  /** What tells one namespace from another that has its path later; undefined where there is none. */
+  readonly identify: (netns: string) => Promise<string | undefined>;
+  readonly shut: ShutLinks;
+  readonly tell: (
+    object: DeepReadonly<KubeObject>,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ) => void;
+  /** Counted: an interface was taken down. */
+  readonly onFence: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const tickMs = 2000;
+/** How long after a look the next one of the same sandbox comes, where nothing was to be done or all of it was. */
+const againMs = { wait: 6000, fence: 60_000, keep: 0, forget: 0 } as const;
+/** A pod, two holds, four users: seven requests of milliseconds. */
+const lookMs = 10_000;
+
+interface Memory {
+  nextMs: number;
+  wasOver: boolean;
+}
+
+export class Fence {
+  readonly #options: FenceOptions;
+  /** Of sandboxes whose pod is not known to live. At most as many as are remembered. */
+  readonly #looks = new Map<AttachmentKey, Memory>();
+
+  constructor(options: FenceOptions) {
+    this.#options = options;
+  }
+
+  /** After the commit of an ADD, before its answer. What cannot be remembered is said and fails nobody: the address is right all the same. */
+  async attached(sandbox: Sandbox): Promise<void> {
+    const { sandboxes, identify, log } = this.#options;
+    const { containerId, interfaceName, netns } = sandbox;
+    try {
+      const netnsId = await identify(netns);
+      if (netnsId === undefined) throw new Error(`the network namespace ${netns} cannot be seen from here`);
+      await sandboxes.add({ ...sandbox, netnsId });
+    } catch (error) {
+      const words = "the sandbox could not be remembered: it is not fenced if this node is lost and comes back";
+      log.warn(words, { containerId, interfaceName, error: asError(error) });
+    }
+  }
+
+  /** At a DEL. */
+  async detached(attachment: Attachment): Promise<void> {
+    this.#looks.delete(attachmentKey(attachment));
+    try {
+      await this.#options.sandboxes.remove(attachment);
+    } catch (error) {
+      this.#options.log.warn("the file of a sandbox that is gone stays; it does no harm", { error: asError(error) });
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look(signal);
+      await sleep(this.#options.clock, tickMs, signal);
+    }
+  }
+
+  /** Looks at each sandbox that is due, once. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { sandboxes, isAlive, clock, log } = this.#options;
+    for (const sandbox of sandboxes.all()) {
+      if (signal.aborted) return;
+      const key = attachmentKey(sandbox);
+      if (isAlive(sandbox.pod)) {
+        this.#looks.delete(key);
+        continue;
+      }
+      const memory = this.#looks.get(key) ?? { nextMs: 0, wasOver: false };
+      if (clock.monotonicMs() < memory.nextMs) continue;
+      using limit = deadline(clock, lookMs, signal);
+      try {
+        await this.#one(sandbox, memory, limit.signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // The API server is away, or this sandbox is special; either way the next tick tries it after the others' turn has come.
+        memory.nextMs = clock.monotonicMs() + againMs.wait;
+        this.#looks.set(key, memory);
+        const { containerId, interfaceName } = sandbox;
+        log.debug("a sandbox could not be looked at", { containerId, interfaceName, error: asError(error) });
+      }
+    }
+  }
+
+  async #one(sandbox: KnownSandbox, memory: Memory, signal: AbortSignal): Promise<void> {
+    const { facts, identify, sandboxes, clock } = this.#options;
+    const isThere = (await identify(sandbox.netns)) === sandbox.netnsId;
+    const pod = isThere ? await facts.pod(sandbox.pod, signal) : "gone";
+    const isUsedElsewhere = isThere && pod !== "alive" && (await this.#isUsedElsewhere(sandbox, signal));
+    const verdict = judgeSandbox({ isThere, pod, wasOver: memory.wasOver, isUsedElsewhere });
+    if (sandboxes.get(sandbox) !== sandbox) return; // its DEL came meanwhile
+    if (verdict === "forget") return this.detached(sandbox);
+    if (verdict === "fence") await this.#fence(sandbox, signal);
+    this.#looks.set(attachmentKey(sandbox), {
+      nextMs: clock.monotonicMs() + againMs[verdict],
+      wasOver: pod === "over",
+    });
+  }
+
+  async #isUsedElsewhere({ holds, pod }: Sandbox, signal: AbortSignal): Promise<boolean> {
+    const { facts } = this.#options;
+    for (const place of holds) {
+      const hold = await facts.hold(place, signal);
+      if (hold === undefined) continue;
+      for (const other of othersAt(hold, pod)) if ((await facts.pod(other, signal)) === "alive") return true;
+    }
+    return false;
+  }
+
+  async #fence(sandbox: KnownSandbox, signal: AbortSignal): Promise<void> {
+    const { shut, tell, onFence, log } = this.#options;
+    const { netns, netnsId, pod, claim, containerId } = sandbox;
+    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal });
+    if (links.length === 0) return; // down already
+    const addresses = sandbox.holds.map(({ address }) => address).join(", ");
+    const words =
+      `${links.join(" and ")} of the old sandbox of pod ${pod.namespace}/${pod.name} was taken down: ` +
+      `the pod is over, and another uses ${addresses}. The kubelet ends the sandbox; if it does not, remove it by hand.`;
+    log.warn(words, { containerId, netns, claim: `${claim.namespace}/${claim.name}` });
+    const { namespace, name, uid } = claim;
+    const object = { apiVersion: "k8s.cni.cncf.io/v1alpha1", kind: "IPAMClaim", metadata: { namespace, name, uid } };
+    tell(object, "Warning", "OldSandboxFenced", words);
+    onFence();
+  }
+}

@@ -1,0 +1,32 @@
+// Takes interfaces down in a namespace of a pod, and nothing else: what keeps an old guest off the network.
+//
+// Promised: only in the namespace that is meant, by identity and not by path alone; the process's own namespace is not left by any thread but the one
+// that does it, which ends with it.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+
+import { KernelError } from "./error.ts";
+import { isInterfaceName } from "./link.ts";
+import type { ShutOrder, ShutReport } from "./shut-thread.ts";
+
+/** The names that were up. Rejects with a KernelError where the kernel refused, or the namespace is gone or another. */
+export async function shutLinks({
+  signal,
+  ...order
+}: ShutOrder & { readonly signal: AbortSignal }): Promise<readonly string[]> {
+  signal.throwIfAborted();
+  const links = order.links.filter(isInterfaceName);
+  // The work is some system calls: once begun it is not called off.
+  const thread = new Worker(new URL("./shut-thread.ts", import.meta.url), {
+    name: "shut",
+    workerData: { ...order, links } satisfies ShutOrder,
+  });
+  const [report] = (await Promise.race([
+    once(thread, "message", { signal }),
+    once(thread, "exit").then(() => [lost]),
+  ])) as [ShutReport];
+  if ("code" in report) throw new KernelError(report.code, report.message);
+  return report.shut;
+}
+
+const lost: ShutReport = { code: "closed", message: "the thread that takes interfaces down was lost. Try again." };

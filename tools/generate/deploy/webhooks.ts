@@ -1,0 +1,33 @@
+// deploy/webhooks.yaml: the optional webhooks. Rights, an empty Secret for the certificate, a Service in front of the controllers, and the two
+// configurations. To be of use the controllers run with --webhook-port (docs/install.md).
+import {
+  mutatingConfiguration,
+  validatingConfiguration,
+  webhookServiceName,
+} from "../../../src/claims/webhook/configuration.ts";
+import { controllerName, labelsOf, selectorOf, systemNamespace, webhookPort } from "./place.ts";
+import { webhookRightsObjects } from "./rights.ts";
+
+export function webhookObjects(): object[] {
+  const labels = labelsOf(webhookServiceName);
+  const metadata = { name: webhookServiceName, namespace: systemNamespace, labels };
+  const clientConfig = (path: string) => ({
+    service: { name: webhookServiceName, namespace: systemNamespace, path, port: 443 },
+  });
+  return [
+    ...webhookRightsObjects(),
+    // Filled by the controller. Made here, so that it needs no right to make Secrets.
+    { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque" },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata,
+      spec: {
+        selector: selectorOf(controllerName),
+        ports: [{ name: "webhooks", port: 443, targetPort: webhookPort, protocol: "TCP" }],
+      },
+    },
+    mutatingConfiguration(clientConfig, { labels }),
+    validatingConfiguration(clientConfig, { labels }),
+  ];
+}
