@@ -138,7 +138,8 @@ function looseOf(hold: ClaimHold, facts: FamilyFacts, lives: readonly Life[]): L
   const ownerUid = slash < 0 ? "" : identity.slice(0, slash);
   const nic = slash < 0 ? "" : identity.slice(slash + 1);
   const owner = lives.find(({ uid }) => uid === ownerUid);
-  const life = owner?.phase === "alive" ? owner : (lives.find((each) => isUsedBy(each, hold, facts)) ?? owner);
+  const follows = lives.find((each) => isOfInstance(each, [ownerUid]) || isUsedBy(each, hold, facts));
+  const life = owner?.phase === "alive" ? owner : (follows ?? owner);
   if (life === undefined && ownerUid !== "" && facts.lives(ownerUid)) return undefined;
   return { hold, identity, nic, life };
 }
