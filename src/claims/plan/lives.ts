@@ -37,6 +37,14 @@ function controllerOf({ metadata }: VirtualMachineInstance): string | undefined 
     ?.uid;
 }
 
+const revisionName = /^revision-start-vm-(.+)-\d+$/;
+
+/** The UIDs under which claims of a life's VMI may have been recorded: its own, and that of the VM that started it. */
+export function formerUids({ vmi }: Life): readonly string[] {
+  const origin = revisionName.exec(vmi?.status?.virtualMachineRevisionName ?? "")?.[1];
+  return [uidOf(vmi), origin].filter((uid) => uid !== undefined);
+}
+
 const collectorsFinalizer = "foregroundDeletion";
 
 /**

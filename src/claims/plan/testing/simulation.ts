@@ -52,6 +52,9 @@ export class Simulation {
     for (const node of this.cluster.nodes.keys()) this.cluster.nodes.set(node, "ready");
     this.#leader = undefined;
     this.#adds.clear();
+    // A runtime ends what it began, one way or the other.
+    for (const pod of this.cluster.pods.objects.values())
+      this.cluster.pods.update(pod, (now) => ({ ...now, hasStatus: true }));
     this.#reap();
     for (let round = 0; round < healRoundsMax; round++) {
       if (!(await this.#healRound())) {
