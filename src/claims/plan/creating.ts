@@ -34,11 +34,12 @@ function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
 
 /**
  * There is a claim for the NIC on its network; one whose spec cannot be read is in its place. So is one of a VMI that is there and not
- * this VM's yet: it follows when it is adopted, under whatever name, and two would be one too many.
+ * this VM's yet, or an address that its claim left: they follow when it is adopted, and two would be one too many.
  */
-function isProvided(life: Life, { nic, network }: WantedNic, { claims }: Family): boolean {
+function isProvided(life: Life, { nic, network }: WantedNic, { claims, loose }: Family): boolean {
   const same = claims.filter((each) => each.kind === "owned" && each.life !== undefined && each.nic === nic);
-  return same.some((each) => each.life !== life || each.network === network || each.network === "");
+  const isLeft = loose.some((each) => each.life !== undefined && each.life !== life && each.nic === nic);
+  return isLeft || same.some((each) => each.life !== life || each.network === network || each.network === "");
 }
 
 function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[], family: Family): readonly ClaimStep[] {

@@ -125,8 +125,8 @@ function attach(cluster: ModelCluster, pod: ModelPod, nic: PodNic, hold: Hold, n
   ];
   cluster.pods.update(pod, (now) => {
     const status = [...now.status.filter((each) => each.nic !== nic.nic), nic];
-    // The list of the pod as it was made, not as it is now: a runtime finishes what it began.
-    const hasStatus = now.hasStatus === true || pod.listed.every((each) => status.some((one) => one.nic === each.nic));
+    const isDone = (now.initial ?? []).every((each) => status.some((one) => one.nic === each.nic));
+    const hasStatus = now.hasStatus === true || isDone;
     return { ...now, status, hasStatus };
   });
 }

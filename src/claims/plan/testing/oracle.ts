@@ -2,6 +2,7 @@
 // guests, addresses and claims, and nothing of plans.
 import type { ClaimStep } from "../steps.ts";
 import type { ModelCluster, Sandbox } from "./cluster.ts";
+import type { PodNic } from "./objects.ts";
 
 export class Oracle {
   readonly #cluster: ModelCluster;
@@ -80,8 +81,22 @@ export class Oracle {
       const isUsed = this.#cluster.sandboxes.some(
         (each) => each.network === domain && each.address === address.toString(),
       );
-      if (!isUsed && this.#cluster.claims.byUid(owner.uid) === undefined) this.#fault(`${address} is held for nobody`);
+      if (
+        !isUsed &&
+        !this.#isListed(owner.name.split(".")[0]!, domain) &&
+        this.#cluster.claims.byUid(owner.uid) === undefined
+      )
+        this.#fault(`${address} is held for nobody`);
     }
+  }
+
+  /** A pod of that VM that lives has a NIC on that network, and may ask for its address any moment. */
+  #isListed(vm: string, network: string): boolean {
+    const onNetwork = ({ definition }: PodNic): boolean => `${definition.split("/")[1]}-net` === network;
+    const pods = [...this.#cluster.pods.objects.values()].filter(
+      (pod) => pod.metadata.annotations?.["kubevirt.io/domain"] === vm,
+    );
+    return pods.some(({ isOver, listed }) => !isOver && listed.some(onNetwork));
   }
 
   #fault(what: string): void {

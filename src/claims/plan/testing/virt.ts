@@ -174,6 +174,7 @@ export class Virt {
       vmiUid: uid,
       isOver: false,
       listed: nicsOf(vmi.spec),
+      initial: nicsOf(vmi.spec),
       status: [],
     });
   }
