@@ -158,6 +158,8 @@ export class Simulation {
         this.#deleteClaim(rest);
         return;
       case 9: {
+        // Until now its kubelet was there, and has ended what was deleted by force.
+        this.#reap();
         const node = [...this.cluster.nodes.keys()][rest % this.cluster.nodes.size]!;
         this.cluster.nodes.set(node, this.cluster.nodes.get(node) === "ready" ? "unreachable" : "ready");
         return;
@@ -191,8 +193,9 @@ export class Simulation {
     const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } =
       claim.metadata.annotations ?? {};
     const guest = this.cluster.guests.get(owner) ?? "";
-    const owners = [...this.cluster.guests].filter(([uid, each]) => each === guest && uid.startsWith("vm-"));
-    if (this.#adds.size > 0 || owners.length > 1) this.#oracle.forgive(guest, nic);
+    const vmi = this.cluster.vmis.get(claim.metadata.name!.split(".")[0]!);
+    const isAdopted = vmi?.status?.virtualMachineRevisionName !== `revision-start-vm-${owner}-1`;
+    if (this.#adds.size > 0 || isAdopted) this.#oracle.forgive(guest, nic);
   }
 
   #migrate(name: string, rest: number): void {
