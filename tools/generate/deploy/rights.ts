@@ -68,6 +68,8 @@ const controllerRules: readonly Rule[] = [
   rule(claims, ["ipamclaims"], ["get", "list", "watch", ...everyWrite]), // made, marked and finished for VMs
   rule(claims, ["ipamclaims/status"], ["patch"]),
   rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get", "list", "watch"]), // whose claims are due, and over
+  // a claim's reference to its VM blocks the VM's end; clusters that check who may say so (OpenShift) ask for this
+  rule(kubevirt, ["virtualmachines/finalizers", "virtualmachineinstances/finalizers"], ["update"]),
   rule(kubevirt, ["kubevirts"], ["list", "watch"]), // the feature gate, with --persistent-ips=kubevirt
   rule(pools, ["ippools"], ["get", "list", "watch", "create", "patch", "delete"]), // the mirror; slices of nodes
   rule(pools, ["ippools/status"], ["patch"]), // totals
