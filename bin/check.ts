@@ -1,4 +1,8 @@
 // `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
+import { Books } from "../src/claims/books.ts";
+import { examineClaims } from "../src/claims/examine.ts";
+import { repairClaims, repairedAddresses } from "../src/claims/repair.ts";
+import { readClaims } from "../src/claims/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import type { LookOptions } from "../src/cli/pools.ts";
 import { realClock } from "../src/kube/clock.ts";
@@ -15,31 +19,47 @@ import { connected } from "./connected.ts";
 
 export async function check(options: CheckOptions): Promise<readonly CheckedFinding[]> {
   return connected(options, async (client, signal) => {
-    const snapshot = await snapshotOf(client, options, signal);
-    const findings = examine(snapshot);
-    if (!options.repair) return findings;
-    const { systemNamespace, observeMs, cooldownMs, allowMassRelease } = options;
-    const { coexistence, paused } = readState(await fetchState(client, { namespace: systemNamespace, signal }));
-    const ledgerOf = (namespace: string, node = "") =>
-      new ReservationLedger({ client, namespace, node, now: Date.now, coexistence: () => coexistence });
-    const limits = { ...defaultLimits, observeMs };
-    const common = {
-      client,
-      ledgerOf,
-      clock: realClock,
-      cooldownMs,
-      coexistence,
-      paused,
-      limits,
-      allowMassRelease,
-      signal,
-    };
-    const repaired = new Map((await repair(snapshot, findings, common)).map((each) => [each.finding, each]));
-    return findings.map((finding) => {
-      const done = repaired.get(finding);
-      return done === undefined ? finding : { ...finding, repaired: { isDone: done.isDone, words: done.words } };
+    const { systemNamespace } = options;
+    const claims = await readClaims({ client, systemNamespace, now: Date.now, signal });
+    const aboutClaims = examineClaims(new Books(claims));
+    const repairedClaims = options.repair
+      ? await repairClaims(claims, aboutClaims, { client, ledgerOf: ledgersOf(client), clock: realClock, signal })
+      : undefined;
+    const toldClaims = aboutClaims.map((finding): CheckedFinding => {
+      const { repair: _, ...told } = finding;
+      return withRepair(told, repairedClaims?.get(finding));
     });
+    return [...toldClaims, ...(await checkPools(client, options, repairedAddresses(aboutClaims), signal))];
   });
+}
+
+/** `ofClaims`: addresses, each behind its domain, that are a claim's to hold although a pod uses them. */
+async function checkPools(
+  client: KubeClient,
+  options: CheckOptions,
+  ofClaims: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<readonly CheckedFinding[]> {
+  const snapshot = await snapshotOf(client, options, signal);
+  const findings = examine(snapshot).filter(
+    ({ repair: what }) => what?.repair !== "take" || !ofClaims.has(`${what.request.domain} ${what.request.address}`),
+  );
+  if (!options.repair) return findings;
+  const { systemNamespace, observeMs, cooldownMs, allowMassRelease } = options;
+  const { coexistence, paused } = readState(await fetchState(client, { namespace: systemNamespace, signal }));
+  const ledgerOf = ledgersOf(client, () => coexistence);
+  const limits = { ...defaultLimits, observeMs };
+  const given = { client, ledgerOf, clock: realClock, cooldownMs, coexistence, paused, limits, allowMassRelease, signal };
+  const repaired = new Map((await repair(snapshot, findings, given)).map((each) => [each.finding, each]));
+  return findings.map((finding) => withRepair(finding, repaired.get(finding)));
+}
+
+function withRepair(finding: CheckedFinding, done: { isDone: boolean; words: string } | undefined): CheckedFinding {
+  return done === undefined ? finding : { ...finding, repaired: { isDone: done.isDone, words: done.words } };
+}
+
+function ledgersOf(client: KubeClient, coexistence: () => boolean = () => false) {
+  return (namespace: string, node = "") => new ReservationLedger({ client, namespace, node, now: Date.now, coexistence });
 }
 
 export async function pools(options: LookOptions): Promise<readonly PoolRow[]> {

@@ -1,8 +1,10 @@
-// `holdfast controller`, put together: connection, metrics, events, the lease, and the leader's work on pools and slices.
+// `holdfast controller`, put together: connection, metrics, events, the lease, and the leader's work on pools, slices and claims.
 import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
+import { ClaimsLeader } from "../src/claims/leader.ts";
+import { ClaimMetrics } from "../src/claims/metrics.ts";
 import { ReviewMetrics } from "../src/claims/webhook/metrics.ts";
 import { ClaimsWebhook } from "../src/claims/webhook/server.ts";
 import { clusterConfig } from "../src/cli/connection.ts";
@@ -55,7 +57,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     metrics,
     kubeMetrics,
   });
-  // Nodes, reservations and holds are followed once for both.
+  // Nodes, reservations and holds are followed once for all of them.
   const { nodes, reservations, holds } = pools.world;
   const slices = new SlicesLeader({
     client,
@@ -70,6 +72,24 @@ export async function controller(options: ControllerOptions): Promise<void> {
     deletionFences: options.nodeDeletionFences,
     events,
     metrics: new SliceMetrics(registry),
+    kubeMetrics,
+  });
+  const claims = new ClaimsLeader({
+    pods: pools.world.pods,
+    pools: pools.world.pools,
+    nodes,
+    reservations,
+    holds,
+    client,
+    clock,
+    log,
+    systemNamespace,
+    cooldownMs,
+    definitions,
+    gate: options.persistentIps,
+    needsLabel: options.persistentIpsLabel,
+    events,
+    metrics: new ClaimMetrics(registry),
     kubeMetrics,
   });
   const onChange = (leads: boolean) => {
@@ -99,16 +119,13 @@ export async function controller(options: ControllerOptions): Promise<void> {
             metrics: new ReviewMetrics(registry),
           }),
         ];
-  const everywhere = [
-    pools.followDefinitions,
-    { name: "events", run: (signal: AbortSignal) => events.run(signal) },
-    ...webhooks,
-  ];
-  const leading = [pools.lead, slices.lead];
+  const telling = { name: "events", run: (signal: AbortSignal) => events.run(signal) };
+  const everywhere = [pools.followDefinitions, ...claims.follows, telling, ...webhooks];
+  const leading = [pools.lead, slices.lead, claims.lead];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },
     metrics: kubeMetrics,
-    informers: pools.world.informers,
+    informers: [...pools.world.informers, ...claims.informers],
     runnables: options.leaderElect ? everywhere : [...everywhere, ...leading],
     ...(options.leaderElect && { leader: { elector, runnables: leading } }),
     onListen: (what, port) => log.info("listening", { what, port }),

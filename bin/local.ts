@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
+import { ClaimsLeader } from "../src/claims/leader.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { EventRecorder } from "../src/kube/events.ts";
 import { Manager } from "../src/kube/manager.ts";
@@ -49,9 +50,24 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     holds,
     events,
   });
+  const claims = new ClaimsLeader({
+    client,
+    clock,
+    log,
+    systemNamespace,
+    cooldownMs,
+    definitions,
+    pods: pools.world.pods,
+    pools: pools.world.pools,
+    nodes,
+    reservations,
+    holds,
+    events,
+  });
+  const telling = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   const manager = new Manager({
-    informers: pools.world.informers,
-    runnables: [pools.followDefinitions, { name: "events", run: (stop) => events.run(stop) }, pools.lead, slices.lead],
+    informers: [...pools.world.informers, ...claims.informers],
+    runnables: [pools.followDefinitions, ...claims.follows, telling, pools.lead, slices.lead, claims.lead],
   });
   const ended = new AbortController();
   const until = AbortSignal.any([signal, ended.signal]);

@@ -31,6 +31,11 @@ export function familyKeysOf(claim: FamilyClaim): readonly string[] {
   return [...new Set([homeOf(claim), `${namespace}/${vmNameIn(name)}`])];
 }
 
+/** Of a hold whose claim is gone: the claim's name is all that is left of it. */
+export function holdFamilyOf(owner: { readonly namespace: string; readonly name: string }): string {
+  return `${owner.namespace}/${vmNameIn(owner.name)}`;
+}
+
 /** `<vm>.<network>`: a network's name has no dot. A name without a dot is that of a claim made by hand, and a family of its own. */
 function vmNameIn(claimName: string): string {
   const dot = claimName.lastIndexOf(".");

@@ -3,7 +3,7 @@
 // Promised: `claimOwnerOf` never takes a claim for somebody's by its name. The owner's UID is recorded beside the owner reference, since
 // garbage collection strips references (orphan deletion) and a restore from a backup brings them back with UIDs of another life.
 import { holdfastGroup } from "./kind.ts";
-import { fitName, isLegalName } from "./name.ts";
+import { fitName, isLegalName, longestName } from "./name.ts";
 
 /** Ours: while it is there, the address is kept. */
 export const claimFinalizer = `${holdfastGroup}/persistent-ip`;

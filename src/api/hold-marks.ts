@@ -178,7 +178,7 @@ function without(marks: Readonly<Record<string, string>> = {}, keys: ReadonlySet
   return Object.fromEntries(Object.entries(marks).filter(([key]) => !keys.has(key)));
 }
 
-export function isLabelValue(text: string): boolean {
+function isLabelValue(text: string): boolean {
   return text.length <= longestLabel && labelValue.test(text);
 }
 

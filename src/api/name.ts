@@ -2,7 +2,7 @@
 import { ApiError } from "./error.ts";
 import { hashLabel } from "./owner-record.ts";
 
-const longestName = 253;
+export const longestName = 253;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 export function isLegalName(name: string): boolean {

@@ -1,5 +1,5 @@
 // The facts about one family, from what the leader follows. No call to the server: 10,000 families are gathered at a restart.
-import { familyKeysOf } from "../api/claim-family.ts";
+import { holdFamilyOf } from "../api/claim-family.ts";
 import { claimNicAnnotation } from "../api/claim-marks.ts";
 import type { VmiSpec } from "../api/kubevirt.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
@@ -27,7 +27,7 @@ export interface GatherOptions {
 
 /** The family that a hold is of by what it says itself: that of its claim's name. */
 export function namedFamilyOf({ owner }: Hold): string {
-  return familyKeysOf({ metadata: { namespace: owner.namespace, name: owner.name } })[0] ?? "";
+  return holdFamilyOf(owner);
 }
 
 /** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
@@ -60,7 +60,9 @@ export class Gatherer {
     const { namespace = "" } = parseKey(family);
     const vm = world.machines.cache.get(family);
     const vmi = world.instances.cache.get(family);
-    const claims = world.claims.cache.byIndex("family", family);
+    const own = world.claims.cache.byIndex("family", family);
+    const held = this.#heldOf(family, own, [vm?.metadata.uid, vmi?.metadata.uid]);
+    const claims = withNamed(own, held, (key) => world.claims.cache.get(key));
     const named = claims.flatMap(({ metadata }) => pods.cache.byIndex("claim", `${namespace}/${metadata.name ?? ""}`));
     const found = new Map(
       [...pods.cache.byIndex("launcher", family), ...named].map((pod) => [pod.metadata.uid ?? "", pod]),
@@ -70,7 +72,7 @@ export class Gatherer {
       vmi,
       claims,
       pods: [...found.values()],
-      held: this.#heldOf(family, claims, [vm?.metadata.uid, vmi?.metadata.uid]),
+      held,
       lives: (uid) => world.lives(namespace, uid),
       podNamed: (name) => pods.cache.get(`${namespace}/${name}`),
       node: (name) => nodes.cache.get(name),
@@ -97,6 +99,7 @@ export class Gatherer {
       lives: objects.lives,
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate: gate(),
+      macHolder: (network, mac) => this.#oldest(`${network} ${mac}`),
       ...(left !== undefined && { claimsLeft: left }),
       isTerminating: world.isTerminating(namespace),
       node: (node) => conditionOf(objects.node(node)),
@@ -119,6 +122,11 @@ export class Gatherer {
     return [...new Set([...own, ...orphans])];
   }
 
+  #oldest(macKey: string): StoredClaim | undefined {
+    const found = this.#options.world.claims.cache.byIndex("mac", macKey);
+    return found.toSorted(byAge)[0] as StoredClaim | undefined;
+  }
+
   /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
     const uid = ownerUidOf(hold);
@@ -128,7 +136,8 @@ export class Gatherer {
   #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
     const { networks } = this.#options;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
-    const network = claim?.spec.network ?? "";
+    // What others write may lack its spec, whatever its type says.
+    const network = (claim?.spec as Partial<StoredClaim["spec"]> | undefined)?.network ?? "";
     if (network === "") return { hold, namespace, network };
     const range = networks.rangeOf(network, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);
@@ -142,6 +151,22 @@ export class Gatherer {
       ...(isJudged && { isOutOfRange: range === undefined }),
     };
   }
+}
+
+/** And the claim of each hold's name, whoever's it is by now. */
+function withNamed(
+  own: readonly DeepReadonly<StoredClaim>[],
+  held: readonly HeldClaim[],
+  get: (key: string) => DeepReadonly<StoredClaim> | undefined,
+): readonly DeepReadonly<StoredClaim>[] {
+  const named = held.flatMap(({ hold: { owner } }) => get(`${owner.namespace}/${owner.name}`) ?? []);
+  return [...new Set([...own, ...named])];
+}
+
+/** Creation has whole seconds: the UID decides between two of one second, the same way for everybody. */
+function byAge(a: DeepReadonly<StoredClaim>, b: DeepReadonly<StoredClaim>): number {
+  const keyOf = ({ metadata }: DeepReadonly<StoredClaim>) => `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
+  return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
 /** Pods of a family, with the NICs that they have. */

@@ -3,6 +3,7 @@
 //
 // Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
 import { ownerKindAnnotation } from "../api/hold-marks.ts";
+import { holdKind } from "../api/hold.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
@@ -98,11 +99,11 @@ export function ownerUidOf({ note }: Hold): string | undefined {
 
 function heldOf(object: DeepReadonly<HeldObject>): HeldClaim[] {
   // Most are of pods: their kind is seen without reading the rest.
-  const isOfClaim =
-    "owner" in object.spec
-      ? object.spec.owner.kind === "claim"
-      : object.metadata.annotations?.[ownerKindAnnotation] === "claim";
-  if (!isOfClaim) return [];
+  const kind =
+    object.kind === holdKind.kind
+      ? (object as DeepReadonly<StoredHold>).spec.owner.kind
+      : object.metadata.annotations?.[ownerKindAnnotation];
+  if (kind !== "claim") return [];
   return readHeld(object as HeldObject).flatMap((each) =>
     each.unreadable === undefined && each.cooling === undefined && each.hold.owner.kind === "claim"
       ? [{ hold: each.hold, namespace: each.namespace }]

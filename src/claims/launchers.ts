@@ -42,8 +42,14 @@ export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): Launcher
 
 type Element = NicElement & { readonly claim?: string };
 
-function nicFrom({ interfaceName, claim }: Element, nic: string | undefined): LauncherNic {
-  return { nic, interfaceName, ...(claim !== undefined && { claim }) };
+function nicFrom({ interfaceName, claim, namespace, name }: Element, nic: string | undefined): LauncherNic {
+  const definition = namespace === "" || name === "" ? undefined : `${namespace}/${name}`;
+  return {
+    nic,
+    interfaceName,
+    ...(definition !== undefined && { definition }),
+    ...(claim !== undefined && { claim }),
+  };
 }
 
 /** The pod network, or the one that takes its place: it is in no element, and every launcher has it. */

@@ -4,25 +4,21 @@ import {
   claimFinalizer,
   claimInstanceAnnotation,
   claimName,
-  claimNicAnnotation,
-  claimOwnerAnnotation,
-  claimVmAnnotation,
   continuesAnnotation,
   identityOf,
-  managedLabelName,
   ownershipOf,
   upstreamClaimFinalizer,
-  vmLabelName,
 } from "../api/claim-marks.ts";
 import { apiVersionOf } from "../api/kind.ts";
 import { ipamClaimKind } from "../api/ipam-claim.ts";
-import { isLabelValue } from "../api/hold-marks.ts";
+import { hashedInterfaceName } from "../api/kubevirt.ts";
 import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { Place } from "./place.ts";
+import { annotationsOf, labelsOf, referenceOf } from "./plan/object.ts";
 import type { MetadataPatch } from "./plan/steps.ts";
 import type { Target } from "./target.ts";
 
@@ -59,20 +55,13 @@ export interface Before {
   readonly adoptedFrom?: string | undefined;
 }
 
-export function marksFor(target: Target, nic: string, { continues, adoptedFrom }: Before = {}) {
+function marksFor({ life, name }: Target, nic: string, { continues, adoptedFrom }: Before) {
   const annotations: Record<string, string> = {
-    [claimOwnerAnnotation]: target.uid,
-    [claimVmAnnotation]: target.name,
-    [claimNicAnnotation]: nic,
-    ...(target.instance !== undefined && { [claimInstanceAnnotation]: target.instance }),
+    ...annotationsOf(life, nic, name),
     ...(continues !== undefined && { [continuesAnnotation]: continues }),
     ...(adoptedFrom !== undefined && { [adoptedFromAnnotation]: adoptedFrom }),
   };
-  const labels: Record<string, string> = {
-    [managedLabelName]: "true",
-    ...(isLabelValue(target.name) && { [vmLabelName]: target.name }),
-  };
-  return { annotations, labels, ownerReferences: [target.reference] };
+  return { annotations, labels: labelsOf(name), ownerReferences: [referenceOf(life, name)] };
 }
 
 export function newClaim(target: Target, nic: string, network: string, before: Before = {}): StoredClaim {
@@ -85,7 +74,7 @@ export function newClaim(target: Target, nic: string, network: string, before: B
       finalizers: [claimFinalizer],
       ...marksFor(target, nic, before),
     },
-    spec: { network, interface: "" },
+    spec: { network, interface: hashedInterfaceName(nic) },
   };
 }
 

@@ -76,7 +76,7 @@ async function carryOut(first: Verdict, options: MovingOptions): Promise<Said> {
   let why = "";
   for (let round = 1; round <= roundsMax; round++) {
     if (verdict?.verdict !== "move") break;
-    const { move, what } = verdict;
+    const { move, what }: { readonly move: Move; readonly what: string } = verdict;
     const result = await performed(move, options);
     if (result.outcome === "done") {
       return { kind: "moved", line: `${what}: ${doneWords(move, describeClaim(result.claim), result.addresses)}` };

@@ -42,6 +42,11 @@ export class ClaimNetworks {
     this.#networks = undefined;
   }
 
+  /** The name in its CNI configuration; empty: it cannot be read. */
+  nameIn(object: StoredDefinition): string {
+    return this.#persistenceOf(object).network;
+  }
+
   definitionOf(key: string): Persistence | "missing" | "unknown" {
     if (!this.#definitions.isKnown) return "unknown";
     const object = this.#definitions.cache.get(key);
@@ -73,6 +78,12 @@ export class ClaimNetworks {
   /** Of the network that the address is in, whether it is handed out there or not; undefined: of none that is defined. */
   lengthAround(network: string, address: Address): number | undefined {
     return this.rangesOf(network).find(({ range }) => contains(range.prefix, address))?.range.prefix.length;
+  }
+
+  /** Undefined: its definitions name none. Of several the longest: an address is not given again sooner than any of them wants. */
+  cooldownOf(network: string): number | undefined {
+    const all = this.rangesOf(network).flatMap(({ definition }) => definition.config.cooldownMs ?? []);
+    return all.length === 0 ? undefined : Math.max(...all);
   }
 
   rangesOf(network: string): readonly NetworkRange[] {

@@ -3,12 +3,10 @@ import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
 import type { Persistence } from "../cni/persistence.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
-import type { OwnerReference } from "../kube/meta.ts";
-import { controllerReference } from "../kube/owner.ts";
-import { type Pod, virtualMachineInstances, virtualMachines } from "../ledger/resources.ts";
+import type { Pod } from "../ledger/resources.ts";
 import { launcherPodOf } from "./launchers.ts";
+import { type Life, livesOf } from "./plan/lives.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
-import type { Instance } from "./trim.ts";
 
 export interface TargetNic {
   /** The network's name in the VM's spec. */
@@ -21,8 +19,8 @@ export interface Target {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  readonly kind: "VirtualMachine" | "VirtualMachineInstance";
-  readonly reference: OwnerReference;
+  readonly kind: Life["kind"];
+  readonly life: Life;
   /** The VMI that runs, by UID. */
   readonly instance?: string;
   readonly isDeleting: boolean;
@@ -31,39 +29,28 @@ export interface Target {
   readonly spec: VmiSpec;
 }
 
-type Seen = Pick<ClaimsSnapshot, "machines" | "instances">;
-
-/** Undefined: there is no such VM, and no such VMI. `primary`: the definition that takes the pod network's place there. */
+/** Undefined: there is no such VM, and no VMI without one. */
 export function targetOf(
-  { machines, instances }: Seen,
+  { machines, instances }: Pick<ClaimsSnapshot, "machines" | "instances">,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   persistence: ReadonlyMap<string, Persistence>,
 ): Target | undefined {
-  const machine = machines.get(`${namespace}/${name}`);
-  const instance = instances.get(`${namespace}/${name}`);
-  const owner = machine ?? instance;
-  if (owner === undefined) return undefined;
-  const running = instance !== undefined && isOf(instance, machine?.metadata.uid) ? instance : undefined;
-  const spec = machine?.spec?.template?.spec ?? running?.spec ?? {};
+  const vm = machines.get(`${namespace}/${name}`);
+  const vmi = instances.get(`${namespace}/${name}`);
+  const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
+  if (life === undefined || life.phase === "gone") return undefined;
+  const spec = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
   return {
     namespace,
     name,
-    uid: owner.metadata.uid ?? "",
-    kind: machine === undefined ? "VirtualMachineInstance" : "VirtualMachine",
-    reference:
-      machine === undefined
-        ? controllerReference(virtualMachineInstances, instance!)
-        : controllerReference(virtualMachines, machine),
-    ...(running?.metadata.uid !== undefined && { instance: running.metadata.uid }),
-    isDeleting: owner.metadata.deletionTimestamp !== undefined,
+    uid: life.uid,
+    kind: life.kind,
+    life,
+    ...(life.vmi?.metadata.uid !== undefined && { instance: life.vmi.metadata.uid }),
+    isDeleting: life.phase === "deleting",
     nics: nicsOf(spec, namespace, persistence),
-    spec: running?.spec ?? spec,
+    spec: life.vmi?.spec ?? spec,
   };
-}
-
-/** A VMI without a VM is its own. */
-function isOf({ metadata }: Instance, machine: string | undefined): boolean {
-  return machine === undefined || (metadata.ownerReferences ?? []).some(({ uid }) => uid === machine);
 }
 
 function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<string, Persistence>): TargetNic[] {

@@ -37,18 +37,17 @@ export function trimInstance({ metadata, spec, status }: Instance): Instance {
       ...(phase !== undefined && { phase }),
       ...(nodeName !== undefined && { nodeName }),
       ...(activePods !== undefined && { activePods }),
-      ...(interfaces !== undefined && {
-        interfaces: interfaces.map(({ name, mac }) => ({
-          ...(name !== undefined && { name }),
-          ...(mac !== undefined && { mac }),
-        })),
-      }),
+      interfaces: named(interfaces).map(({ name, mac }) => ({
+        ...(name !== undefined && { name }),
+        ...(typeof mac === "string" && { mac }),
+      })),
     },
   };
 }
 
 function trimMetadata(metadata: KubeObject["metadata"]): KubeObject["metadata"] {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences } = metadata;
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences, finalizers } =
+    metadata;
   return {
     ...(name !== undefined && { name }),
     ...(namespace !== undefined && { namespace }),
@@ -57,6 +56,7 @@ function trimMetadata(metadata: KubeObject["metadata"]): KubeObject["metadata"] 
     ...(creationTimestamp !== undefined && { creationTimestamp }),
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
     ...(ownerReferences !== undefined && { ownerReferences }),
+    ...(finalizers !== undefined && { finalizers }),
     ...marksOf(metadata),
   };
 }
@@ -65,22 +65,32 @@ function marksOf({ labels, annotations }: Pick<KubevirtMetadata, "labels" | "ann
   return { labels: picked(labels, keptLabels), annotations: picked(annotations, keptAnnotations) };
 }
 
-function trimSpec({ networks, domain }: VmiSpec = {}): VmiSpec {
-  const interfaces = domain?.devices?.interfaces?.map(({ name, macAddress, state }) => ({
+/** Others write these, and one odd object must not stop the list of all: what is no network or interface with a name is left out. */
+function trimSpec(spec: VmiSpec | undefined): VmiSpec {
+  const networks = named(spec?.networks).map(({ name, multus, pod }) => ({
     name,
-    ...(macAddress !== undefined && { macAddress }),
-    ...(state !== undefined && { state }),
+    ...(isObject(multus) && { multus }),
+    ...(isObject(pod) && { pod: {} }),
+  }));
+  const interfaces = named(spec?.domain?.devices?.interfaces).map(({ name, macAddress, state }) => ({
+    name,
+    ...(typeof macAddress === "string" && { macAddress }),
+    ...(typeof state === "string" && { state }),
   }));
   return {
-    ...(networks !== undefined && {
-      networks: networks.map(({ name, multus, pod }) => ({
-        name,
-        ...(multus !== undefined && { multus }),
-        ...(pod !== undefined && { pod: {} }),
-      })),
-    }),
-    ...(interfaces !== undefined && { domain: { devices: { interfaces } } }),
+    ...(networks.length > 0 && { networks }),
+    ...(interfaces.length > 0 && { domain: { devices: { interfaces } } }),
   };
+}
+
+function named<T extends { name?: string }>(listed: readonly T[] | undefined): T[] {
+  const all: unknown = listed;
+  if (!Array.isArray(all)) return [];
+  return all.filter((each): each is T => isObject(each) && typeof (each as T).name === "string");
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function picked(texts: Readonly<Record<string, string>> | undefined, keys: readonly string[]): Record<string, string> {

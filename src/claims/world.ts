@@ -9,6 +9,7 @@ import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { Followed } from "../ledger/followed.ts";
 import * as kinds from "../ledger/resources.ts";
+import { claimLimit, claimsLeft } from "./quota.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
 export interface ClaimWorldOptions {
@@ -58,6 +59,7 @@ export class ClaimWorld {
           return ownership.kind === "owned" ? [ownership.uid] : [];
         },
         mac: macKeysOf,
+        network: ({ spec }) => [spec.network],
       },
     });
     this.namespaces = new Informer<KubeObject>({
@@ -85,9 +87,9 @@ export class ClaimWorld {
 
   /** What a namespace may still get; undefined: no limit, or one that is no number. */
   claimsLeft(namespace: string): number | undefined {
-    const text = this.namespaces.cache.get(namespace)?.metadata.annotations?.[maxClaimsAnnotation] ?? "";
-    if (!/^\d{1,9}$/.test(text)) return undefined;
-    return Math.max(0, Number(text) - this.claims.cache.byIndex("namespace", namespace).length);
+    const limit = claimLimit(this.namespaces.cache.get(namespace)?.metadata.annotations);
+    if (limit === undefined) return undefined;
+    return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length);
   }
 
   isTerminating(namespace: string): boolean {

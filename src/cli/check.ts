@@ -40,13 +40,13 @@ type Flags = ConnectionOptions & {
 export function checkCommand(output: Output, check: Check): Command {
   return withConnectionOptions(
     new Command("check").description(
-      "Compare pools, holds, networks and pods, and say what does not fit together. Exit code 0: all fits; 1: findings.",
+      "Compare pools, holds, networks, pods and claims, and say what does not fit together. Exit code 0: all fits; 1: findings.",
     ),
   )
     .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
     .option(
       "--repair",
-      "set right what is safe: hold what running pods use, then free what two looks find leaked",
+      "set right what is safe: hold what running pods and claims use, then free what two looks find leaked",
       false,
     )
     .option("--observe-seconds <number>", "with --repair, time between the two looks at a leak", "30")
@@ -66,7 +66,7 @@ export function checkCommand(output: Output, check: Check): Command {
 }
 
 function linesOf(findings: readonly CheckedFinding[]): string[] {
-  if (findings.length === 0) return ["Pools, holds, networks and pods fit together."];
+  if (findings.length === 0) return ["Pools, holds, networks, pods and claims fit together."];
   return findings.flatMap(({ severity, code, objects, message, remedy, repaired }) => [
     `${severity} ${code}: ${message}`,
     `  objects: ${objects.join(", ")}`,

@@ -1,6 +1,8 @@
 // `holdfast controller`: the leader of a cluster. Mirrors, free maps, the shared state, leak collection.
 import { Command, Option } from "commander";
 
+import { persistenceLabelName } from "../api/claim-marks.ts";
+import { type GateMode, gateModes } from "../claims/gate.ts";
 import { type Level, levels } from "../log/log.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
@@ -24,6 +26,10 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly sliceQuarantineMs: number;
   /** A Node is deleted only when its machine is gone: its slices go to others at once. */
   readonly nodeDeletionFences: boolean;
+  /** Persistent addresses for virtual machines. */
+  readonly persistentIps: GateMode;
+  /** Only VMs with the label get them. */
+  readonly persistentIpsLabel: boolean;
   /** Of the webhooks about launcher pods and claims; 0: a free one; undefined: they are off. */
   readonly webhookPort?: number;
   readonly logLevel: Level;
@@ -45,6 +51,8 @@ type Flags = ConnectionOptions & {
   readonly allowMassRelease: boolean;
   readonly sliceQuarantineHours: string;
   readonly nodeDeletionFences: boolean;
+  readonly persistentIps: GateMode;
+  readonly persistentIpsLabel: boolean;
   readonly webhookPort?: string;
   readonly logLevel: Level;
   readonly logFormat: "json" | "text";
@@ -53,7 +61,7 @@ type Flags = ConnectionOptions & {
 export function controllerCommand(output: Output, controller: RunController): Command {
   return withConnectionOptions(
     new Command("controller").description(
-      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection. One of its replicas leads.",
+      "Run the controller of a cluster: mirrors and free maps of pools, coexistence with whereabouts, leak collection, slices of nodes, persistent addresses of virtual machines. One of its replicas leads.",
     ),
   )
     .option("--system-namespace <name>", "where pools, the lease and the shared state are", "kube-system")
@@ -81,6 +89,19 @@ export function controllerCommand(output: Output, controller: RunController): Co
     .option(
       "--node-deletion-fences",
       "give the slices of a deleted node to others as soon as its daemon is silent; only where a Node is deleted when its machine is gone",
+      false,
+    )
+    .addOption(
+      new Option(
+        "--persistent-ips <when>",
+        "persistent addresses for virtual machines on networks with allowPersistentIPs; off: no new claims, what is held stays held; kubevirt: as the feature gate VMPersistentIPs of the KubeVirt object says",
+      )
+        .choices(gateModes)
+        .default("on"),
+    )
+    .option(
+      "--persistent-ips-label",
+      `only for VMs with the label ${persistenceLabelName}: "true", on them or on their template`,
       false,
     )
     .option(

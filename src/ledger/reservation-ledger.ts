@@ -97,7 +97,9 @@ export class ReservationLedger implements AmendableLedger {
       const records = recordsOf(request.domain, this.#options.namespace);
       const { address } = request;
       for (let tries = 1; tries <= triesMax; tries++) {
-        const met = await this.#meet(records, request, records.nameOf(address), signal);
+        const met =
+          (tries === 1 && this.#rememberedAs(records, request)) ||
+          (await this.#meet(records, request, records.nameOf(address), signal));
         const answer = judgeAmend(met, request);
         if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
         if (met.leaving) throw beingDeleted(request, met.object);
@@ -251,6 +253,13 @@ export class ReservationLedger implements AmendableLedger {
     const object = request.version === undefined ? undefined : this.#recent.get(request.version);
     const met = object === undefined ? undefined : asMet(records, request.address, object);
     return met === undefined || judgeRelease(met, request) !== undefined ? undefined : met;
+  }
+
+  /** As with a release: a write by what was read a moment ago is judged again by the server. */
+  #rememberedAs(records: Records, request: AmendRequest): Found | undefined {
+    const object = this.#recent.get(request.version);
+    const met = object === undefined ? undefined : asMet(records, request.address, object);
+    return met === undefined || met.leaving || judgeAmend(met, request) !== undefined ? undefined : met;
   }
 
   /** Under the name that is written, or under whereabouts' own. */

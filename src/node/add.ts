@@ -13,6 +13,9 @@ import { ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { type Asking, askingOf } from "./asking.ts";
 import { attachmentKey } from "./attachment.ts";
+import { addByClaim } from "./claims/add.ts";
+import { claimOf } from "./claims/of-pod.ts";
+import type { ClaimUse } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { failureOf } from "./failure.ts";
 import { giveBack } from "./give-back.ts";
@@ -21,7 +24,7 @@ import type { Parts } from "./parts.ts";
 import { podOf } from "./pod-of.ts";
 import type { PodFacts } from "./pods.ts";
 import { takeProbed } from "./probing.ts";
-import { type Taken, UncertainTake } from "./take.ts";
+import { type Taken, type TakeTarget, UncertainTake } from "./take.ts";
 
 /** One ADD on its way. */
 export interface Addition {
@@ -34,6 +37,8 @@ export interface Addition {
   readonly taken: Taken[];
   /** Where a hold may have been written, and nobody knows. */
   readonly unknown: IntentTarget[];
+  /** What it wrote for a claim may still arrive. */
+  readonly lost: () => void;
   /** Nothing more is taken from what all nodes share. */
   readonly onShared: () => void;
 }
@@ -49,16 +54,18 @@ export async function add(
     // What comes from this node's slices alone needs no API server.
     const isLocal = parts.sliced.isWhole(loaded.config);
     if (!isLocal) await parts.assertReady(own);
-    const pod = await podOf(parts, invocation, loaded, own);
+    const known = await podOf(parts, invocation, loaded, own);
+    const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();
-    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges });
+    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim });
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
     const unknown: IntentTarget[] = [];
     try {
       // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
       const onShared = () => look[Symbol.dispose]();
-      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown, onShared });
+      const lost = () => look.lost();
+      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown, lost, onShared });
     } catch (error) {
       if (unknown.some(({ domain }) => !isSliceDomain(domain))) look.lost();
       if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
@@ -77,6 +84,7 @@ async function run(addition: Addition): Promise<JsonObject> {
   if (withdrawn !== undefined) await parts.intents.remove(invocation);
   parts.gone.delete(attachmentKey(invocation));
   try {
+    if (asking.claim !== undefined) return await runByClaim(addition, asking.claim);
     // A quota counts objects of the API; what comes from slices has none.
     const isCounted = asking.shares.some(({ slice }) => slice === undefined);
     const limit = isCounted ? await parts.quota.limitOf(namespace, signal) : undefined;
@@ -88,6 +96,14 @@ async function run(addition: Addition): Promise<JsonObject> {
     await giveBack(addition, withdrawn);
     throw failureOf(error);
   }
+}
+
+/** The sandbox itself holds nothing: its DEL has nothing to do. */
+async function runByClaim(addition: Addition, claim: ClaimUse): Promise<JsonObject> {
+  const { parts, invocation, loaded } = addition;
+  const result = await addByClaim(addition, claim);
+  parts.gone.set(attachmentKey(invocation), true);
+  return formatResult(result, loaded.config.cniVersion);
 }
 
 /** Shares whose owner holds nothing yet, as far as this node knows; who looks first may hold it from elsewhere. */
@@ -116,10 +132,15 @@ async function takeAll(addition: Addition): Promise<void> {
     isOver.then((over) => (over ? onShared() : undefined)),
   ]);
   const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-  for (const reason of reasons) if (isUncertain(reason)) addition.unknown.push(reason.target);
+  for (const reason of reasons) if (isUncertain(reason)) addition.unknown.push(...podTargets([reason.target]));
   // A refusal says more to the runtime than an outage beside it.
   const first = reasons.find((reason) => reason instanceof CniError) ?? reasons[0];
   if (first !== undefined) throw first;
+}
+
+/** Claims are in no intent: nothing of theirs is given back. */
+function podTargets(targets: readonly TakeTarget[]): IntentTarget[] {
+  return targets.flatMap(({ owner, ...place }) => (owner.kind === "pod" ? [{ ...place, owner }] : []));
 }
 
 function isUncertain(reason: unknown): reason is UncertainTake {

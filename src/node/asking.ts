@@ -1,5 +1,5 @@
-import { holdfastGroup } from "../api/kind.ts";
 // From one ADD to what it asks for: the pod, the owner, the network selection, the namespace of the pools. Reads the pod, no more.
+import { holdfastGroup } from "../api/kind.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../cni/invocation.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
@@ -8,6 +8,7 @@ import { staticRequests } from "../cni/static-request.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import type { LoadedConfig } from "./configs.ts";
+import { type ClaimUse, statusAddresses } from "./claims/use.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
 import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "../cni/selection.ts";
@@ -22,6 +23,8 @@ export interface Asking {
   readonly owner: PodOwner;
   /** What keeps the holds after the pod: `statefulset/web`. */
   readonly keeper?: string;
+  /** What holds the addresses in place of the pod. */
+  readonly claim?: ClaimUse;
   /** Others may have written a hold of this owner. */
   readonly lookFirst: boolean;
   readonly warnings: readonly string[];
@@ -39,40 +42,45 @@ export interface AskingInput {
   readonly cooldownMs: number;
   /** The ranges that are cut into slices, as the leader tells; undefined: not told yet. */
   readonly sliced: readonly SlicedRange[] | undefined;
+  /** The claim that it goes by. */
+  readonly claim?: ClaimUse | undefined;
 }
 
 /** Throws CniError: 4 without an owner, 7 for what is configured wrongly, 101 for a network of another tenant. */
 export function askingOf(input: AskingInput): Asking {
-  const { invocation, loaded, pod } = input;
+  const { invocation, loaded, pod, claim } = input;
   const { config, network } = loaded;
   const selection = pod === undefined ? undefined : selectionOf(pod, invocation.interfaceName);
   if (pod !== undefined && selection !== undefined) assertSelectable(pod, selection, input.isolation);
+  const asked = [...(selection?.ips ?? []), ...(claim?.requested ?? [])];
   const statics = staticRequests(config, {
     args: invocation.args,
     runtimeConfig: network.runtimeConfig,
     configArgs: network.args,
-    ...(selection !== undefined && selection.ips.length > 0 && { selection: selection.ips }),
+    ...(asked.length > 0 && { selection: asked }),
   });
-  const keeper = keeperOf(config, pod);
+  const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(invocation, pod, keeper, input.nodeName);
   const preferred = pod?.annotations[preferredAnnotation];
   const shares = planOf({
     config,
     statics: statics.requests,
-    owner,
+    owner: claim?.owner ?? owner,
     namespace: poolNamespaceOf(config, input.systemNamespace, invocation, selection),
     ...(preferred !== undefined && { preferred }),
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
     sliced: input.sliced,
-    isSticky: keeper !== undefined,
+    isSticky: keeper !== undefined || claim !== undefined,
+    ...(claim !== undefined && { recorded: statusAddresses(claim.claim) }),
   });
   return {
     shares,
     statics: statics.requests,
     owner,
     ...(keeper !== undefined && { keeper }),
+    ...(claim !== undefined && { claim }),
     // A pod that has been on the network before may be whereabouts' work; new pods have no status yet.
-    lookFirst: keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined,
+    lookFirst: claim === undefined && (keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined),
     warnings: [...loaded.warnings, ...statics.warnings].map(({ message }) => message),
   };
 }

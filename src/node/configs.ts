@@ -1,11 +1,14 @@
 // Parsed configurations, by their text: the same network comes with every pod, and parsing is most of a request's own time.
 import { type Parsed, parseIpamConfig } from "../cni/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../cni/network.ts";
+import { type Persistence, persistenceOf } from "../cni/persistence.ts";
 import { Recent } from "../kube/recent.ts";
 import type { FlatFiles } from "./flat-file.ts";
 
 export interface LoadedConfig extends Parsed {
   readonly network: NetworkConfig;
+  /** Whether addresses of this network may stay with VMs. */
+  readonly persistence: Persistence;
 }
 
 /** A cluster has some hundred networks; prevResult and runtimeConfig make a text differ per pod, so old ones must leave. */
@@ -23,14 +26,15 @@ export class Configs {
   /** Throws CniError: code 6 for what is no JSON, 7 for what is wrong, 5 where the flat file cannot be read. */
   load(text: string): LoadedConfig {
     const network = parseNetwork(text);
+    const persistence = persistenceOf(text);
     const inline = network.ipam["configuration_path"];
     const file = this.#files.find(typeof inline === "string" ? inline : "");
     const { cniVersion, name, ipam, overlay, persistence } = network;
     const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, file?.stamp]);
     const known = this.#parsed.get(key);
-    if (known !== undefined) return { ...known, network };
+    if (known !== undefined) return { ...known, network, persistence };
     const parsed = parseIpamConfig(network, file);
     this.#parsed.set(key, parsed);
-    return { ...parsed, network };
+    return { ...parsed, network, persistence };
   }
 }

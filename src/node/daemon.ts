@@ -19,6 +19,7 @@ import { configMaps, pods } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { Attachments } from "./attachment.ts";
+import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
 import { Configs } from "./configs.ts";
 import { type Disk, FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
@@ -57,6 +58,8 @@ export interface DaemonOptions {
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
   readonly sliceAuthorityMs?: number;
   readonly sliceMetrics?: SliceMetrics;
+  /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
+  readonly claimWaitMs?: number;
   readonly health?: { readonly host?: string; readonly port?: number };
   readonly metrics: NodeMetrics;
   readonly kubeMetrics?: KubeMetrics;
@@ -165,7 +168,9 @@ class Assembly {
     });
     this.#options.sliceMetrics?.watch(slices.keeper);
     const wake = () => replay.wake();
-    const parts = this.#parts({ pictures, readiness, events, podInformer, state, ledgers, slices, wake });
+    const { claimWaitMs: waitMs } = this.#options;
+    const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs });
+    const parts = this.#parts({ pictures, readiness, events, podInformer, state, ledgers, slices, claims, wake });
     const replay = new Replay(parts, clock);
     const server = this.#server(parts);
     metrics.watch({
@@ -186,6 +191,7 @@ class Assembly {
         { name: "events", run: (stop) => events.run(stop) },
         { name: "releases", run: (stop) => replay.run(stop) },
         { name: "upkeep", run: (stop) => upkeep.run(stop) },
+        { name: "claim statuses", run: (stop) => claims.statuses.run(stop) },
         { name: "slices", run: (stop) => slices.keeper.run(stop) },
       ],
     }).run(signal);
@@ -199,6 +205,7 @@ class Assembly {
     readonly state: SharedState;
     readonly ledgers: Ledgers;
     readonly slices: SliceAssembly;
+    readonly claims: ClaimAssembly;
     readonly wake: () => void;
   }): Parts {
     const { client, node, clock, random, log, metrics, systemNamespace, cooldownMs, isolation } = this.#options;
@@ -229,6 +236,7 @@ class Assembly {
         paused: () => state.paused,
         sliced: slices.taker,
       }),
+      claims: given.claims.parts,
       releases: new Releases({ ledgers, held, pictures, legacy, sliced }),
       quota: new Quota({ client, log, now }),
       probe: this.#probe,

@@ -22,7 +22,9 @@ export async function giveBack(addition: Addition, withdrawn: Intent | undefined
   const stuck = results.flatMap((result, index) => (result.status === "rejected" ? [fresh[index]!] : []));
   const targets = [
     ...unknown,
-    ...stuck.map(({ namespace, hold, share }) => ({ namespace, domain: hold.domain, owner: share.owner })),
+    ...stuck.flatMap(({ namespace, hold, share: { owner } }) =>
+      owner.kind === "pod" ? [{ namespace, domain: hold.domain, owner }] : [],
+    ),
   ];
   if (targets.length === 0 && withdrawn === undefined) {
     if (parts.held.ofAttachment(invocation).length === 0) parts.gone.set(attachmentKey(invocation), true);

@@ -1,5 +1,5 @@
 // A ledger that tells what came of each take and release to whoever keeps the picture, and remembers what one request took anew.
-import type { Domain, Hold, Ledger, LedgerOptions } from "../ipam/ledger.ts";
+import type { Domain, Hold, HoldUser, Ledger, LedgerOptions } from "../ipam/ledger.ts";
 import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
 
@@ -14,6 +14,8 @@ export interface ObservedOptions {
   readonly early?: boolean;
   /** There is no pool behind it. */
   readonly loose?: boolean;
+  /** Of a new hold of a claim. */
+  readonly users?: readonly HoldUser[];
 }
 
 export class ObservedLedger implements Ledger {
@@ -30,8 +32,8 @@ export class ObservedLedger implements Ledger {
   async take(request: TakeRequest, options?: LedgerOptions): Promise<TakeOutcome> {
     const early = request.early === true || this.#options.early === true;
     this.#observer.asked();
-    const { loose = false } = this.#options;
-    const outcome = await this.#ledger.take({ ...request, early, loose }, options);
+    const { loose = false, users } = this.#options;
+    const outcome = await this.#ledger.take({ ...request, early, loose, ...(users && { users }) }, options);
     this.#observer.taken(request, outcome);
     return outcome;
   }

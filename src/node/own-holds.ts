@@ -46,7 +46,8 @@ export class OwnHolds {
     using changes = held.follow();
     for await (const each of listHolds(client, { node, signal })) {
       if (each.unreadable !== undefined) log.warn(each.unreadable);
-      else entries.push({ namespace: each.namespace, hold: each.hold });
+      // What a claim has is of no sandbox, whichever node wrote it last: the leader alone frees it.
+      else if (each.hold.owner.kind === "pod") entries.push({ namespace: each.namespace, hold: each.hold });
     }
     // They may have moved since the list began.
     if (generation !== this.#generation) return this.known(signal);

@@ -4,6 +4,7 @@ import type { Log } from "../log/log.ts";
 import type { Address } from "../net/address.ts";
 // What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { Attachments } from "./attachment.ts";
+import type { ClaimParts } from "./claims/parts.ts";
 import type { Configs } from "./configs.ts";
 import type { Held } from "./held.ts";
 import type { Intents } from "./intents.ts";
@@ -40,6 +41,7 @@ export interface Parts {
   readonly gone: Recent<true>;
   readonly taker: Taker;
   readonly releases: Releases;
+  readonly claims: ClaimParts;
   readonly quota: Quota;
   readonly probe: Probe;
   readonly tell: TellPod;

@@ -92,7 +92,7 @@ export class DomainPicture {
   }
 
   /** Another has it, says the ledger. */
-  met({ address, owner }: Hold): void {
+  met({ address, owner }: Pick<Hold, "address" | "owner">): void {
     this.#foreign.set(String(address), { address, owner, learntMs: this.#options.now() });
     for (const pool of this.#pools.values()) if (pool.ownerAt(address) === undefined) learnIn(pool, address, owner);
   }

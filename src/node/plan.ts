@@ -8,7 +8,7 @@ import type { IpamRange } from "../cni/range.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
 import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
-import type { PodOwner } from "../ipam/owner.ts";
+import type { ClaimOwner, PodOwner } from "../ipam/owner.ts";
 import type { Want } from "../ipam/request.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { type Address, parseAddress } from "../net/address.ts";
@@ -38,14 +38,19 @@ export interface Share {
   /** Where there is no pool object, which would say it. */
   readonly domain?: Domain;
   readonly definition: PoolDefinition;
-  readonly owner: PodOwner;
+  readonly owner: ShareOwner;
   readonly want: Want;
+  /** The address that the claim's status names, and what it could be taken by: a hint, and all that is left where the hold is gone. */
+  readonly recorded?: { readonly address: Address; readonly definition: PoolDefinition };
 }
+
+/** Who is to hold what an ADD gets: the pod's interface, or the claim that it goes by. */
+export type ShareOwner = PodOwner | ClaimOwner;
 
 export interface PlanInput {
   readonly config: IpamConfig;
   readonly statics: readonly StaticRequest[];
-  readonly owner: PodOwner;
+  readonly owner: ShareOwner;
   /** Of the pool objects. */
   readonly namespace: string;
   /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written. */
@@ -53,19 +58,26 @@ export interface PlanInput {
   readonly cooldownMs: number;
   /** The ranges that are cut into slices, as the leader tells; undefined: not told yet. */
   readonly sliced?: readonly SlicedRange[] | undefined;
-  /** The address stays with a name, on whichever node. */
+  /** The address stays with a name or a claim, on whichever node. */
   readonly isSticky?: boolean;
+  /** The addresses that the claim's status names. */
+  readonly recorded?: readonly Address[];
 }
 
 export function planOf(input: PlanInput): Share[] {
   const { config, statics } = input;
   const parts = partsOf(config.ranges.map(({ prefix }) => prefix));
   const preferred = preferredOf(input);
+  const recorded = recordedIn(
+    config.ranges.map(({ prefix }) => prefix),
+    input.recorded ?? [],
+  );
   const ranged = config.ranges.map((range, index): Share => {
     const asked = statics.find((request) => request.range === index);
     const source = sourceFor(input, range, asked?.cidr.address);
     const definition = { ...poolDefinitionOf(config, range), cooldownMs: input.cooldownMs };
     const own = preferred !== undefined && contains(range.prefix, preferred) ? preferred : undefined;
+    const hint = recorded[index];
     return {
       range: index,
       ...placeOf(input, range, source),
@@ -78,6 +90,7 @@ export function planOf(input: PlanInput): Share[] {
           : own !== undefined
             ? { kind: "preferred", address: own }
             : wantOf(range),
+      ...(hint !== undefined && { recorded: { address: hint, definition: without(beside(definition), source) } }),
     };
   });
   return [...ranged, ...looseShares(input)];
@@ -141,6 +154,15 @@ function poolOf({ config, namespace }: Pick<PlanInput, "config" | "namespace">, 
   return { namespace, identity, naming: config.poolNaming, l3, protectsOverlaps: config.overlappingRanges };
 }
 
+/** The first address of each range that no range before it has: the status has them in the order of the ranges. */
+function recordedIn(prefixes: readonly Prefix[], addresses: readonly Address[]): (Address | undefined)[] {
+  const left = [...addresses];
+  return prefixes.map((prefix) => {
+    const at = left.findIndex((address) => contains(prefix, address));
+    return at < 0 ? undefined : left.splice(at, 1)[0];
+  });
+}
+
 function preferredOf({ preferred }: PlanInput): Address | undefined {
   if (preferred === undefined || preferred === "") return undefined;
   try {
@@ -150,6 +172,6 @@ function preferredOf({ preferred }: PlanInput): Address | undefined {
   }
 }
 
-function withPart(owner: PodOwner, part: number): PodOwner {
+function withPart(owner: ShareOwner, part: number): ShareOwner {
   return part === 0 ? owner : { ...owner, part };
 }

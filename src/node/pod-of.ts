@@ -10,18 +10,18 @@ const awayMs = 2000;
 
 /**
  * Undefined where there is no such pod. For a network that comes from this node's slices alone, also where the API server does not
- * answer: what the pod's annotations would ask for beside is not known then. Where tenants are kept apart, or addresses stay with names, it must be
- * known: a pod of a StatefulSet would silently get another address than its own.
+ * answer: what the pod's annotations would ask for beside is not known then. Where tenants are kept apart, or addresses stay with names or claims,
+ * it must be known: a pod of a StatefulSet, or a VM, would silently get another address than its own.
  */
 export async function podOf(
   parts: Parts,
   { args }: AttachmentInvocation,
-  { config }: LoadedConfig,
+  { config, persistence }: LoadedConfig,
   signal: AbortSignal,
 ): Promise<PodFacts | undefined> {
   const { podNamespace: namespace, podName: name, podUid: uid } = args;
   if (namespace === "" || name === "") return undefined;
-  const mustKnow = parts.isolation.isolated || config.sticky !== "none";
+  const mustKnow = parts.isolation.isolated || config.sticky !== "none" || persistence.isAllowed;
   if (!parts.sliced.isWhole(config) || mustKnow) {
     return parts.pods.find({ namespace, name, uid }, signal);
   }

@@ -23,6 +23,8 @@ export interface PodQuery {
   readonly name: string;
   /** Empty: whichever pod has the name. */
   readonly uid: string;
+  /** From the API server, though the informer has it: its annotations may have changed a moment ago. */
+  readonly isFresh?: boolean;
 }
 
 export interface PodSource {
@@ -49,7 +51,8 @@ export class Pods implements PodSource {
    */
   async find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
     const cached = this.#cache.get(`${query.namespace}/${query.name}`);
-    if (cached !== undefined && query.uid !== "" && isMeant(cached, query)) return factsOf(cached);
+    const isEnough = query.uid !== "" && query.isFresh !== true;
+    if (cached !== undefined && isEnough && isMeant(cached, query)) return factsOf(cached);
     try {
       const { namespace, name } = query;
       const pod = await this.#client.get(this.#resource, { namespace, name }, { signal });

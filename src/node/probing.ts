@@ -18,8 +18,15 @@ const probeMs = 200;
 
 export async function takeProbed(addition: Addition, share: Share): Promise<Taken> {
   const { parts, loaded, asking, signal } = addition;
-  const { lookFirst, keeper } = asking;
-  const order = { share, network: loaded.config.name, lookFirst, signal, ...(keeper !== undefined && { keeper }) };
+  const { lookFirst, keeper, claim } = asking;
+  const order = {
+    share,
+    network: loaded.config.name,
+    lookFirst,
+    signal,
+    ...(keeper !== undefined && { keeper }),
+    ...(claim !== undefined && { claim }),
+  };
   for (let tries = 1; ; tries++) {
     const taken = await parts.taker.take(order);
     // What the owner has had before is what itself may answer for.

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { acquire } from "../ipam/acquire.ts";
-import type { Hold, Ledger } from "../ipam/ledger.ts";
+import type { AmendableLedger, Hold } from "../ipam/ledger.ts";
 import { type LedgerFault, MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
 import { type OwnerKey, ownerKey, type PodOwner } from "../ipam/owner.ts";
 import { parseAddress } from "../net/address.ts";
@@ -55,7 +55,7 @@ beforeEach(() => {
 const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() });
 
 /** A node's releases, on a ledger that may do something between two calls. */
-function releasesOn(ledger: Ledger): Releases {
+function releasesOn(ledger: AmendableLedger): Releases {
   const legacy = { find: () => Promise.resolve([]) } as unknown as Legacy;
   const pictures = {
     find: () => picture,
@@ -67,7 +67,7 @@ function releasesOn(ledger: Ledger): Releases {
 }
 
 /** Once, before or after a release is carried out. */
-function around(ledger: MemoryLedger, when: "before" | "after", work: () => Promise<unknown>): Ledger {
+function around(ledger: MemoryLedger, when: "before" | "after", work: () => Promise<unknown>): AmendableLedger {
   let isDone = false;
   const once = async (moment: "before" | "after") => {
     if (isDone || moment !== when) return;
@@ -76,6 +76,7 @@ function around(ledger: MemoryLedger, when: "before" | "after", work: () => Prom
   };
   return {
     take: (request, options) => ledger.take(request, options),
+    amend: (request, options) => ledger.amend(request, options),
     release: async (request, options) => {
       await once("before");
       try {

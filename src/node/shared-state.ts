@@ -3,6 +3,7 @@ import type { Informer } from "../kube/informer.ts";
 //
 // Until it is known, upstream counts as active: slower, never a duplicate.
 import type { DeepReadonly } from "../kube/meta.ts";
+import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
 import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
@@ -73,6 +74,11 @@ export class SharedState {
       this.#read = { object, sliced: now.version < before.version ? before : now };
     }
     return this.#read.sliced;
+  }
+
+  /** What the leader says of persistent addresses. */
+  get claims(): ClaimsState {
+    return readClaimsState(this.#object());
   }
 
   /** Empty, or in a sentence why nothing is handed out of slices. While the API server has not told, nothing speaks against it. */

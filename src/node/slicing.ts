@@ -92,7 +92,7 @@ function notTold(use: SliceUse): CniError {
 function nowhereToStay(use: SliceUse): CniError {
   return new CniError(
     errorCodes.badConfiguration,
-    `a sticky address cannot come from a node's slice, and ${describeUse(use)} has no part that belongs to no node: ` +
-      "add floating_slice_size to the network's ipam, or take sticky away.",
+    `an address that stays (sticky, or of an IPAMClaim) cannot come from a node's slice, and ${describeUse(use)} has no part that belongs to ` +
+      "no node: add floating_slice_size to the network's ipam, or take sticky or allowPersistentIPs away.",
   );
 }

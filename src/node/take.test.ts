@@ -1,7 +1,7 @@
 // One share, while the state of the cluster changes under it: nothing is taken by what no longer holds.
 import { beforeEach, describe, expect, it } from "vitest";
 
-import type { Ledger } from "../ipam/ledger.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -43,12 +43,13 @@ beforeEach(() => {
   const client = { list } as unknown as KubeClient;
   pictures = new Pictures({ client, held, log: silent, now, coexistence: () => false, daemons: () => 1 });
   const memory = new MemoryLedger(store, { now });
-  const ledger: Ledger = {
+  const ledger: AmendableLedger = {
     take: (request, options) => {
       onTake();
       return memory.take(request, options);
     },
     release: (request, options) => memory.release(request, options),
+    amend: (request, options) => memory.amend(request, options),
     find: (where, key, options) => memory.find(where, key, options),
     list: (where, options) => memory.list(where, options),
   };

@@ -2,7 +2,7 @@
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type Acquired, acquire, type Acquisition } from "../ipam/acquire.ts";
 import { DefinitionError } from "../ipam/definition.ts";
-import { type Domain, type Hold, type HoldNote, LedgerError } from "../ipam/ledger.ts";
+import { type Hold, type HoldNote, type HoldUser, LedgerError } from "../ipam/ledger.ts";
 import { formerKey, ownerKey } from "../ipam/owner.ts";
 import type { Refusal } from "../ipam/request.ts";
 import type { Random } from "../net/draw.ts";
@@ -12,7 +12,7 @@ import type { IntentTarget } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
 import { type OpenPool, type Pictures, stateChanged } from "./pictures.ts";
-import type { Share } from "./plan.ts";
+import type { Share, ShareOwner } from "./plan.ts";
 import type { SlicedTaker } from "./sliced-taker.ts";
 import { whyOf } from "./why.ts";
 
@@ -34,6 +34,8 @@ export interface TakeOrder {
   /** The network's name, for the note. */
   readonly network: string;
   readonly keeper?: string;
+  /** Of a claim: what its hold says from its first moment on. */
+  readonly claim?: { readonly identity: string | undefined; readonly user: HoldUser };
   /** The owner may hold an address that this node did not write: ask before deciding. */
   readonly lookFirst: boolean;
   readonly signal: AbortSignal;
@@ -51,11 +53,14 @@ export interface Taken {
 /** A picture that was read anew and still is behind: others take at the same time. Three rounds of 64 tries are minutes. */
 const roundsMax = 3;
 
+/** Where a hold may have been written. Of a claim nobody takes it back: its next ADD finds it. */
+export type TakeTarget = Omit<IntentTarget, "owner"> & { readonly owner: ShareOwner };
+
 /** A hold may have been written for this owner in this domain, and nobody knows. `cause` is what failed. */
 export class UncertainTake extends Error {
-  readonly target: IntentTarget;
+  readonly target: TakeTarget;
 
-  constructor(target: IntentTarget, cause: unknown) {
+  constructor(target: TakeTarget, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = "UncertainTake";
     this.target = target;
@@ -145,7 +150,7 @@ export class Taker {
   }
 
   async #try(order: TakeOrder, { pool, picture, name }: OpenPool) {
-    const { share, network, keeper, signal } = order;
+    const { share, network, keeper, claim, signal } = order;
     const { owner, want } = share;
     let fresh = false;
     let conflicts = 0;
@@ -165,19 +170,22 @@ export class Taker {
         if (outcome.outcome === "held") picture.met(outcome.hold);
       },
     };
-    const result = await this.#acquire(order, picture.domain, {
+    const result = await this.#acquire(order, { pool, picture, name }, {
       ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace, picture.domain), observer, {
         early,
         loose: name === undefined,
+        ...(claim !== undefined && { users: [claim.user] }),
       }),
       domain: picture.domain,
       pool,
-      request: { owner, want, strategy: picture.crowd.strategy },
+      // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
+      request: { owner, want, strategy: claim === undefined ? picture.crowd.strategy : { kind: "sticky" } },
       random: this.#options.random,
       signal,
       note: (grant, candidate): HoldNote => ({
         ...(name !== undefined && { pool: name }),
         ...(keeper !== undefined && { keeper }),
+        ...(claim?.identity !== undefined && { identity: claim.identity }),
         why: whyOf(network, grant, candidate),
       }),
     });
@@ -193,12 +201,18 @@ export class Taker {
     if (pictures.find(namespace, picture.domain) !== picture) throw stateChanged();
   }
 
-  #acquire({ share: { namespace, owner } }: TakeOrder, domain: Domain, acquisition: Acquisition) {
-    return this.#surely({ namespace, domain, owner }, () => acquire(acquisition));
+  async #acquire({ share: { namespace, owner } }: TakeOrder, open: OpenPool, acquisition: Acquisition) {
+    const { domain } = open.picture;
+    try {
+      return await this.#surely({ namespace, domain, owner }, () => acquire(acquisition));
+    } catch (error) {
+      if (error instanceof UncertainTake && owner.kind === "claim") supposed(open, owner);
+      throw error;
+    }
   }
 
   /** Where it is not known what became of it, the error says so. */
-  async #surely<T>(target: IntentTarget, work: () => Promise<T>): Promise<T> {
+  async #surely<T>(target: TakeTarget, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -209,10 +223,21 @@ export class Taker {
 
   #record({ share }: TakeOrder, { picture }: OpenPool, { hold, early }: Acquired, isNew: boolean): Taken {
     const { namespace } = share;
-    this.#options.held.put({ namespace, hold });
-    picture.took(hold);
+    // A claim's hold is no node's: others pass it on and free it, and a list says when.
+    if (hold.owner.kind === "claim") picture.met(hold);
+    else {
+      this.#options.held.put({ namespace, hold });
+      picture.took(hold);
+    }
     return { share, namespace, hold, isNew, early };
   }
+}
+
+/** What the claim may hold, its outcome unknown, stands until a later list says otherwise: no release comes that would take the mark away. */
+function supposed({ pool, picture }: OpenPool, owner: ShareOwner): void {
+  const address = pool.addressOf(owner);
+  const mark = address === undefined ? undefined : pool.ownerAt(address);
+  if (address !== undefined && mark !== undefined) picture.met({ address, owner: mark });
 }
 
 /** A newer picture may say otherwise. */

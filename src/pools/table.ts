@@ -3,7 +3,7 @@ import { formatDomain } from "../api/domain.ts";
 import { usableOf } from "../ipam/definition.ts";
 import { sizeOf } from "../net/interval.ts";
 import { comparePrefixes, contains } from "../net/prefix.ts";
-import { columnLines } from "../slices/columns.ts";
+import { columnLines } from "../log/columns.ts";
 import type { SlicePoolView } from "../slices/slice-view.ts";
 import { membersOf, networkOf } from "./membership.ts";
 import { planMirror } from "./mirror.ts";

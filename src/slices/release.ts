@@ -3,7 +3,7 @@
 // The operator says that the machine is off. Nothing here can prove it; what can be seen to the contrary refuses it: a Node that
 // reports, a Lease that is renewed, a slice whose daemon writes.
 import { describeOwner } from "../ipam/owner.ts";
-import { columnLines } from "./columns.ts";
+import { columnLines } from "../log/columns.ts";
 import { count } from "./count.ts";
 import { freshMs } from "./presence.ts";
 import { ReleaseError } from "./release-error.ts";

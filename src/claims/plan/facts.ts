@@ -13,6 +13,8 @@ export interface LauncherNic {
   /** The network's name in the VM's spec, by `nicOf`; undefined where it cannot be told. */
   readonly nic: string | undefined;
   readonly interfaceName: string;
+  /** namespace/name of the definition, where element or status say it: tells the two networks of a NIC apart while it is swapped. */
+  readonly definition?: string;
   /** `ipam-claim-reference`. */
   readonly claim?: string;
 }
@@ -55,11 +57,17 @@ export interface FamilyFacts {
   readonly name: string;
   readonly vm?: VirtualMachine;
   readonly vmi?: VirtualMachineInstance;
-  /** All whose `familyKeysOf` (src/api/claim-family.ts) has this family; those of another home are looked at and left alone. */
+  /**
+   * All whose `familyKeysOf` (src/api/claim-family.ts) has this family, and the claim that each hold names, by namespace and name. Those of
+   * another home are looked at and left alone.
+   */
   readonly claims: readonly StoredClaim[];
   /** Of VMIs of this name, ended ones too; and, for claims without an owner, pods of the namespace that refer to them. */
   readonly pods: readonly LauncherPod[];
-  /** Held for the claims above; and those whose claim is gone, by `holdFamilyOf`. */
+  /**
+   * Held for the claims above; and those whose claim is gone: by the claim's name (`holdFamilyOf`), and where the identity begins with
+   * the UID of this VM or VMI.
+   */
   readonly holds: readonly ClaimHold[];
   /** By namespace/name. */
   readonly definitionOf: (key: string) => Persistence | "missing" | "unknown";
@@ -72,6 +80,8 @@ export interface FamilyFacts {
   /** What became of the pod that a hold lists, by UID. "unknown" where it was not looked for. */
   readonly userOf: (user: HoldUser) => "alive" | "over" | "gone" | "unknown";
   readonly gate: ClaimsState;
+  /** The oldest claim of the namespace or another that has this MAC (with dashes) on this network. */
+  readonly macHolder?: (network: string, mac: string) => StoredClaim | undefined;
   /** How many claims the namespace may still get; undefined: no limit. */
   readonly claimsLeft?: number;
   /** The namespace is being deleted: nothing can be made in it. */

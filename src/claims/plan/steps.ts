@@ -1,6 +1,7 @@
 // What is to be done about a family, as values. src/claims carries them out. Pure.
 //
 // Promised: every step can be done twice, and each stands alone: one that fails, or that a crash swallows, is planned again.
+import type { ClaimStatus } from "../../api/claim-status.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import { ownerKey } from "../../ipam/owner.ts";
@@ -15,8 +16,6 @@ export interface MetadataPatch {
   readonly ownerReferences?: readonly OwnerReference[];
   readonly finalizers?: readonly string[];
 }
-
-export type ClaimStatus = NonNullable<StoredClaim["status"]>;
 
 export interface ClaimEvent {
   readonly kind: "event";

@@ -51,11 +51,12 @@ export class Kubevirt {
     });
   }
 
-  /** observed: section 7, VMI without VM. */
-  async createAlone(spec: MachineSpec): Promise<Machine> {
+  /** observed: section 7, VMI without VM. Resolves when it runs; `onMade` is told before. */
+  async createAlone(spec: MachineSpec, onMade: (machine: Machine) => void = () => {}): Promise<Machine> {
     const machine = new Machine(spec);
     const { template } = vmObject(spec, "Always").spec;
     const instance = await beginInstance(this.virt, machine, loneInstance(machine, template));
+    onMade(machine);
     await runInstance(this.virt, machine, instance);
     return machine;
   }

@@ -13,7 +13,7 @@ import {
   vmims,
   vmis,
 } from "./objects.ts";
-import { labelNode, makeLauncher, reported, setStatus, type Virt } from "./virt.ts";
+import { labelNode, makeLauncher, reported, type Virt } from "./virt.ts";
 
 /** observed: section 4. Finished migrations that are kept, with their dead pods. */
 const keptMigrations = 5;

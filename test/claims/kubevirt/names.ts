@@ -12,3 +12,7 @@ function hashed(network: string): string {
 export function interfaceNameOf(network: string, position: number, scheme: Scheme): string {
   return scheme === "hashed" ? hashed(network) : `net${position + 1}`;
 }
+
+export function isHashedName(interfaceName: string): boolean {
+  return /^pod[0-9a-f]{11}$/.test(interfaceName);
+}

@@ -1,0 +1,206 @@
+// Carries out the steps of a plan, one after the other.
+//
+// Promised: every write is guarded by what was judged (UID, resourceVersion, the hold's version); what cannot be undone is planned again
+// from what the server says now, and done only if that plan has it too; a step that fails keeps no other from being done. Done twice, a
+// step does nothing. Not promised: that all is done afterwards; what is left throws, and the family is planned again.
+import { claimFinalizer } from "../api/claim-marks.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
+import { ownerKey } from "../ipam/owner.ts";
+import { updateStatus } from "../kube/conditions.ts";
+import { isApiError } from "../kube/errors.ts";
+import { removeFinalizer } from "../kube/finalizer.ts";
+import type { ObjectName } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
+import type { Log } from "../log/log.ts";
+import type { ClaimHold } from "./plan/facts.ts";
+import { type ClaimStep, confirmed, isFinal } from "./plan/steps.ts";
+import type { SharedState } from "./shared-state.ts";
+import type { Taker } from "./take.ts";
+import type { Told } from "./told.ts";
+
+export interface ActorOptions {
+  readonly client: KubeClient;
+  readonly log: Log;
+  readonly state: SharedState;
+  readonly told: Told;
+  readonly taker: Taker;
+  readonly ledgerOf: (namespace: string) => AmendableLedger;
+  readonly cooldownOf: (network: string) => number;
+  /** The plan from what the server says now. */
+  readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;
+  readonly onDone?: (family: string, step: ClaimStep) => void;
+}
+
+/** The family changed between the look and the write: it is looked at again. */
+export class StaleError extends Error {
+  readonly code = "stale";
+  override readonly name = "StaleError";
+}
+
+/** Steps that change holds: not while handing out is paused. */
+const onHolds: ReadonlySet<ClaimStep["kind"]> = new Set(["pass", "users", "release", "take"]);
+/** While handing out is paused or whereabouts is active: asked again after. */
+const restMs = 5000;
+
+export class Actor {
+  readonly #options: ActorOptions;
+
+  constructor(options: ActorOptions) {
+    this.#options = options;
+  }
+
+  /** After how long the family is to be planned again; undefined: when something changes. Throws what failed. */
+  async act(family: string, steps: readonly ClaimStep[], signal: AbortSignal): Promise<number | undefined> {
+    const said = steps.some(({ kind }) => onHolds.has(kind)) ? await this.#options.state.ask(signal) : undefined;
+    const rests = (step: ClaimStep) =>
+      onHolds.has(step.kind) && (said?.rests !== "" || (step.kind === "take" && said.coexistence));
+    const due = steps.filter((step) => !rests(step));
+    const failures: unknown[] = [];
+    const plan = due.some(isFinal) ? await this.#options.planAnew(family, signal) : [];
+    for (const step of due) {
+      const surely = isFinal(step) ? confirmed(step, plan) : step;
+      if (surely === undefined) failures.push(new StaleError(`${step.kind}: the server says otherwise by now.`));
+      else await this.#try(family, surely, failures, signal);
+    }
+    if (failures.length > 0) throw worst(failures);
+    return earliest([...steps.map(afterOf), due.length < steps.length ? restMs : undefined]);
+  }
+
+  async #try(family: string, step: ClaimStep, failures: unknown[], signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    try {
+      if (await this.#perform(family, step, signal)) this.#options.onDone?.(family, step);
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(error);
+    }
+  }
+
+  /** True if something was changed. */
+  async #perform(family: string, step: ClaimStep, signal: AbortSignal): Promise<boolean> {
+    switch (step.kind) {
+      case "create":
+        return this.#create(step.claim, signal);
+      case "mark":
+        return this.#mark(step, signal);
+      case "delete":
+        return this.#delete(step, signal);
+      case "drop-finalizer":
+        return this.#dropFinalizer(step, signal);
+      case "status":
+        return updateStatus(this.#options.client, ipamClaims, step.claim, step.status, { signal });
+      case "pass":
+        return this.#amend(step.hold, { to: step.to, note: step.note }, signal);
+      case "users":
+        return this.#amend(step.hold, { users: step.users }, signal);
+      case "release":
+        return this.#release(step, signal);
+      case "take":
+        await this.#options.taker.take(step, signal);
+        return true;
+      case "event":
+        this.#options.told.tell(family.slice(0, family.indexOf("/")), step);
+        return false;
+      case "again":
+        return false;
+    }
+  }
+
+  async #create(claim: StoredClaim, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#options.client.create(ipamClaims, claim, { signal });
+      return true;
+    } catch (error) {
+      if (isApiError(error, "already-exists")) return false;
+      throw error;
+    }
+  }
+
+  async #mark({ claim, metadata }: Extract<ClaimStep, { kind: "mark" }>, signal: AbortSignal): Promise<boolean> {
+    const { uid, resourceVersion } = claim.metadata;
+    const body = { metadata: { ...metadata, uid, resourceVersion } };
+    await this.#options.client.patch(ipamClaims, nameOf(claim), { type: "merge", body }, { signal });
+    return true;
+  }
+
+  async #delete({ claim, why }: Extract<ClaimStep, { kind: "delete" }>, signal: AbortSignal): Promise<boolean> {
+    const { uid = "" } = claim.metadata;
+    try {
+      await this.#options.client.delete(ipamClaims, nameOf(claim), { preconditions: { uid }, signal });
+    } catch (error) {
+      if (isApiError(error, "not-found")) return false;
+      throw error;
+    }
+    this.#options.log.info("deleted a claim", { ...describe(claim), why });
+    return true;
+  }
+
+  async #dropFinalizer(
+    { claim, why }: Extract<ClaimStep, { kind: "drop-finalizer" }>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let isDropped: boolean;
+    try {
+      isDropped = await removeFinalizer(this.#options.client, ipamClaims, claim, claimFinalizer, { signal });
+    } catch (error) {
+      // What a JSON patch says whose tests fail.
+      if (isApiError(error, "invalid")) throw new StaleError("the claim's finalizers have changed.", { cause: error });
+      throw error;
+    }
+    if (isDropped) this.#options.log.info("let go of a claim", { ...describe(claim), why });
+    return isDropped;
+  }
+
+  async #amend(
+    { hold, namespace }: ClaimHold,
+    change: Pick<Parameters<AmendableLedger["amend"]>[0], "to" | "users" | "note">,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { domain, address, owner, version } = hold;
+    const request = { domain, address, owner: ownerKey(owner), version, ...change };
+    const { outcome } = await this.#options.ledgerOf(namespace).amend(request, { signal });
+    if (outcome === "superseded") throw new StaleError(`the hold of ${address} has changed.`);
+    return outcome === "amended";
+  }
+
+  async #release({ hold: held, why }: Extract<ClaimStep, { kind: "release" }>, signal: AbortSignal): Promise<boolean> {
+    const { ledgerOf, cooldownOf, log } = this.#options;
+    const { domain, address, owner, version } = held.hold;
+    const request = { domain, address, owner: ownerKey(owner), version, cooldownMs: cooldownOf(held.network) };
+    const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
+    if (outcome === "superseded") throw new StaleError(`the hold of ${address} has changed.`);
+    if (outcome === "released") {
+      const claim = `${owner.namespace}/${owner.name}`;
+      log.info("freed the address of a claim", { address: address.toString(), claim, why });
+    }
+    return outcome === "released";
+  }
+}
+
+function afterOf(step: ClaimStep): number | undefined {
+  return step.kind === "again" ? step.afterMs : undefined;
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((each) => each !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** What is told: something that is wrong, before what was only late. */
+function worst(failures: readonly unknown[]): unknown {
+  return failures.find((each) => !isStale(each)) ?? failures[0];
+}
+
+/** Somebody was faster: the next look sees it. */
+export function isStale(error: unknown): boolean {
+  return error instanceof StaleError || isApiError(error, "conflict", "not-found");
+}
+
+function nameOf({ metadata: { namespace = "", name = "" } }: StoredClaim): ObjectName {
+  return { namespace, name };
+}
+
+function describe({ metadata: { namespace = "", name = "", uid = "" } }: StoredClaim) {
+  return { claim: `${namespace}/${name}`, uid };
+}

@@ -1,0 +1,86 @@
+// Which pods have an address, or may have it any moment. Pure.
+//
+// Errs on the side of "has it": an address that is kept too long is an inconvenience, one that is freed under a guest is not.
+import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import type { HoldUser } from "../../ipam/ledger.ts";
+import type { LauncherNic, LauncherPod } from "./facts.ts";
+import type { ClaimView, Family, LooseHold } from "./family.ts";
+import type { Life } from "./lives.ts";
+import { isStillInGuest } from "./wanted.ts";
+
+/** What a pod may be attached to: a claim, or a hold that its claim left. */
+export interface Target {
+  readonly claim: string;
+  readonly nic: string;
+  readonly network: string;
+  readonly life: Life | undefined;
+  /** No owner: only pods that name it, or have its address, have to do with it. */
+  readonly isByHand: boolean;
+  readonly users: readonly HoldUser[];
+}
+
+export function targetOf({ name, nic, network, life, kind, holds }: ClaimView): Target {
+  const users = holds.flatMap(({ hold }) => hold.users ?? []);
+  return { claim: name, nic, network, life, isByHand: kind === "by-hand", users };
+}
+
+export function looseTarget({ hold, nic, identity, life }: LooseHold): Target {
+  const { owner, users = [] } = hold.hold;
+  return { claim: owner.name, nic, network: hold.network, life, isByHand: identity === "", users };
+}
+
+/** Pods that live and have it, or are about to. */
+export function attachedPods(target: Target, family: Family): readonly LauncherPod[] {
+  return family.facts.pods.filter((pod) => !pod.isOver && isAttached(pod, target, family));
+}
+
+/** Also where a user's pod is not among those of the family. */
+export function isInUse(target: Target, family: Family): boolean {
+  return attachedPods(target, family).length > 0 || target.users.some((user) => mayLive(user, family));
+}
+
+function mayLive(user: HoldUser, { facts }: Family): boolean {
+  if (facts.pods.some(({ uid }) => uid === user.uid)) return false; // judged as a pod
+  const state = facts.userOf(user);
+  return state === "alive" || state === "unknown";
+}
+
+function isAttached(pod: LauncherPod, target: Target, family: Family): boolean {
+  if (target.users.some(({ uid }) => uid === pod.uid)) return !isDetached(pod, target, family);
+  if (target.isByHand) return pod.nics.some(({ claim }) => claim === target.claim);
+  return isOfItsOwner(pod, target, family) && touches(pod, target, family);
+}
+
+/** The guest has given the NIC back: neither the pod nor the VMI knows it any more. */
+export function isDetached(pod: LauncherPod, target: Target, family: Family): boolean {
+  const { life, nic } = target;
+  if (life === undefined || nic === "" || life.vmi?.metadata.uid !== pod.vmiUid || pod.vmiUid === "") return false;
+  return !touches(pod, target, family) && !isStillInGuest(life, nic);
+}
+
+/** A pod of a VMI that is not there any more may be anybody's of this name, the dead included. */
+function isOfItsOwner({ vmiUid }: LauncherPod, { life }: Target, { facts, lives }: Family): boolean {
+  if (vmiUid === "") return false;
+  if (vmiUid !== facts.vmi?.metadata.uid) return true;
+  return lives.find(({ vmi }) => vmi !== undefined) === life;
+}
+
+function touches(pod: LauncherPod, target: Target, family: Family): boolean {
+  return pod.problem !== undefined || pod.nics.some((nic) => isOfNic(nic, target) && isOnNetwork(nic, target, family));
+}
+
+const ordinal = /^net\d+$/;
+
+function isOfNic({ nic, interfaceName, claim }: LauncherNic, target: Target): boolean {
+  if (claim !== undefined) return claim === target.claim;
+  if (nic !== undefined) return nic === target.nic;
+  // A NIC that left the VM's spec is known by the hash in its name; one with an ordinal name may be any.
+  return interfaceName === hashedInterfaceName(target.nic) || ordinal.test(interfaceName);
+}
+
+/** Only a definition that is known to be of another network tells them apart. */
+function isOnNetwork({ definition }: LauncherNic, { network }: Target, { facts }: Family): boolean {
+  if (definition === undefined || network === "") return true;
+  const found = facts.definitionOf(definition);
+  return typeof found === "string" || found.network === "" || found.network === network;
+}

@@ -1,0 +1,88 @@
+// Which claims are to be made, and what stands in the way. Pure.
+//
+// Promised: a claim that is there is not taken for the one that is wanted by its name. One of an owner that is gone is waited for (ending.ts
+// finishes it); one that we may not finish is said aloud, with the remedy.
+import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
+import { ownerEvents } from "./event.ts";
+import type { ClaimView, Family } from "./family.ts";
+import type { Life } from "./lives.ts";
+import { draftOf } from "./object.ts";
+import { obstacleSteps } from "./obstacle.ts";
+import { continuedBy } from "./passing.ts";
+import { requestedOf } from "./requested.ts";
+import type { ClaimStep } from "./steps.ts";
+import type { WantedNic } from "./wanted.ts";
+
+/** The quota may rise without a word to this family. */
+const quotaAgainMs = 60_000;
+
+export function creatingSteps(family: Family): readonly ClaimStep[] {
+  const { lives, facts } = family;
+  // The VM before a VMI that it does not have yet: it will adopt it, and what that has follows.
+  const life = lives.find(({ phase }) => phase === "alive");
+  if (life === undefined || facts.isTerminating === true) return [];
+  const nics = family.wanted.get(life) ?? [];
+  const missing = onceEach(nics).filter((each) => each.verdict === "yes" && claimFor(life, each, family) === undefined);
+  const steps = missing.flatMap((each, index) => creationOf(life, each, missing.slice(0, index), family));
+  return [...withinQuota(steps, life, family), ...problemSteps(life, nics, family)];
+}
+
+function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
+  const keys = nics.map(({ nic, network }) => `${nic} ${network ?? ""}`);
+  return nics.filter((_, index) => keys.indexOf(keys[index]!) === index);
+}
+
+/** The claim for a NIC on its network; one whose spec cannot be read is in its place. */
+function claimFor(life: Life, { nic, network }: WantedNic, { claims }: Family): ClaimView | undefined {
+  const own = claims.filter((each) => each.kind === "owned" && each.life === life && each.nic === nic);
+  return own.find((each) => each.network === network || each.network === "");
+}
+
+function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[], family: Family): readonly ClaimStep[] {
+  const { facts, claims } = family;
+  const { nic, network = "" } = wanted;
+  const plain = claimName(facts.name, nic);
+  const first = claims.find(({ name }) => name === plain);
+  const isTaken = before.some((each) => each.nic === nic) || (first !== undefined && isPassedBy(first, life));
+  const name = isTaken ? swappedClaimName(facts.name, nic, network) : plain;
+  const obstacle = claims.find((each) => each.name === name);
+  if (obstacle !== undefined) return obstacleSteps(obstacle, life, family);
+  return [
+    { kind: "create", claim: draftOf(life, wanted, family, { name, continues: continuedBy(life, wanted, family) }) },
+  ];
+}
+
+/** It has the plain name for a good reason: the same NIC's on the network before, or another family's. The daemon looks for both names. */
+function isPassedBy({ kind, life }: ClaimView, mine: Life): boolean {
+  return kind === "elsewhere" || (kind === "owned" && life === mine);
+}
+
+function withinQuota(steps: readonly ClaimStep[], life: Life, family: Family): readonly ClaimStep[] {
+  const { claimsLeft = Number.POSITIVE_INFINITY, namespace } = family.facts;
+  const creations = steps.filter(({ kind }) => kind === "create");
+  if (creations.length <= claimsLeft) return steps;
+  const allowed = new Set(creations.slice(0, claimsLeft));
+  const message =
+    `${creations.length - claimsLeft} of the persistent addresses wait: namespace ${namespace} has as many IPAMClaims as it may have. ` +
+    "Delete VMs or claims there, or raise the limit.";
+  return [
+    ...steps.filter((each) => each.kind !== "create" || allowed.has(each)),
+    ...ownerEvents(family, life, "Warning", "ClaimQuota", message),
+    { kind: "again", afterMs: quotaAgainMs },
+  ];
+}
+
+/** Networks that ask for what cannot be, and an annotation that nobody can read: the rest goes on. */
+function problemSteps(life: Life, nics: readonly WantedNic[], family: Family): readonly ClaimStep[] {
+  if (family.facts.gate.gate !== "on") return [];
+  const definitions = nics
+    .filter(({ problem }) => problem !== "")
+    .map(
+      ({ nic, definition = "", problem }) =>
+        `the network ${nic} (${definition}) gets no persistent address: ${problem}.`,
+    );
+  const requested = nics.map(({ nic }) => requestedOf(life, nic).problem).filter((problem) => problem !== "");
+  return [...new Set([...definitions, ...requested])].flatMap((message) =>
+    ownerEvents(family, life, "Warning", "NoPersistentAddress", message),
+  );
+}

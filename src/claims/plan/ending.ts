@@ -1,0 +1,49 @@
+// How a claim goes: deleted, and let go of when nothing has it. Pure.
+//
+// Two steps on purpose: a claim whose deletion is on record is finished by whoever leads next. Our finalizer falls last, and with it the
+// claim; its addresses are another matter (releasing.ts).
+import { isInUse, targetOf } from "./attachment.ts";
+import { claimEvent, ownerEvents } from "./event.ts";
+import type { ClaimView, Family } from "./family.ts";
+import { fateOf } from "./fate.ts";
+import type { ClaimStep } from "./steps.ts";
+
+export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
+  if (view.kind === "by-hand") return byHandSteps(view, family);
+  const fate = fateOf(view, family);
+  switch (fate.fate) {
+    case "goes":
+      if (!view.isDeleting) return [{ kind: "delete", claim: view.claim, why: fate.why }];
+      return view.hasFinalizer ? [{ kind: "drop-finalizer", claim: view.claim, why: fate.why }] : [];
+    case "restored":
+      return [...restoredEvents(view, family), { kind: "again", afterMs: fate.untilMs - family.facts.nowMs }];
+    case "stays":
+      return view.isDeleting && view.kind === "owned" && view.life?.phase === "alive" ? keptEvents(view, family) : [];
+    case "held":
+      return [];
+  }
+}
+
+/** Made by hand: it carries our finalizer while a pod has it, and no longer. */
+function byHandSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
+  if (!view.hasFinalizer || isInUse(targetOf(view), family)) return [];
+  return [{ kind: "drop-finalizer", claim: view.claim, why: "no pod uses it" }];
+}
+
+function keptEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
+  const message =
+    `IPAMClaim ${view.name} is being deleted while ${view.life?.kind ?? "its owner"} ${family.facts.name} lives: ` +
+    "it keeps its addresses until that is deleted, or the interface is.";
+  return [
+    claimEvent(view, "Warning", "ClaimDeleted", message),
+    ...ownerEvents(family, view.life, "Warning", "ClaimDeleted", message),
+  ];
+}
+
+function restoredEvents(view: ClaimView, { facts }: Family): readonly ClaimStep[] {
+  const message =
+    `IPAMClaim ${view.name} is recorded for ${view.ownerUid}, which is not there: restored from a backup? ` +
+    `\`holdfast adopt ${facts.namespace}/${facts.name} --from ${view.ownerUid}\` gives its addresses to the VM of that name; ` +
+    "else it is deleted ten minutes after it was made.";
+  return [claimEvent(view, "Warning", "ClaimOfAnotherLife", message)];
+}

@@ -1,0 +1,144 @@
+// The facts of a family, put in order: which claim is whose, by UID, and which holds are a claim's. Pure.
+//
+// Promised: a claim is never somebody's by its name. A claim whose owner is gone follows its VMI where that runs on without it, by what is
+// recorded: the VMI's UID on the claim, or a pod of that VMI among the users of its address.
+import { homeOf } from "../../api/claim-family.ts";
+import * as marks from "../../api/claim-marks.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import type { ClaimHold, FamilyFacts } from "./facts.ts";
+import { type Life, livesOf } from "./lives.ts";
+import { nicOfClaim } from "./names.ts";
+import { type WantedNic, wantedOf } from "./wanted.ts";
+
+export type ClaimKind =
+  /** Of a VM or VMI of this family, alive or dead. */
+  | "owned"
+  /** Without an owner, of whoever refers to it. */
+  | "by-hand"
+  /** Of kubevirt/ipam-extensions, not taken over. */
+  | "theirs"
+  /** Of another family: its name is all that it has to do with this one. */
+  | "elsewhere"
+  /** Whose it is cannot be read. */
+  | "unreadable";
+
+export interface ClaimView {
+  readonly claim: StoredClaim;
+  readonly uid: string;
+  readonly name: string;
+  readonly kind: ClaimKind;
+  /** As recorded; empty: none. */
+  readonly ownerUid: string;
+  /** Empty: not known. */
+  readonly nic: string;
+  /** Empty: it has no spec that can be read. */
+  readonly network: string;
+  /** Whose it is now; undefined: nobody's that is there. */
+  readonly life: Life | undefined;
+  readonly isDeleting: boolean;
+  readonly hasFinalizer: boolean;
+  readonly holds: readonly ClaimHold[];
+}
+
+/** A hold whose claim is gone. */
+export interface LooseHold {
+  readonly hold: ClaimHold;
+  /** OWNER-UID/NIC; empty: a claim without an owner. */
+  readonly identity: string;
+  readonly nic: string;
+  readonly life: Life | undefined;
+}
+
+export interface Family {
+  readonly facts: FamilyFacts;
+  readonly lives: readonly Life[];
+  /** What each life wants: its NICs. */
+  readonly wanted: ReadonlyMap<Life, readonly WantedNic[]>;
+  readonly claims: readonly ClaimView[];
+  readonly loose: readonly LooseHold[];
+}
+
+export function familyOf(facts: FamilyFacts): Family {
+  const lives = livesOf(facts);
+  const wanted = new Map(lives.map((life) => [life, wantedOf(life, facts)]));
+  const claims = facts.claims.map((claim) => viewOf(claim, facts, lives));
+  const known = new Set(claims.map(({ uid }) => uid));
+  const loose = facts.holds
+    .filter(({ hold }) => !known.has(hold.owner.uid))
+    .flatMap((hold) => looseOf(hold, facts, lives) ?? []);
+  return { facts, lives, wanted, claims, loose };
+}
+
+function viewOf(claim: StoredClaim, facts: FamilyFacts, lives: readonly Life[]): ClaimView {
+  const { name = "", uid = "", deletionTimestamp, finalizers = [] } = claim.metadata;
+  const holds = facts.holds.filter(({ hold }) => hold.owner.uid === uid);
+  const ownership = marks.ownershipOf(claim);
+  const ownerUid = ownership.kind === "owned" ? ownership.uid : "";
+  const life = ownerUid === "" ? undefined : lifeOf(claim, ownerUid, holds, facts, lives);
+  // What others write may be anything, whatever its type says.
+  const { network } = (claim.spec as Partial<StoredClaim["spec"]> | undefined) ?? {};
+  return {
+    claim,
+    uid,
+    name,
+    kind: kindOf(claim, ownerUid, life, facts),
+    ownerUid,
+    nic: (ownership.kind === "owned" ? ownership.nic : undefined) ?? nicOfClaim(name, facts.name, lives),
+    network: typeof network === "string" ? network : "",
+    life,
+    isDeleting: deletionTimestamp !== undefined,
+    hasFinalizer: finalizers.includes(marks.claimFinalizer),
+    holds,
+  };
+}
+
+function kindOf(claim: StoredClaim, ownerUid: string, life: Life | undefined, facts: FamilyFacts): ClaimKind {
+  const { annotations = {}, labels = {}, finalizers = [] } = claim.metadata;
+  if (homeOf(claim) !== `${facts.namespace}/${facts.name}`) return "elsewhere";
+  const recorded = annotations[marks.claimOwnerAnnotation];
+  if (recorded === "") return "unreadable";
+  const isMarked = recorded !== undefined || labels[marks.managedLabelName] === "true";
+  const isTheirs = finalizers.includes(marks.upstreamClaimFinalizer) || labels[marks.vmLabelName] !== undefined;
+  if (isTheirs && !isMarked) return "theirs";
+  if (ownerUid === "") return "by-hand";
+  return life === undefined && facts.lives(ownerUid) ? "elsewhere" : "owned";
+}
+
+/** The owner where it lives; else whose VMI runs on with the claim; else the owner that is about to go. */
+function lifeOf(
+  claim: StoredClaim,
+  ownerUid: string,
+  holds: readonly ClaimHold[],
+  facts: FamilyFacts,
+  lives: readonly Life[],
+): Life | undefined {
+  const owner = lives.find(({ uid }) => uid === ownerUid);
+  if (owner?.phase === "alive") return owner;
+  const instance = claim.metadata.annotations?.[marks.claimInstanceAnnotation];
+  const follows = lives.find(
+    (life) => isOfInstance(life, [instance, ownerUid]) || holds.some((hold) => isUsedBy(life, hold, facts)),
+  );
+  return follows ?? owner;
+}
+
+function isOfInstance({ vmi }: Life, uids: readonly (string | undefined)[]): boolean {
+  return vmi !== undefined && uids.includes(vmi.metadata.uid);
+}
+
+/** A pod of the life's VMI is among the users: the daemon has let nobody but the owner's pods in. */
+function isUsedBy({ vmi }: Life, { hold }: ClaimHold, { pods }: FamilyFacts): boolean {
+  const uids = new Set((hold.users ?? []).map(({ uid }) => uid));
+  return vmi !== undefined && pods.some((pod) => uids.has(pod.uid) && pod.vmiUid === vmi.metadata.uid);
+}
+
+/** Undefined: another family has the VM that it is for. */
+function looseOf(hold: ClaimHold, facts: FamilyFacts, lives: readonly Life[]): LooseHold | undefined {
+  const identity = hold.hold.note?.identity ?? "";
+  const slash = identity.indexOf("/");
+  const ownerUid = slash < 0 ? "" : identity.slice(0, slash);
+  const nic = slash < 0 ? "" : identity.slice(slash + 1);
+  const owner = lives.find(({ uid }) => uid === ownerUid);
+  const life = owner?.phase === "alive" ? owner : (lives.find((each) => isUsedBy(each, hold, facts)) ?? owner);
+  if (life === undefined && ownerUid !== "" && facts.lives(ownerUid)) return undefined;
+  return { hold, identity, nic, life };
+}

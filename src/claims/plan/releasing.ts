@@ -1,0 +1,75 @@
+// Which addresses are free again, and which users of the others are over. Pure.
+//
+// An address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and nobody will want it back: a
+// claim is made anew for a VM that lives. Whoever acts on it reads all that again (FreshFacts).
+import { ownerKey } from "../../ipam/owner.ts";
+import { isInUse, looseTarget, targetOf } from "./attachment.ts";
+import type { ClaimHold } from "./facts.ts";
+import type { ClaimView, Family, LooseHold } from "./family.ts";
+import { hasInstance } from "./lives.ts";
+import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./passing.ts";
+import type { ClaimStep } from "./steps.ts";
+import { remainingUsers, usersSteps } from "./users.ts";
+import { isStillInGuest } from "./wanted.ts";
+
+export function releasingSteps(family: Family): readonly ClaimStep[] {
+  return [
+    ...family.loose.flatMap((hold) => looseSteps(hold, family)),
+    ...family.claims.filter(({ kind }) => kind !== "elsewhere").flatMap((view) => heldSteps(view, family)),
+  ];
+}
+
+function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
+  const target = looseTarget(loose);
+  // One change of a hold at a time: the next plan sees its new version.
+  if (heirOf(loose, family) !== undefined) return [];
+  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isInUse(target, family);
+  if (isFree && !isWanted(loose, family)) {
+    const { owner } = loose.hold.hold;
+    const why = `its claim ${owner.namespace}/${owner.name} (${owner.uid}) is gone, and nothing uses it`;
+    return [{ kind: "release", hold: loose.hold, why }];
+  }
+  return usersSteps(loose.hold, target, family);
+}
+
+/** A claim will be made for it, or may be once its definition is known, or a guest that is about to end has it. */
+function isWanted(loose: LooseHold, family: Family): boolean {
+  const { hold, nic, life } = loose;
+  if (life === undefined || hasReplacement(loose, family)) return false;
+  if (life.phase !== "alive") return hasInstance(life);
+  const nics = (family.wanted.get(life) ?? []).filter((each) => each.nic === nic);
+  if (nics.length === 0) return isStillInGuest(life, nic);
+  return nics.some(({ verdict, network = "" }) => verdict !== "no" && isOnNetwork(hold, network));
+}
+
+function heldSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
+  const target = targetOf(view);
+  return view.holds.flatMap((hold) => {
+    if (!isIdentified(view, hold)) return [];
+    return isSpare(hold, view) ? [spareStep(hold)] : usersSteps(hold, target, family);
+  });
+}
+
+function spareStep(hold: ClaimHold): ClaimStep {
+  const { owner, address } = hold.hold;
+  const why = `IPAMClaim ${owner.namespace}/${owner.name} has another address than ${address} from the same pool`;
+  return { kind: "release", hold, why };
+}
+
+/**
+ * A claim has two addresses of one pool where an answer was lost and a search came too early. The one that nobody was told of goes: no user,
+ * and not in the status, beside one that is either.
+ */
+export function isSpare(spare: ClaimHold, { claim, holds }: ClaimView): boolean {
+  const told = new Set((claim.status?.ips ?? []).map((each) => each.split("/")[0]));
+  const isKnown = ({ hold }: ClaimHold): boolean => (hold.users ?? []).length > 0 || told.has(hold.address.toString());
+  const { domain, owner, note } = spare.hold;
+  if (note?.pool === undefined || isKnown(spare)) return false;
+  return holds.some(
+    (each) =>
+      each.hold.domain === domain &&
+      each.hold.note?.pool === note.pool &&
+      ownerKey(each.hold.owner) === ownerKey(owner) &&
+      isKnown(each),
+  );
+}

@@ -1,0 +1,91 @@
+// The status of a claim, from what is held for it. Pure.
+//
+// The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. What the daemon said about a
+// failure stands until something else is so.
+import { allocatedCondition, allocationReasons } from "../../api/claim-marks.ts";
+import { allocatedWords, type ClaimCondition, claimStatus, type ClaimStatus } from "../../api/claim-status.ts";
+import { compare } from "../../net/address.ts";
+import { attachedPods, targetOf } from "./attachment.ts";
+import type { ClaimHold } from "./facts.ts";
+import type { ClaimView, Family } from "./family.ts";
+import { isSpare } from "./releasing.ts";
+import type { ClaimStep } from "./steps.ts";
+
+export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
+  if (view.kind === "elsewhere" || view.holds.length === 0) return [];
+  const ips = ipsOf(view);
+  if (ips === undefined) return [];
+  const before = view.claim.status;
+  const pod = podOf(view, family);
+  const status = claimStatus({ before, ips, pod, condition: conditionOf(view, ips), nowMs: family.facts.nowMs });
+  return isSame(before, status) ? [] : [{ kind: "status", claim: view.claim, status }];
+}
+
+/** Undefined: the length of a network is not known, and nothing tells it. */
+function ipsOf(view: ClaimView): readonly string[] | undefined {
+  const before = view.claim.status?.ips ?? [];
+  const holds = view.holds.filter((hold) => !isSpare(hold, view));
+  const inOrder = holds.toSorted((a, b) => placeOf(a, before) - placeOf(b, before) || byAddress(a, b));
+  const ips = inOrder.map((hold) => ipOf(hold, before));
+  return ips.every((ip) => ip !== undefined) ? ips : undefined;
+}
+
+function ipOf({ hold, prefixLength }: ClaimHold, before: readonly string[]): string | undefined {
+  const address = hold.address.toString();
+  return prefixLength === undefined ? before.find((ip) => ip.startsWith(`${address}/`)) : `${address}/${prefixLength}`;
+}
+
+/** The daemon's order is that of the configuration: it stays. */
+function placeOf({ hold }: ClaimHold, before: readonly string[]): number {
+  const place = before.findIndex((ip) => ip.split("/")[0] === hold.address.toString());
+  return place < 0 ? before.length : place;
+}
+
+function byAddress({ hold: a }: ClaimHold, { hold: b }: ClaimHold): number {
+  return a.address.family - b.address.family || compare(a.address, b.address);
+}
+
+/** What stands is kept while it says the same addresses: it may tell of a pod that was refused, or of a family that is exhausted. */
+function conditionOf(view: ClaimView, ips: readonly string[]): ClaimCondition {
+  const outside = view.holds
+    .filter(({ isOutOfRange }) => isOutOfRange === true)
+    .map(({ hold }) => hold.address.toString());
+  if (outside.length > 0) {
+    const message =
+      `${outside.join(" and ")} is held, and no range of the network ${view.network} has it any more: ` +
+      "widen the range, or delete the VM's interface and plug it again.";
+    return { reason: allocationReasons.outOfRange, message };
+  }
+  const { ips: before = [], conditions = [] } = view.claim.status ?? {};
+  const standing = conditions.find(({ type }) => type === allocatedCondition);
+  const isStill = standing !== undefined && sameTexts(before, ips) && standing.reason !== allocationReasons.outOfRange;
+  const reason = Object.values(allocationReasons).find((each) => each === standing?.reason);
+  if (isStill && reason !== undefined) return { reason, message: standing.message ?? "" };
+  return { reason: allocationReasons.done, message: allocatedWords(ips) };
+}
+
+/** Of two pods of a migration the one that the VMI runs in. */
+function podOf(view: ClaimView, family: Family): string | undefined {
+  const { facts } = family;
+  const users = new Set(view.holds.flatMap(({ hold }) => hold.users ?? []).map(({ uid }) => uid));
+  const pods = attachedPods(targetOf(view), family).filter(({ uid }) => users.has(uid));
+  const { nodeName } = facts.vmi?.status ?? {};
+  const running = pods.find(({ node, vmiUid }) => node === nodeName && vmiUid === facts.vmi?.metadata.uid);
+  const standing = pods.find(({ name }) => name === view.claim.status?.ownerPod?.name);
+  return (running ?? standing ?? pods[0])?.name;
+}
+
+function isSame(before: ClaimStatus | undefined, after: ClaimStatus): boolean {
+  return before !== undefined && JSON.stringify(sorted(before)) === JSON.stringify(sorted(after));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([key, each]) => [key, sorted(each)]);
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}

@@ -1,0 +1,39 @@
+// Addresses of a status that nothing holds: what OVN-Kubernetes gave before, or what a restore brought back. Pure.
+//
+// They are taken like any other, so one that is another's stays another's. Where something is held for the claim, that is believed.
+import { tryAddress } from "../../api/address-name.ts";
+import { allocatedCondition, allocationReasons, identityOf } from "../../api/claim-marks.ts";
+import type { ClaimView, Family } from "./family.ts";
+import { fateOf } from "./fate.ts";
+import type { ClaimStep } from "./steps.ts";
+
+/** After a conflict: the other may be gone by then, and nothing tells. */
+const takeAgainMs = 60_000;
+
+export function takingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
+  const { kind, life, nic, network, claim } = view;
+  const mayTake =
+    kind === "owned" ? life?.phase === "alive" || fateOf(view, family).fate === "restored" : kind === "by-hand";
+  if (!mayTake || (kind === "by-hand" && view.isDeleting) || family.facts.giverOf(network) !== "holdfast") return [];
+  const addresses = unheld(view, family);
+  if (addresses.length === 0) return [];
+  const identity = life !== undefined && nic !== "" ? identityOf(life.uid, nic) : undefined;
+  const take: ClaimStep = { kind: "take", claim, addresses, ...(identity !== undefined && { identity }) };
+  return isInConflict(view) ? [take, { kind: "again", afterMs: takeAgainMs }] : [take];
+}
+
+function unheld({ claim, holds }: ClaimView, { loose }: Family): readonly string[] {
+  const families = new Set(holds.map(({ hold }) => hold.address.family));
+  const standing = new Set(loose.map(({ hold }) => hold.hold.address.toString()));
+  return (claim.status?.ips ?? []).flatMap((ip) => {
+    const address = tryAddress(ip.split("/")[0]!);
+    if (address === undefined || families.has(address.family) || standing.has(address.toString())) return [];
+    return [address.toString()];
+  });
+}
+
+/** The daemon, or an earlier plan, found an address of its status held by another. */
+function isInConflict({ claim }: ClaimView): boolean {
+  const condition = claim.status?.conditions?.find(({ type }) => type === allocatedCondition);
+  return condition?.status === "False" && condition.reason === allocationReasons.addressConflict;
+}

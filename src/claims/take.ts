@@ -1,0 +1,99 @@
+// Holds addresses that a claim shows and nothing holds: claims that OVN-Kubernetes or a restore brought along.
+//
+// Promised: only where the address is free, or this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
+// had is said in the claim's condition, and the status keeps what it shows: the guest may use it.
+import { tryAddress } from "../api/address-name.ts";
+import { allocationReasons } from "../api/claim-marks.ts";
+import { type ClaimCondition, claimStatus } from "../api/claim-status.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
+import { type ClaimOwner, describeOwner } from "../ipam/owner.ts";
+import { isEqual } from "../kube/conditions.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { adoptPool } from "../ledger/adoption.ts";
+import { ensurePool } from "../ledger/pool-object.ts";
+import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
+import type { Address } from "../net/address.ts";
+import type { Place, Places } from "./place.ts";
+import type { ClaimStep } from "./plan/steps.ts";
+
+type TakeStep = Extract<ClaimStep, { kind: "take" }>;
+
+export interface TakerOptions {
+  readonly client: KubeClient;
+  readonly nowMs: () => number;
+  readonly ledgerOf: (namespace: string) => AmendableLedger;
+  readonly placesOf: (signal: AbortSignal) => Promise<Places>;
+}
+
+export class Taker {
+  readonly #options: TakerOptions;
+
+  constructor(options: TakerOptions) {
+    this.#options = options;
+  }
+
+  async take({ claim, addresses, identity }: TakeStep, signal: AbortSignal): Promise<void> {
+    const places = await this.#options.placesOf(signal);
+    const definitions = places.ofNetwork(claim.spec.network);
+    for (const text of addresses) {
+      const address = tryAddress(text.split("/")[0]!);
+      const placing = address === undefined ? undefined : places.of(definitions, address);
+      if (placing?.kind === "theirs") continue;
+      const problem =
+        address === undefined
+          ? { reason: allocationReasons.other, message: `${JSON.stringify(text)} is no address: correct the status.` }
+          : placing?.kind !== "place"
+            ? { reason: allocationReasons.outOfRange, message: `${placing?.why ?? ""}.` }
+            : await this.#takeOne(claim, address, placing.place, identity, signal);
+      if (problem !== undefined) return this.#say(claim, problem, signal);
+    }
+  }
+
+  /** Undefined: it is held now. */
+  async #takeOne(
+    claim: StoredClaim,
+    address: Address,
+    place: Place,
+    identity: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ClaimCondition | undefined> {
+    const { client, nowMs, ledgerOf } = this.#options;
+    const { namespace, domain, identity: range, naming, l3 } = place;
+    const pool = await ensurePool(client, { namespace, identity: range, naming, l3, domain, signal });
+    if (!pool.adopted) {
+      const { blocking } = await adoptPool(client, { pool, domain, now: nowMs, signal });
+      if (blocking.length > 0) return { reason: allocationReasons.other, message: blocking.join(" ") };
+    }
+    const owner: ClaimOwner = {
+      kind: "claim",
+      uid: claim.metadata.uid ?? "",
+      namespace: claim.metadata.namespace ?? "",
+      name: claim.metadata.name ?? "",
+      ...(place.part > 0 && { part: place.part }),
+    };
+    const why = "it stood in the claim's status, and nothing held it";
+    const note = { pool: place.pool, why, ...(identity !== undefined && { identity }) };
+    // It may rest after a release that a restore undoes: the claim shows it, so it is this claim's.
+    const result = await ledgerOf(namespace).take({ domain, address, owner, note, early: true }, { signal });
+    if (result.outcome === "taken" || result.outcome === "yours") return undefined;
+    const holder = result.outcome === "held" ? describeOwner(result.hold.owner) : `${result.lastOwner}, and rests`;
+    const message =
+      `${address} stands in the status of this claim and is held for ${holder}: ` +
+      `delete one of the two, or take the address out of the status (holdfast who ${address}).`;
+    return { reason: allocationReasons.addressConflict, message };
+  }
+
+  async #say(claim: StoredClaim, condition: ClaimCondition, signal: AbortSignal): Promise<void> {
+    const { client, nowMs } = this.#options;
+    const before = claim.status;
+    const status = claimStatus({
+      before,
+      ips: before?.ips ?? [],
+      pod: before?.ownerPod?.name,
+      condition,
+      nowMs: nowMs(),
+    });
+    if (isEqual(before, status)) return;
+    await client.update(ipamClaims, { ...claim, status }, { subresource: "status", signal });
+  }
+}

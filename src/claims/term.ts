@@ -1,0 +1,254 @@
+// One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
+// whatever was left undone by whoever led before is finished.
+import { homeOf } from "../api/claim-family.ts";
+import type { AmendableLedger } from "../ipam/ledger.ts";
+import { sleep } from "../kube/clock.ts";
+import { Controller } from "../kube/controller.ts";
+import { keyOf } from "../kube/meta.ts";
+import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import type { StoredPool } from "../ledger/resources.ts";
+import type { SlicedRange } from "../ledger/sliced-ranges.ts";
+import { Actor, isStale } from "./actor.ts";
+import { Beside } from "./beside.ts";
+import { freshObjects } from "./fresh.ts";
+import type { Gate } from "./gate.ts";
+import { Gatherer, namedFamilyOf } from "./gather.ts";
+import { HeldClaims } from "./holds.ts";
+import type { ClaimsOptions } from "./leader.ts";
+import { ClaimNetworks } from "./networks.ts";
+import { Places } from "./place.ts";
+import type { FamilyFacts } from "./plan/facts.ts";
+import { planFamily } from "./plan/plan.ts";
+import { stateOfClaim } from "./plan/state.ts";
+import type { ClaimStep } from "./plan/steps.ts";
+import { SharedState } from "./shared-state.ts";
+import { Taker } from "./take.ts";
+import { Tally } from "./tally.ts";
+import { Told } from "./told.ts";
+import { Wakes } from "./wakes.ts";
+import type { ClaimWorld } from "./world.ts";
+
+/** A family waits for the server and for nothing else: 16 at a time are what a small API server answers at once. */
+const concurrency = 16;
+/** Until a kind that has just come is listed. */
+const unknownMs = 1000;
+/** What no watch tells, and what a lost event would leave: every family is planned again. 10,000 take half a second of it. */
+const sweepMs = 600_000;
+/** So many at once, so that a VM that starts meanwhile waits for a few milliseconds of them. */
+const sweepChunk = 500;
+const sweepPauseMs = 50;
+/** The gate: told again after, where somebody took it away; and where it could not be told. */
+const toldMs = 10_000;
+const untoldMs = 1000;
+
+export class Term {
+  readonly #options: ClaimsOptions;
+  readonly #world: ClaimWorld;
+  readonly #gate: Gate;
+  readonly #state: SharedState;
+  readonly #networks: ClaimNetworks;
+  readonly #held: HeldClaims;
+  readonly #gatherer: Gatherer;
+  readonly #wakes: Wakes;
+  readonly #actor: Actor;
+  readonly #controller: Controller;
+  readonly #beside: Beside;
+  readonly #tally = new Tally();
+  /** Namespace -> its ledger. */
+  readonly #ledgers = new Map<string, AmendableLedger>();
+  /** Family -> when its VM or VMI was told of, until it is planned. */
+  readonly #seen = new Map<string, number>();
+
+  constructor(options: ClaimsOptions, world: ClaimWorld, gate: Gate) {
+    this.#options = options;
+    this.#world = world;
+    this.#gate = gate;
+    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
+    this.#state = new SharedState(options);
+    this.#networks = new ClaimNetworks(definitions, systemNamespace);
+    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
+    this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
+    this.#wakes = new Wakes({
+      ...common,
+      definitions,
+      gatherer: this.#gatherer,
+      wake: (family) => this.#controller.enqueue(family),
+      machineSeen: (family) => this.#see(family),
+    });
+    this.#actor = this.#makeActor();
+    this.#controller = this.#makeController();
+    this.#beside = new Beside({
+      client,
+      clock,
+      log,
+      systemNamespace,
+      claims: world.claims,
+      ...(events && { events }),
+      ...(metrics && { onChange: metrics.upstream }),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#ready(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    if (signal.aborted) return;
+    this.#held.follow(signal);
+    this.#wakes.follow(signal);
+    this.#gate.follow(() => this.#wakeAll(), signal);
+    const { machines, instances, claims } = this.#world;
+    for (const each of [machines, instances, claims, this.#options.definitions]) {
+      each.listed(signal).then(() => this.#wakeAll(), () => {}); // aborted before it was there
+    }
+    await Promise.all([
+      this.#controller.run(signal),
+      this.#beside.run(signal),
+      this.#tellGate(signal),
+      this.#sweep(signal),
+    ]);
+  }
+
+  async #ready(signal: AbortSignal): Promise<void> {
+    const { pods, nodes, pools, reservations, holds, definitions } = this.#options;
+    const { machines, instances, claims, namespaces } = this.#world;
+    const informers = [pods, nodes, pools, reservations, holds, namespaces];
+    await Promise.all([
+      ...informers.map((each) => each.synced(signal)),
+      ...[machines, instances, claims, definitions].map((each) => each.known(signal)),
+    ]);
+  }
+
+  async #reconcile(family: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
+    const seenMs = this.#seen.get(family);
+    this.#seen.delete(family);
+    if (!this.#world.isKnown) return { requeueAfterMs: unknownMs };
+    // Without the kind there is nothing to make and nothing that could be read: what is held stays.
+    if (!this.#world.claims.isServed) return undefined;
+    const facts = this.#gatherer.facts(family);
+    const steps = planFamily(facts);
+    this.#count(family, facts);
+    if (steps.length === 0) return undefined;
+    // A create that fails is tried again: the time counts from the first sight.
+    if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
+    const afterMs = await this.#actor.act(family, steps, signal);
+    return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
+  }
+
+  /** A claim is counted at its home. */
+  #count(family: string, facts: FamilyFacts): void {
+    const { metrics } = this.#options;
+    if (metrics === undefined) return;
+    const own = facts.claims.filter((claim) => homeOf(claim) === family);
+    this.#tally.set(
+      family,
+      own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
+    );
+    metrics.states(this.#tally.counts);
+  }
+
+  #see(family: string): void {
+    if (!this.#seen.has(family)) this.#seen.set(family, this.#options.clock.monotonicMs());
+  }
+
+  #did(family: string, { kind }: ClaimStep): void {
+    const { metrics, clock } = this.#options;
+    metrics?.did(kind);
+    if (kind !== "create") return;
+    const seenMs = this.#seen.get(family);
+    this.#seen.delete(family);
+    if (seenMs !== undefined) metrics?.madeAfter(clock.monotonicMs() - seenMs);
+  }
+
+  /** Every one at once: at the start, and where the gate or a kind has changed. */
+  #wakeAll(): void {
+    for (const family of this.#wakes.all()) this.#controller.enqueue(family);
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (await sleep(clock, sweepMs, signal)) {
+      let count = 0;
+      for (const family of this.#wakes.all()) {
+        this.#controller.enqueue(family);
+        count += 1;
+        if (count % sweepChunk === 0 && !(await sleep(clock, sweepPauseMs, signal))) return;
+      }
+    }
+  }
+
+  async #tellGate(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
+      const { state } = this.#gate;
+      let isTold = false;
+      try {
+        isTold = state.gate !== "unknown" && (await this.#state.tell(state, signal));
+      } catch (error) {
+        if (!signal.aborted) log.warn("the gate of claims could not be told; it is tried again", { error });
+      }
+      await sleep(clock, isTold ? toldMs : untoldMs, signal);
+    }
+  }
+
+  #makeController(): Controller {
+    const { clock, log, metrics, kubeMetrics } = this.#options;
+    return new Controller({
+      name: "claims",
+      concurrency,
+      clock,
+      reconcile: (family, { signal }) => this.#reconcile(family, signal),
+      onError: (error, family) => {
+        if (isStale(error)) return log.debug("looked at again", { family, error });
+        metrics?.failed();
+        log.warn("claims of a virtual machine could not be brought up to date; it is tried again", { family, error });
+      },
+      ...(kubeMetrics && { observer: kubeMetrics.controller("claims") }),
+    });
+  }
+
+  #makeActor(): Actor {
+    const { client, clock, log, cooldownMs, events } = this.#options;
+    const ledgerOf = (namespace: string) => this.#ledgerOf(namespace);
+    const nowMs = () => clock.wallMs();
+    const placesOf = async (signal: AbortSignal) => this.#places((await this.#state.ask(signal)).sliced);
+    return new Actor({
+      client,
+      log,
+      state: this.#state,
+      told: new Told(events, clock),
+      taker: new Taker({ client, nowMs, ledgerOf, placesOf }),
+      ledgerOf,
+      cooldownOf: (network) => this.#networks.cooldownOf(network) ?? cooldownMs,
+      planAnew: async (family, signal) => {
+        const objects = await freshObjects(client, family, this.#gatherer.objects(family), signal);
+        return planFamily(this.#gatherer.factsOf(family, objects));
+      },
+      onDone: (family, step) => this.#did(family, step),
+    });
+  }
+
+  #ledgerOf(namespace: string): AmendableLedger {
+    const known = this.#ledgers.get(namespace);
+    if (known !== undefined) return known;
+    const { client, clock } = this.#options;
+    const now = () => clock.wallMs();
+    const coexistence = () => this.#state.coexistence;
+    const made = new ReservationLedger({ client, namespace, now, clock, coexistence });
+    this.#ledgers.set(namespace, made);
+    return made;
+  }
+
+  #places(ranges: readonly SlicedRange[]): Places {
+    const { systemNamespace, definitions, pools } = this.#options;
+    const known = [...pools.cache.list()].map((pool) => [keyOf(pool), pool as StoredPool] as const);
+    return new Places({
+      systemNamespace,
+      definitions: definitions.list() ?? [],
+      pools: new Map(known),
+      sliced: { version: 0, ranges },
+    });
+  }
+}

@@ -1,0 +1,158 @@
+// Which families a change is about: events of everything that is followed, as keys to plan.
+//
+// Promised: whatever a family's facts are made of wakes it. Waking one too many costs a plan and no call.
+import { familyKeysOf, holdFamilyOf } from "../api/claim-family.ts";
+import { ownershipOf } from "../api/claim-marks.ts";
+import { launchedBy } from "../api/launcher-pod.ts";
+import { claimReferencesOf } from "../cni/claim-references.ts";
+import type { Informer, InformerEvent } from "../kube/informer.ts";
+import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
+import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
+import { nodeStateOf } from "../ledger/node-state.ts";
+import type { NetworkAttachmentDefinition, Node, Pod, StoredClaim } from "../ledger/resources.ts";
+import type { Gatherer } from "./gather.ts";
+import type { HeldClaim, HeldClaims } from "./holds.ts";
+import type { ClaimNetworks } from "./networks.ts";
+import { type ClaimWorld, macKeysOf } from "./world.ts";
+
+export interface WakesOptions {
+  readonly world: ClaimWorld;
+  readonly held: HeldClaims;
+  readonly networks: ClaimNetworks;
+  readonly gatherer: Gatherer;
+  readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
+  readonly definitions: FollowedDefinitions;
+  readonly wake: (family: string) => void;
+  /** Of a VM or VMI: it came or changed. */
+  readonly machineSeen: (family: string) => void;
+}
+
+export class Wakes {
+  readonly #options: WakesOptions;
+
+  constructor(options: WakesOptions) {
+    this.#options = options;
+  }
+
+  /** Until the signal aborts; each is told of what is there already. */
+  follow(signal: AbortSignal): void {
+    const { world, pods, nodes, definitions } = this.#options;
+    const ends = [
+      definitions.handle((event) => this.#onDefinition(event)),
+      world.machines.handle(({ type, object }) => this.#onMachine(type, object)),
+      world.instances.handle(({ type, object }) => this.#onMachine(type, object)),
+      world.claims.handle((event) => this.#onClaim(event)),
+      world.namespaces.handle((event) => this.#onNamespace(event)),
+      pods.handle(({ object }) => this.#onPod(object)),
+      nodes.handle((event) => this.#onNode(event)),
+    ];
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+  }
+
+  /** Every family that there is anything of. */
+  all(): ReadonlySet<string> {
+    const { world, held } = this.#options;
+    return new Set([
+      ...world.machines.cache.keys(),
+      ...world.instances.cache.keys(),
+      ...[...world.claims.cache.list()].flatMap((claim) => familyKeysOf(claim)),
+      ...held.families(),
+    ]);
+  }
+
+  readonly onHeld = (changed: readonly HeldClaim[]): void => {
+    const { world, gatherer } = this.#options;
+    for (const { hold } of changed) {
+      const claims = world.claims.cache.byIndex("uid", hold.owner.uid);
+      this.#wakeAll(claims.flatMap((claim) => familyKeysOf(claim)));
+      this.#options.wake(gatherer.familyOfOrphan(hold));
+    }
+  };
+
+  #onMachine(type: string, object: DeepReadonly<KubeObject>): void {
+    const family = keyOf(object);
+    if (type !== "delete") this.#options.machineSeen(family);
+    this.#options.wake(family);
+    // Claims that this one owns and that do not have its name.
+    const owned = this.#options.world.claims.cache.byIndex("owner", object.metadata.uid ?? "");
+    this.#wakeAll(owned.flatMap((claim) => familyKeysOf(claim)));
+  }
+
+  #onClaim(event: InformerEvent<StoredClaim>): void {
+    const { world } = this.#options;
+    const both = event.type === "update" ? [event.object, event.previous] : [event.object];
+    for (const claim of both) {
+      this.#wakeAll(familyKeysOf(claim));
+      const ownership = ownershipOf(claim);
+      const owner = ownership.kind === "owned" ? world.familyOf(ownership.uid) : undefined;
+      if (owner !== undefined) this.#options.wake(owner);
+    }
+    this.#onMac(event);
+    const { namespace = "" } = event.object.metadata;
+    // Somebody may have waited for room.
+    if (event.type === "delete" && world.claimsLeft(namespace) !== undefined) this.#wakeNamespace(namespace);
+  }
+
+  /** A claim that came or went with a MAC changes what is said of others with the same. */
+  #onMac(event: InformerEvent<StoredClaim>): void {
+    const now = event.type === "delete" ? [] : macKeysOf(event.object);
+    const before = event.type === "update" ? macKeysOf(event.previous) : event.type === "delete" ? macKeysOf(event.object) : [];
+    if (`${now}` === `${before}`) return;
+    for (const key of new Set([...now, ...before])) {
+      const others = this.#options.world.claims.cache.byIndex("mac", key);
+      this.#wakeAll(others.flatMap((claim) => familyKeysOf(claim)));
+    }
+  }
+
+  #onPod({ metadata }: DeepReadonly<Pod>): void {
+    const { namespace = "", name = "", annotations = {} } = metadata;
+    const launched = launchedBy(metadata);
+    if (launched !== undefined) this.#options.wake(`${namespace}/${launched.name}`);
+    for (const reference of claimReferencesOf({ namespace, name, annotations })) {
+      const claim = this.#options.world.claims.cache.get(`${namespace}/${reference}`);
+      const families = claim === undefined ? [holdFamilyOf({ namespace, name: reference })] : familyKeysOf(claim);
+      this.#wakeAll(families);
+    }
+  }
+
+  /** Nodes write their status every few seconds: only what makes another node of it counts. */
+  #onNode(event: InformerEvent<Node>): void {
+    if (event.type === "update" && nodeStateOf(event.object) === nodeStateOf(event.previous)) return;
+    this.onHeld(this.#options.held.onNode(event.object.metadata.name ?? ""));
+  }
+
+  #onDefinition({ object }: InformerEvent<NetworkAttachmentDefinition>): void {
+    const { world, networks } = this.#options;
+    networks.changed();
+    const key = keyOf(object);
+    for (const { cache } of [world.machines, world.instances]) this.#wakeAll(cache.byIndex("definition", key).map(keyOf));
+    const text = object.spec?.config ?? "";
+    if (text.includes("primary")) this.#wakeNamespace(object.metadata.namespace ?? "");
+    // Its ranges may have moved away from what is held.
+    const named = networks.nameIn(object);
+    const claims = named === "" ? [] : world.claims.cache.byIndex("network", named);
+    this.#wakeAll(claims.flatMap((claim) => familyKeysOf(claim)));
+  }
+
+  #onNamespace(event: InformerEvent<KubeObject>): void {
+    if (event.type === "update") {
+      const textOf = ({ metadata }: DeepReadonly<KubeObject>) =>
+        JSON.stringify([metadata.deletionTimestamp, metadata.annotations]);
+      if (textOf(event.object) === textOf(event.previous)) return;
+    }
+    this.#wakeNamespace(event.object.metadata.name ?? "");
+  }
+
+  #wakeNamespace(namespace: string): void {
+    const { world } = this.#options;
+    for (const { cache } of [world.machines, world.instances]) {
+      this.#wakeAll(cache.byIndex("namespace", namespace).map(keyOf));
+    }
+    this.#wakeAll(world.claims.cache.byIndex("namespace", namespace).flatMap((claim) => familyKeysOf(claim)));
+  }
+
+  #wakeAll(families: readonly string[]): void {
+    for (const family of families) this.#options.wake(family);
+  }
+}

@@ -1,0 +1,182 @@
+// ADD by a claim: the claim's addresses, one of each range, with this pod on the list of each hold.
+//
+// Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
+// there. The one exception is an address that would break the namespace's quota and that nobody was told of. The status follows the
+// commit, and is not waited for.
+import { allocationReasons } from "../../api/claim-marks.ts";
+import { allocatedWords } from "../../api/claim-status.ts";
+import { answerOf } from "../../cni/answer.ts";
+import type { CniResult } from "../../cni/result.ts";
+import { formatCidr } from "../../cni/route.ts";
+import type { Address } from "../../net/address.ts";
+import { contains } from "../../net/prefix.ts";
+import type { Addition } from "../add.ts";
+import { later } from "../failure.ts";
+import type { Share } from "../plan.ts";
+import { takeProbed } from "../probing.ts";
+import { UncertainTake } from "../take.ts";
+import { assertSame, type ClaimHeld } from "./holds.ts";
+import { ClaimRefusal, reasonOf } from "./refusal.ts";
+import { type ClaimUse, claimText, statusAddresses } from "./use.ts";
+import type { LiveUser } from "./users.ts";
+
+/** One share, settled: its hold has the pod on its list. */
+interface Settled {
+  readonly share: Share;
+  readonly held: ClaimHeld;
+  readonly others: readonly LiveUser[];
+  /** This ADD made the hold. */
+  readonly isNew: boolean;
+}
+
+export async function addByClaim(addition: Addition, use: ClaimUse): Promise<CniResult> {
+  const { parts } = addition;
+  if (parts.claims.coexistence()) throw besideWhereabouts(use);
+  const settled: Settled[] = [];
+  try {
+    await settle(addition, use, settled);
+    const result = resultOf(addition, settled);
+    tellStatus(addition, use, settled, result);
+    return result;
+  } catch (error) {
+    tellRefusal(addition, use, settled, error);
+    throw error;
+  }
+}
+
+async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
+  const { parts, asking, signal } = addition;
+  const { holds, macs, users } = parts.claims;
+  assertInRange(addition, use);
+  const [found] = await Promise.all([
+    Promise.all(asking.shares.map((share) => holds.find(share, use, signal))),
+    macs.assertFree(use, signal),
+  ]);
+  const count = users.reader(use.owner.namespace);
+  const missing: Share[] = [];
+  for (const [index, share] of asking.shares.entries()) {
+    const known = found[index];
+    if (known === undefined) missing.push(share);
+    else {
+      assertSame(use, share, known.hold);
+      settled.push({ share, ...(await holds.join(known, use, count, signal)), isNew: false });
+    }
+  }
+  if (missing.length > 0) await takeMissing(addition, use, missing, settled);
+}
+
+async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly Share[], settled: Settled[]): Promise<void> {
+  const { parts, signal } = addition;
+  assertLasting(use);
+  const { namespace } = use.owner;
+  const limit = await parts.quota.limitOf(namespace, signal);
+  if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, missing.length, signal);
+  const count = parts.claims.users.reader(namespace);
+  const works = missing.map(async (share) => {
+    const taken = await takeProbed(addition, asRecorded(use, share));
+    const held = { namespace: taken.namespace, hold: taken.hold };
+    // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
+    const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, use, count, signal);
+    settled.push({ share, ...joined, isNew: taken.isNew });
+  });
+  const results = await Promise.allSettled(works);
+  const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  for (const reason of reasons) if (reason instanceof UncertainTake) addition.lost();
+  // A refusal says more to the runtime than an outage beside it.
+  const first = reasons.find((reason) => reasonOf(reason) !== undefined) ?? reasons[0];
+  if (first !== undefined) throw first;
+  if (limit !== undefined) await assertWithin(addition, namespace, limit, settled);
+}
+
+/** Of several that race for the last address of a quota all see too many and give back what is new, and none answers. */
+async function assertWithin(addition: Addition, namespace: string, limit: number, settled: Settled[]): Promise<void> {
+  const { parts, invocation, signal } = addition;
+  try {
+    await parts.quota.assertRoom(namespace, limit, 0, signal);
+  } catch (error) {
+    for (const { held, isNew } of settled.splice(0)) {
+      // At the version that this ADD wrote: who joined since keeps it.
+      if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
+    }
+    throw error;
+  }
+}
+
+/** What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or a backup has it). */
+function asRecorded(use: ClaimUse, share: Share): Share {
+  const { recorded, want } = share;
+  if (recorded === undefined) return share;
+  const { address, definition } = recorded;
+  assertSame(use, { ...share, want }, { address } as ClaimHeld["hold"]);
+  return { ...share, definition, want: { kind: "given", address } };
+}
+
+/** An address that the network has no range for any more would reach nobody. */
+function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
+  const { ranges } = loaded.config;
+  const strays = statusAddresses(use.claim).filter(
+    (address) =>
+      !ranges.some(({ prefix }) => contains(prefix, address)) &&
+      !asking.statics.some(({ cidr }) => String(cidr.address) === String(address)),
+  );
+  if (strays.length === 0) return;
+  const networks = ranges.map(({ prefix }) => String(prefix)).join(" and ");
+  throw new ClaimRefusal(
+    allocationReasons.outOfRange,
+    `${strays.join(" and ")} of ${claimText(use)} is not in ${networks}, which is all that the network ${loaded.config.name} has now: widen it again, ` +
+      "or delete the claim, and the VM gets another address.",
+  );
+}
+
+function assertLasting(use: ClaimUse): void {
+  if (use.identity !== undefined || use.claim.metadata.deletionTimestamp === undefined) return;
+  throw new ClaimRefusal(
+    allocationReasons.inUse,
+    `${claimText(use)} is being deleted and has no address for a new pod: make it anew when it is gone.`,
+  );
+}
+
+function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): CniResult {
+  const allocated = new Map<number, Address>();
+  for (const { share, held } of settled) if (share.range !== undefined) allocated.set(share.range, held.hold.address);
+  return answerOf(loaded.config, allocated, asking.statics);
+}
+
+/** The pod that was there before is the one that uses it, until it ends: the target of a migration comes second. */
+function tellStatus({ parts }: Addition, use: ClaimUse, settled: readonly Settled[], { ips: given }: CniResult): void {
+  const ips = given.map(({ address }) => formatCidr(address));
+  const isSecond = settled.some(({ others }) => others.length > 0);
+  const condition = { reason: allocationReasons.done, message: allocatedWords(ips) };
+  parts.claims.statuses.write({
+    claim: use.claim,
+    make: (before) => ({ ips, pod: (isSecond ? before?.ownerPod?.name : undefined) ?? use.user.name, condition }),
+  });
+}
+
+function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readonly Settled[], error: unknown): void {
+  const reason = reasonOf(error);
+  if (reason === undefined) return;
+  const { message } = error as Error;
+  const held = settled
+    .toSorted((a, b) => (a.share.range ?? Infinity) - (b.share.range ?? Infinity))
+    .map(({ share, held: { hold } }) => {
+      const prefix = share.range === undefined ? share.definition.prefix : loaded.config.ranges[share.range]!.prefix;
+      return formatCidr({ address: hold.address, prefix });
+    });
+  parts.claims.statuses.write({
+    claim: use.claim,
+    make: (before) => ({
+      ips: held.length > 0 ? held : (before?.ips ?? []),
+      pod: before?.ownerPod?.name,
+      condition: { reason, message },
+    }),
+  });
+  parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
+}
+
+function besideWhereabouts(use: ClaimUse) {
+  return later(
+    `whereabouts is active in this cluster and would free an address that ${claimText(use)} holds, since no pod has its name: ` +
+      "remove whereabouts (docs/migrate-from-whereabouts.md), and it goes on by itself.",
+  );
+}

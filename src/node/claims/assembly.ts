@@ -1,0 +1,52 @@
+// The parts of claims, put together for one daemon.
+import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Log } from "../../log/log.ts";
+import type { Ledgers } from "../ledgers.ts";
+import type { Pictures } from "../pictures.ts";
+import type { SharedState } from "../shared-state.ts";
+import { ClaimHolds } from "./holds.ts";
+import { MacCheck } from "./macs.ts";
+import type { ClaimParts } from "./parts.ts";
+import { ClaimSearch } from "./search.ts";
+import { StatusWriter } from "./status-writer.ts";
+import { UserPods } from "./users.ts";
+
+export interface ClaimAssemblyOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly node: string;
+  readonly state: Pick<SharedState, "claims" | "coexistence">;
+  readonly ledgers: Ledgers;
+  readonly pictures: Pictures;
+  /** How long an ADD waits for its claim. Default: 25 s. */
+  readonly waitMs?: number | undefined;
+}
+
+export interface ClaimAssembly {
+  readonly parts: ClaimParts;
+  /** To be run. */
+  readonly statuses: StatusWriter;
+}
+
+export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
+  const { client, clock, log, node, state, ledgers, pictures, waitMs } = options;
+  const statuses = new StatusWriter({ client, clock, log });
+  const search = new ClaimSearch({
+    client,
+    clock,
+    node,
+    state: () => state.claims,
+    ...(waitMs !== undefined && { waitMs }),
+  });
+  const parts: ClaimParts = {
+    search,
+    holds: new ClaimHolds({ ledgers, pictures }),
+    macs: new MacCheck(client),
+    users: new UserPods(client),
+    statuses,
+    coexistence: () => state.coexistence,
+  };
+  return { parts, statuses };
+}

@@ -1,0 +1,206 @@
+// The addresses that a claim holds, and the pods at them. Nothing here frees anything.
+//
+// Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
+// several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
+import { continuesAnnotation } from "../../api/claim-marks.ts";
+import { allocationReasons } from "../../api/claim-marks.ts";
+import { type AmendableLedger, type AmendRequest, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
+import { type Address, compare, equal } from "../../net/address.ts";
+import { contains } from "../../net/prefix.ts";
+import type { Ledgers } from "../ledgers.ts";
+import type { Pictures } from "../pictures.ts";
+import type { Share } from "../plan.ts";
+import { ClaimRefusal } from "./refusal.ts";
+import { type ClaimUse, claimText } from "./use.ts";
+import { hasRoom, type LiveUser } from "./users.ts";
+
+export interface ClaimHoldsOptions {
+  readonly ledgers: Pick<Ledgers, "shared">;
+  readonly pictures: Pick<Pictures, "open">;
+}
+
+/** A hold of the claim, and where its object is. */
+export interface ClaimHeld {
+  readonly namespace: string;
+  readonly hold: Hold;
+}
+
+/** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
+const triesMax = 8;
+
+type Count = (users: NonNullable<Hold["users"]>, signal: AbortSignal) => Promise<readonly LiveUser[]>;
+
+export class ClaimHolds {
+  readonly #options: ClaimHoldsOptions;
+
+  constructor(options: ClaimHoldsOptions) {
+    this.#options = options;
+  }
+
+  /** What the claim holds of the share's range; undefined: nothing. What a claim before it had is passed on to it. */
+  async find(share: Share, use: ClaimUse, signal: AbortSignal): Promise<ClaimHeld | undefined> {
+    const { picture } = await this.#options.pictures.open(share, signal);
+    const { domain } = picture;
+    const { namespace } = share;
+    const ledger = this.#options.ledgers.shared(namespace);
+    const hold =
+      (await this.#recorded(ledger, domain, share, use, signal)) ??
+      (await this.#owned(ledger, domain, share, signal)) ??
+      (await this.#continued(ledger, domain, share, use, signal));
+    if (hold === undefined) return undefined;
+    picture.met(hold);
+    return { namespace, hold };
+  }
+
+  /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
+  async join(
+    { namespace, hold }: ClaimHeld,
+    use: ClaimUse,
+    count: Count,
+    signal: AbortSignal,
+  ): Promise<{ readonly held: ClaimHeld; readonly others: readonly LiveUser[] }> {
+    const ledger = this.#options.ledgers.shared(namespace);
+    let now = hold;
+    for (let tries = 1; tries <= triesMax; tries++) {
+      const users = now.users ?? [];
+      const isThere = users.some(({ uid }) => uid === use.user.uid);
+      const others = await count(
+        users.filter(({ uid }) => uid !== use.user.uid),
+        signal,
+      );
+      if (isThere) return { held: { namespace, hold: now }, others };
+      assertUsable(use, now, others);
+      const { domain, address, owner, version } = now;
+      const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user] };
+      const outcome = await amendSurely(ledger, request, signal);
+      if (outcome.outcome === "amended") return { held: { namespace, hold: outcome.hold }, others };
+      if (outcome.outcome === "gone" || !sameOwner(outcome.hold.owner, owner)) throw lostMeanwhile(use, address);
+      now = outcome.hold;
+    }
+    throw new LedgerError("unavailable", `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`);
+  }
+
+  /** At the address that the status names: one read, and no list. */
+  async #recorded(
+    ledger: AmendableLedger,
+    domain: Domain,
+    { recorded, owner }: Share,
+    use: ClaimUse,
+    signal: AbortSignal,
+  ): Promise<Hold | undefined> {
+    if (recorded === undefined || owner.kind !== "claim") return undefined;
+    const hold = await holdAt(ledger, domain, recorded.address, owner, signal);
+    if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
+    return isBefore(hold, owner, use) ? passOn(ledger, hold, owner, use, signal) : undefined;
+  }
+
+  async #owned(
+    ledger: AmendableLedger,
+    domain: Domain,
+    { owner, definition }: Share,
+    signal: AbortSignal,
+  ): Promise<Hold | undefined> {
+    const found = await ledger.find(domain, ownerKey(owner), { signal });
+    return first(found.filter(({ address }) => contains(definition.prefix, address)));
+  }
+
+  async #continued(
+    ledger: AmendableLedger,
+    domain: Domain,
+    { owner, definition }: Share,
+    use: ClaimUse,
+    signal: AbortSignal,
+  ): Promise<Hold | undefined> {
+    const uid = use.claim.metadata.annotations?.[continuesAnnotation] ?? "";
+    if (uid === "" || owner.kind !== "claim") return undefined;
+    const found = await ledger.find(domain, ownerKey({ ...owner, uid }), { signal });
+    const mine = found.filter((hold) => contains(definition.prefix, hold.address) && isBefore(hold, owner, use));
+    const hold = first(mine);
+    return hold === undefined ? undefined : passOn(ledger, hold, owner, use, signal);
+  }
+}
+
+/**
+ * The hold is of the claim that this one continues. The annotation alone would be everybody's way to another's address: the hold must say itself
+ * that it is for the same NIC of the same owner, in the same namespace.
+ */
+function isBefore({ owner, note }: Hold, to: ClaimOwner, { claim, identity }: ClaimUse): boolean {
+  const before = claim.metadata.annotations?.[continuesAnnotation];
+  if (before === undefined || before === "" || identity === undefined) return false;
+  return sameOwner(owner, { ...to, uid: before }) && owner.namespace === to.namespace && note?.identity === identity;
+}
+
+/** Undefined where another was faster and it is not ours now. */
+async function passOn(
+  ledger: AmendableLedger,
+  { domain, address, owner, version }: Hold,
+  to: ClaimOwner,
+  use: ClaimUse,
+  signal: AbortSignal,
+): Promise<Hold | undefined> {
+  const outcome = await amendSurely(ledger, { domain, address, owner: ownerKey(owner), version, to }, signal);
+  if (outcome.outcome === "amended") return outcome.hold;
+  if (outcome.outcome === "superseded" && sameOwner(outcome.hold.owner, to)) return outcome.hold;
+  if (outcome.outcome === "gone") return undefined;
+  throw lostMeanwhile(use, address);
+}
+
+/** No version is empty, so nothing is changed, and the answer says what is there. */
+async function holdAt(
+  ledger: AmendableLedger,
+  domain: Domain,
+  address: Address,
+  owner: ClaimOwner,
+  signal: AbortSignal,
+): Promise<Hold | undefined> {
+  const outcome = await ledger.amend({ domain, address, owner: ownerKey(owner), version: "" }, { signal });
+  return outcome.outcome === "gone" ? undefined : outcome.hold;
+}
+
+/** A guarded write may be sent again when its answer was lost: what it changed shows in the answer to the second. */
+async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signal: AbortSignal) {
+  try {
+    return await ledger.amend(request, { signal });
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
+    return ledger.amend(request, { signal });
+  }
+}
+
+/** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
+function first(holds: readonly Hold[]): Hold | undefined {
+  return holds.toSorted(
+    (a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address),
+  )[0];
+}
+
+function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUser[]): void {
+  const isEnding = use.identity === undefined && use.claim.metadata.deletionTimestamp !== undefined;
+  const who = others.map(({ user }) => `pod ${user.name || "(unreadable)"} on ${user.node || "an unknown node"}`);
+  if (isEnding) {
+    throw new ClaimRefusal(
+      allocationReasons.inUse,
+      `${claimText(use)} is being deleted, and ${address} goes with it: make it anew when it is gone.`,
+    );
+  }
+  if (hasRoom(use, others)) return;
+  const rule = use.identity === undefined ? "a claim without an owner is for one pod at a time" : "an owner has two at most, during a migration";
+  throw new ClaimRefusal(
+    allocationReasons.inUse,
+    `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,
+  );
+}
+
+function lostMeanwhile(use: ClaimUse, address: Address): LedgerError {
+  return new LedgerError("unavailable", `${address} of ${claimText(use)} changed hands at this moment: try again.`);
+}
+
+/** Whether the address that was asked for is the one that the claim has. */
+export function assertSame(use: ClaimUse, { want }: Share, { address }: Hold): void {
+  if (want.kind !== "given" || equal(want.address, address)) return;
+  throw new ClaimRefusal(
+    allocationReasons.addressConflict,
+    `${want.address} was asked for, and ${claimText(use)} has ${address}: ask for that, or for none; or delete the claim to give its address up.`,
+  );
+}

@@ -1,0 +1,159 @@
+// Finds the claim that an ADD goes by, and waits for it where it is about to be made.
+//
+// Promised: claims and VMIs are read from the API server at every ADD, never from memory: that a claim is gone is what frees its address, and a
+// pod that comes later must find none. With a reference VMI and claim are read at once; without one the claim comes after the VMI. The VM
+// is read only where there is no claim. Nobody waits longer than `waitMs`.
+import { takesPart } from "../../api/claim-choice.ts";
+import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { CniError, errorCodes } from "../../cni/error.ts";
+import { type Clock, deadline } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { ClaimsState } from "../../ledger/claims-state.ts";
+import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines } from "../../ledger/resources.ts";
+import { later } from "../failure.ts";
+import { untilChanged } from "./changed.ts";
+import { type ClaimUse, useOf } from "./use.ts";
+import { judgeClaims, ownerUidOf, type Seeker } from "./verdict.ts";
+import { type ClaimWish, nicFor, requestedFor } from "./wish.ts";
+
+export interface ClaimSearchOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly node: string;
+  /** What the leader says of persistent addresses. */
+  readonly state: () => ClaimsState;
+  /** Default: 25 s. The kubelet's own call has minutes, and its next one comes within seconds. */
+  readonly waitMs?: number;
+}
+
+const defaultWaitMs = 25_000;
+/** Two names of the NIC, and a reference. */
+const readsMax = 4;
+
+export interface SearchOptions {
+  readonly signal: AbortSignal;
+  /** False: who only wants to know (CHECK) is told what is there now. */
+  readonly mayWait: boolean;
+}
+
+/** What was read of one pod. */
+interface Sight {
+  readonly seeker: Seeker;
+  readonly claims: Map<string, StoredClaim | undefined>;
+}
+
+export class ClaimSearch {
+  readonly #options: ClaimSearchOptions;
+
+  constructor(options: ClaimSearchOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11 where it may be there later. */
+  async find(wish: ClaimWish, { signal, mayWait }: SearchOptions): Promise<ClaimUse | undefined> {
+    const { clock, waitMs = defaultWaitMs } = this.#options;
+    using limit = deadline(clock, waitMs, signal);
+    /** Why it is waited; empty: it is not. */
+    let why = "";
+    try {
+      for (;;) {
+        const sight = await this.#look(wish, limit.signal);
+        const verdict = sight && (await this.#judge(sight, limit.signal));
+        if (sight === undefined || verdict === undefined) return undefined;
+        if (verdict.kind === "refuse") throw refused(verdict.why);
+        if (verdict.kind === "use") return this.#use(wish, sight, verdict.claim);
+        const isExpected = why !== "" || (await this.#isExpected(wish, sight.seeker, limit.signal));
+        if (!isExpected || !mayWait) return undefined;
+        ({ why } = verdict);
+        const { namespace } = sight.seeker;
+        const version = sight.claims.get(verdict.name)?.metadata.resourceVersion;
+        await untilChanged(this.#options, { namespace, name: verdict.name, version }, limit.signal);
+        limit.signal.throwIfAborted();
+      }
+    } catch (error) {
+      if (limit.expired && why !== "") throw later(why, error);
+      throw error;
+    }
+  }
+
+  /** Undefined: there is no NIC and no reference to go by. */
+  async #look(wish: ClaimWish, signal: AbortSignal): Promise<Sight | undefined> {
+    const { pod, reference, launched, persistence } = wish;
+    const { namespace } = pod;
+    const [vmi, referred] = await Promise.all([
+      launched === undefined ? undefined : this.#read(virtualMachineInstances, namespace, launched.name, signal),
+      reference === undefined ? undefined : this.#read(ipamClaims, namespace, reference, signal),
+    ]);
+    const own = vmi !== undefined && isOf(vmi, launched?.uid ?? "") ? vmi : undefined;
+    if (launched !== undefined && own === undefined && reference === undefined) {
+      if (!persistence.isAllowed) return undefined;
+      throw later(`the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`);
+    }
+    const nic = own === undefined ? undefined : nicFor(wish, own);
+    if (reference === undefined && nic === undefined) return undefined;
+    const seeker = { namespace, pod: pod.name, reference, network: persistence.network, vmi: own, nic };
+    return { seeker, claims: new Map(reference === undefined ? [] : [[reference, referred]]) };
+  }
+
+  async #judge({ seeker, claims }: Sight, signal: AbortSignal) {
+    for (let reads = 0; ; reads++) {
+      const verdict = judgeClaims(seeker, claims);
+      if (verdict.kind !== "read") return verdict;
+      if (reads === readsMax) throw new Error(`${readsMax} claims were read for pod ${seeker.pod}, and none decides`);
+      claims.set(verdict.name, await this.#read(ipamClaims, seeker.namespace, verdict.name, signal));
+    }
+  }
+
+  /** Where persistence is off, a claim that has addresses is used all the same: they stay with the VM. */
+  #mayUse({ persistence, reference }: ClaimWish, { seeker }: Sight, { status }: StoredClaim): boolean {
+    if ((status?.ips ?? []).length > 0) return true;
+    if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
+    return this.#options.state().gate !== "off" && takesPart(undefined, seeker.vmi, false);
+  }
+
+  /** Whether somebody makes the claim: whoever wrote the reference, or our leader. */
+  async #isExpected({ persistence, reference }: ClaimWish, { vmi, namespace }: Seeker, signal: AbortSignal): Promise<boolean> {
+    if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
+    const { gate, needsLabel } = this.#options.state();
+    if (gate !== "on" || vmi === undefined) return false;
+    const isOwned = ownerUidOf(vmi) !== vmi.metadata.uid;
+    const vm = isOwned ? await this.#read(virtualMachines, namespace, vmi.metadata.name ?? "", signal) : undefined;
+    return takesPart(vm, vmi, needsLabel);
+  }
+
+  #use(wish: ClaimWish, sight: Sight, claim: StoredClaim): ClaimUse | undefined {
+    if (!this.#mayUse(wish, sight, claim)) return undefined;
+    const { pod, selection } = wish;
+    const { vmi, nic } = sight.seeker;
+    return useOf({
+      claim,
+      user: { uid: pod.uid, name: pod.name, node: this.#options.node },
+      vmiUid: vmi?.metadata.uid,
+      nic,
+      requested: nic === undefined ? [] : requestedFor(nic, wish),
+      mac: selection?.mac,
+    });
+  }
+
+  /** Undefined where there is none, or no such kind. */
+  async #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal): Promise<T | undefined> {
+    try {
+      return await this.#options.client.get(resource, { namespace, name }, { signal });
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** A namesake of a later life is not the VMI of this pod. */
+function isOf({ metadata }: VirtualMachineInstance, uid: string): boolean {
+  return uid === "" || metadata.uid === uid;
+}
+
+function refused(why: string): CniError {
+  return new CniError(errorCodes.refused, why);
+}

@@ -1,0 +1,69 @@
+// A claim that an ADD goes by, with all that is decided by it.
+import { identityOf, ownershipOf, requestedAnnotation } from "../../api/claim-marks.ts";
+import type { HoldUser } from "../../ipam/ledger.ts";
+import type { ClaimOwner } from "../../ipam/owner.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import { type Address, parseAddress } from "../../net/address.ts";
+
+export interface ClaimUse {
+  readonly claim: StoredClaim;
+  readonly owner: ClaimOwner;
+  /** OWNER-UID/NIC; undefined where the claim has no owner. */
+  readonly identity: string | undefined;
+  /** The pod that asks. */
+  readonly user: HoldUser;
+  /** Of the pod; undefined: it is no launcher. */
+  readonly vmiUid: string | undefined;
+  /** Asked for by number, as written. */
+  readonly requested: readonly string[];
+  /** What the element asks for. */
+  readonly mac: string | undefined;
+}
+
+export interface UseInput {
+  readonly claim: StoredClaim;
+  readonly user: HoldUser;
+  readonly vmiUid: string | undefined;
+  readonly nic: string | undefined;
+  readonly requested: readonly string[];
+  readonly mac: string | undefined;
+}
+
+export function useOf({ claim, user, vmiUid, nic, requested, mac }: UseInput): ClaimUse {
+  const { uid = "", namespace = "", name = "" } = claim.metadata;
+  const ownership = ownershipOf(claim);
+  const identity =
+    ownership.kind === "owned" ? identityOf(ownership.uid, ownership.nic ?? nic ?? "") : undefined;
+  return {
+    claim,
+    owner: { kind: "claim", uid, namespace, name },
+    identity,
+    user,
+    vmiUid,
+    requested: [...new Set([...requested, ...recordedRequest(claim)])],
+    mac,
+  };
+}
+
+function recordedRequest({ metadata }: StoredClaim): string[] {
+  const text = metadata.annotations?.[requestedAnnotation] ?? "";
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+/** The addresses of the status, without their lengths. What cannot be read is passed over: the status is information. */
+export function statusAddresses({ status }: StoredClaim): Address[] {
+  return (status?.ips ?? []).flatMap((text) => {
+    try {
+      return [parseAddress(text.split("/")[0] ?? "", { unmap: true })];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export function claimText({ owner }: Pick<ClaimUse, "owner">): string {
+  return `IPAMClaim ${owner.namespace}/${owner.name}`;
+}

@@ -1,0 +1,79 @@
+// Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A node that died sends no DEL, and the list on
+// the hold is of all that ever came and have not been seen to end.
+import { launchedBy } from "../../api/launcher-pod.ts";
+import type { HoldUser } from "../../ipam/ledger.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { type Pod, pods } from "../../ledger/resources.ts";
+import type { ClaimUse } from "./use.ts";
+
+/** One who lives, or of whom that cannot be said. */
+export interface LiveUser {
+  readonly user: HoldUser;
+  /** Of a launcher; undefined: it is none, or cannot be read. */
+  readonly vmiUid: string | undefined;
+}
+
+/** A migration has two; nothing else of one owner has more than one at a time. */
+const ofOneOwner = 2;
+
+/** Whether the pod may come to those who are there. Of a claim without an owner only launchers of one VMI are two. */
+export function hasRoom({ identity, vmiUid }: Pick<ClaimUse, "identity" | "vmiUid">, others: readonly LiveUser[]): boolean {
+  if (others.length === 0) return true;
+  if (others.length >= ofOneOwner) return false;
+  const isOneVmi = vmiUid !== undefined && others.every((each) => each.vmiUid === vmiUid);
+  return identity !== undefined || isOneVmi;
+}
+
+/** The leader takes out those who ended; who finds so many has no leader, and a VM that crashes all the time. */
+const usersMax = 200;
+const readsAtOnce = 8;
+
+export class UserPods {
+  readonly #client: KubeClient;
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** Of one ADD: every pod is read once. */
+  reader(namespace: string): (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]> {
+    /** Pod UID -> whether it lives. */
+    const known = new Map<string, Promise<LiveUser | undefined>>();
+    return async (users, signal) => {
+      if (users.length > usersMax) return users.map((user) => ({ user, vmiUid: undefined }));
+      const live: LiveUser[] = [];
+      for (let at = 0; at < users.length; at += readsAtOnce) {
+        const some = users.slice(at, at + readsAtOnce).map((user) => {
+          const reading = known.get(user.uid) ?? this.#read(namespace, user, signal);
+          known.set(user.uid, reading);
+          return reading;
+        });
+        for (const each of await Promise.all(some)) if (each !== undefined) live.push(each);
+      }
+      return live;
+    };
+  }
+
+  /** Undefined: it is gone, or over. */
+  async #read(namespace: string, user: HoldUser, signal: AbortSignal): Promise<LiveUser | undefined> {
+    // Nobody can be asked for it: it counts.
+    if (user.uid === "" || user.name === "") return { user, vmiUid: undefined };
+    try {
+      const pod = await this.#client.get(pods, { namespace, name: user.name }, { signal });
+      return pod.metadata.uid === user.uid && !isOver(pod) ? { user, vmiUid: vmiUidOf(pod) } : undefined;
+    } catch (error) {
+      if (isApiError(error, "not-found")) return undefined;
+      throw error;
+    }
+  }
+}
+
+function isOver({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+function vmiUidOf({ metadata }: Pod): string | undefined {
+  const uid = launchedBy(metadata)?.uid;
+  return uid === "" ? undefined : uid;
+}

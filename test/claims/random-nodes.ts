@@ -1,0 +1,87 @@
+// The nodes of a random world: a real daemon for each, on a line of its own, and what a runtime asks of it.
+import { Rig } from "../node/rig.ts";
+import { podArgs } from "../node/shim.ts";
+import { Line } from "../slices/line.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import type { Cni } from "./kubevirt/kubelet.ts";
+import type { Port } from "./kubevirt/launcher.ts";
+
+export interface WorldNode {
+  readonly name: string;
+  readonly line: Line;
+  readonly rig: Rig;
+  /** Its daemon answers. */
+  isUp: boolean;
+  /** Its kubelet reports, and pods are put there. */
+  isReady: boolean;
+}
+
+export class WorldNodes implements Cni {
+  /** Key: name. */
+  readonly #nodes = new Map<string, WorldNode>();
+  /** Key: namespace/name of the definition. What Multus hands to the plugin. */
+  readonly configs = new Map<string, object>();
+
+  async join(name: string, transport: Transport): Promise<WorldNode> {
+    const line = new Line(transport);
+    const rig = await Rig.start({ transport: line.transport, node: name });
+    const node = { name, line, rig, isUp: true, isReady: true };
+    this.#nodes.set(name, node);
+    return node;
+  }
+
+  get all(): readonly WorldNode[] {
+    return [...this.#nodes.values()];
+  }
+
+  get ready(): readonly WorldNode[] {
+    return this.all.filter(({ isReady }) => isReady);
+  }
+
+  /** kill -9, as far as the server can tell: nothing of it arrives any more. */
+  async kill(node: WorldNode): Promise<void> {
+    node.isUp = false;
+    node.line.cut();
+    await node.rig.stop();
+  }
+
+  async revive(node: WorldNode): Promise<void> {
+    node.line.heal();
+    await node.rig.start();
+    node.isUp = true;
+  }
+
+  async close(): Promise<void> {
+    for (const { rig, line } of this.all) {
+      line.heal();
+      await rig[Symbol.asyncDispose]();
+    }
+  }
+
+  async add(port: Port, signal: AbortSignal): Promise<readonly string[]> {
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    ended.catch(() => {});
+    const onEnd = () => reject(new Error("the pod was told to end"));
+    signal.addEventListener("abort", onEnd, { once: true });
+    try {
+      const told = await Promise.race([this.#ask("ADD", port), ended]);
+      if (told.status !== 0) throw new Error(`${told.json.code} ${told.json.msg} ${told.json.details ?? ""}`);
+      return told.json.ips.map(({ address }: { address: string }) => address);
+    } finally {
+      signal.removeEventListener("abort", onEnd);
+    }
+  }
+
+  async del(port: Port): Promise<void> {
+    await this.#ask("DEL", port);
+  }
+
+  #ask(command: string, { namespace, pod, podUid, node, container, element }: Port) {
+    const config = this.configs.get(`${element.namespace}/${element.name}`);
+    const found = this.#nodes.get(node);
+    if (config === undefined || found === undefined) throw new Error(`no ${element.name} on ${node}`);
+    if (!found.isUp) return Promise.reject(new Error(`the daemon of ${node} is dead`));
+    const args = podArgs(namespace, pod, podUid);
+    return found.rig.ask({ command, container, interfaceName: element.interface, args, config });
+  }
+}

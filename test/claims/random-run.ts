@@ -1,0 +1,141 @@
+// One random run: so many things that users do and that go wrong, in a world of their own, and the checker's verdict on every change.
+import type { Transport } from "../../src/kube/transport.ts";
+import type { Resource } from "../../src/kube/resource.ts";
+import { holds, reservations } from "../../src/ledger/resources.ts";
+import { until } from "../lab/wait.ts";
+import type { Change } from "./checker-record.ts";
+import { Checker } from "./checker.ts";
+import { claims } from "./claim-objects.ts";
+import { Actor } from "./random-actor.ts";
+import { Faults } from "./random-faults.ts";
+import { Gate } from "./random-gate.ts";
+import { Chance } from "./random-source.ts";
+import { Stake } from "./random-stake.ts";
+import { RandomWorld } from "./random-world.ts";
+
+export interface RunOptions {
+  readonly transport: Transport;
+  readonly seed: number;
+  readonly steps: number;
+  /** Which world of its server it is. */
+  readonly number: number;
+  readonly compact?: () => void;
+}
+
+export interface Verdict {
+  /** What was done, how often. */
+  readonly done: ReadonlyMap<string, number>;
+  readonly steps: number;
+  readonly changes: readonly Change[];
+  /** What must not be, in sentences; none: all is well. */
+  readonly faults: readonly string[];
+}
+
+const actorCount = 10;
+/** Of a hundred steps, so many are something going wrong. */
+const faultShare = 8;
+/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
+const patienceMs = 90_000;
+
+export async function run({ transport, seed, steps, number, compact }: RunOptions): Promise<Verdict> {
+  const chance = new Chance(seed);
+  const world = await RandomWorld.open({ transport, chance, name: `w${number}`, number });
+  const gate = new Gate();
+  const actors = makeActors(world, chance);
+  const stakes = makeStakes(world, chance);
+  const faults = new Faults({ world, chance: chance.branch(), actors, gate, compact });
+  const tally = new Tally(steps);
+  try {
+    const users = [...actors, ...stakes].map((each) => tally.spend(() => gate.with(() => each.step())));
+    await Promise.all([...users, tally.disturb(() => faults.step())]);
+    await faults.end();
+    for (const actor of actors) await actor.settle(patienceMs);
+    const living = Checker.violationsOf(await world.record.whole());
+    for (const each of [...actors, ...stakes]) await each.end();
+    await world.kubevirt.virt.kubelet.settle();
+    const left = await leftOver(world);
+    const changes = await world.record.whole();
+    const violations = living.length > 0 ? living : Checker.violationsOf(changes);
+    const errors = [...actors, ...stakes].flatMap((each) => each.errors.map(String));
+    return { done: tally.done, steps: tally.steps, changes, faults: [...violations.map(({ message }) => message), ...left, ...errors] };
+  } finally {
+    await world.close();
+  }
+}
+
+function makeActors(world: RandomWorld, chance: Chance): Actor[] {
+  let macs = 0;
+  const freshMac = () => `02:00:00:00:${hex((macs += 1) >> 8)}:${hex(macs & 255)}`;
+  return Array.from({ length: actorCount }, (_, index) => {
+    const namespace = world.namespaces[index % 2] ?? "";
+    const shared = world.definitions.map((each) => (each.namespace === namespace ? each.name : `${each.namespace}/${each.name}`));
+    // Two of them read like one with a network's name behind it.
+    const name = index % 4 === 2 ? `vm.${index}` : `vm-${index}`;
+    const { admin: client, kubevirt } = world;
+    return new Actor({ client, kubevirt, chance: chance.branch(), namespace, name, definitions: shared, freshMac });
+  });
+}
+
+function makeStakes(world: RandomWorld, chance: Chance): Stake[] {
+  return world.definitions.slice(0, 2).map(({ namespace, name: definition, network }) => {
+    const { admin: client, kubevirt } = world;
+    const nodes = () => world.nodes.ready.map(({ name }) => name);
+    const common = { client, kubelet: kubevirt.virt.kubelet, chance: chance.branch(), nodes };
+    return new Stake({ ...common, namespace, name: "stake", definition, network });
+  });
+}
+
+const hex = (byte: number) => (byte & 255).toString(16).padStart(2, "0");
+
+/** Nobody is alive any more: in the end nothing is claimed, and nothing held. */
+async function leftOver(world: RandomWorld): Promise<string[]> {
+  const remains = async () => {
+    const left: string[] = [];
+    for (const { metadata } of (await world.admin.list(claims)).items) left.push(`claim ${metadata.namespace}/${metadata.name}`);
+    for (const kind of [reservations, holds] as readonly Resource[]) {
+      const { items } = await world.admin.list(kind, { labelSelector: "!holdfast.io/cooling" });
+      for (const { metadata } of items) left.push(`${kind.kind} ${metadata.namespace}/${metadata.name}`);
+    }
+    return left;
+  };
+  try {
+    await until(async () => (await remains()).length === 0, { what: "everything to be free", timeoutMs: patienceMs, everyMs: 100 });
+    return [];
+  } catch {
+    return (await remains()).map((each) => `left when nobody is alive: ${each}`);
+  }
+}
+
+/** How many steps are left for all together. */
+class Tally {
+  readonly done = new Map<string, number>();
+  steps = 0;
+  readonly #most: number;
+  #disturbances = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  async spend(step: () => Promise<string>): Promise<void> {
+    while (this.steps < this.#most) {
+      this.steps += 1;
+      this.#note(await step());
+    }
+  }
+
+  /** At its share of all steps. */
+  async disturb(step: () => Promise<string>): Promise<void> {
+    while (this.steps < this.#most) {
+      if (this.#disturbances * 100 < this.steps * faultShare) {
+        this.steps += 1;
+        this.#disturbances += 1;
+        this.#note(await step());
+      } else await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  #note(what: string): void {
+    this.done.set(what, (this.done.get(what) ?? 0) + 1);
+  }
+}

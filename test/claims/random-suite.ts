@@ -1,0 +1,70 @@
+// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats the choices of one, and
+// HOLDFAST_CLAIMS_STEPS makes it longer or shorter. HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a run that failed.
+import { writeFileSync } from "node:fs";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { KubeClient } from "../../src/kube/rest.ts";
+import type { Server } from "../node/world.ts";
+import { run, type Verdict } from "./random-run.ts";
+import { prepare } from "./random-world.ts";
+
+export interface RandomServer extends Server {
+  readonly compact?: () => void;
+}
+
+export interface RandomOptions {
+  /** Of all runs together. */
+  readonly steps: number;
+  /** Worlds begin empty, so that their ends are looked at often. */
+  readonly stepsPerRun?: number;
+  /** A server for each run, or one for all. */
+  readonly servers: "fresh" | "one";
+  readonly startMs?: number;
+}
+
+/** As a rule a step takes 20 ms, and a run ends after a few seconds; a busy machine, and a fault that shows at the end, take their time. */
+const runMs = 300_000;
+
+export function randomRuns(title: string, start: () => Promise<RandomServer>, options: RandomOptions): void {
+  const { env } = process;
+  const given = env["HOLDFAST_CLAIMS_SEED"];
+  const steps = Number(env["HOLDFAST_CLAIMS_STEPS"] ?? options.stepsPerRun ?? 500);
+  const count = given === undefined ? Math.ceil(options.steps / steps) : 1;
+  const seeds = Array.from({ length: count }, () => (given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given)));
+
+  describe(`persistent addresses, at random, on the ${title}`, { timeout: runMs }, () => {
+    let shared: RandomServer | undefined;
+    const open = async () => {
+      const server = await start();
+      await prepare(new KubeClient({ transport: server.transport }));
+      return server;
+    };
+    beforeAll(async () => {
+      if (options.servers === "one") shared = await open();
+    }, options.startMs);
+    afterAll(() => shared?.stop());
+
+    it.each(seeds.map((seed, index) => ({ seed, index })))("seed $seed", async ({ seed, index }) => {
+      const server = shared ?? (await open());
+      try {
+        const { transport, compact } = server;
+        const verdict = await run({ transport, seed, steps, number: index + 1, ...(compact && { compact }) });
+        tell(seed, verdict);
+        expect(verdict.faults.slice(0, 20), `HOLDFAST_CLAIMS_SEED=${seed}`).toEqual([]);
+        expect(verdict.steps).toBeGreaterThanOrEqual(steps);
+      } finally {
+        if (server !== shared) await server.stop();
+      }
+    });
+  });
+}
+
+function tell(seed: number, { done, steps, changes, faults }: Verdict): void {
+  const counts = [...done].toSorted(([, a], [, b]) => b - a).map(([what, count]) => `${count} ${what}`);
+  process.stdout.write(`seed ${seed}: ${steps} steps, ${changes.length} changes: ${counts.join(", ")}\n`);
+  const file = process.env["HOLDFAST_CLAIMS_STORY"];
+  if (file === undefined || faults.length === 0) return;
+  const lines = changes.map(({ version, type, kind, object }) => `${version} ${type} ${kind} ${JSON.stringify(object)}`);
+  writeFileSync(file, [...faults, ...lines].join("\n"));
+}

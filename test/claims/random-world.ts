@@ -1,0 +1,179 @@
+// A cluster in which a random run takes place: an API server, a real leader, real daemons, KubeVirt played, and the checker's own watches. All of
+// it in this process; each part has a line of its own to the server, which the run may cut.
+import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
+
+import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import { isApiError } from "../../src/kube/errors.ts";
+import type { AnyObject } from "../../src/kube/meta.ts";
+import { defineResource } from "../../src/kube/resource.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
+import { fetchState, readState } from "../../src/ledger/state.ts";
+import { until } from "../lab/wait.ts";
+import { installDefinitions } from "../ledger/definitions.ts";
+import { Line } from "../slices/line.ts";
+import { CheckerRecord } from "./checker-record.ts";
+import { claims } from "./claim-objects.ts";
+import { install } from "./kubevirt/crds.ts";
+import { Kubevirt } from "./kubevirt/kubevirt.ts";
+import { addNode } from "./kubevirt/nodes.ts";
+import { Leader } from "./leader.ts";
+import { WorldNodes } from "./random-nodes.ts";
+import type { Chance } from "./random-source.ts";
+import { disturbed, type Weather } from "./random-watches.ts";
+
+const definitions = defineResource<AnyObject>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+/** Once per server. */
+export async function prepare(client: KubeClient): Promise<void> {
+  await installDefinitions(client);
+  try {
+    await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd) as unknown as AnyObject);
+  } catch (error) {
+    if (!isApiError(error, "already-exists")) throw error;
+  }
+  await install(client);
+  for (const resource of [networkAttachmentDefinitions, claims]) {
+    await until(async () => client.list(resource as typeof claims).then(() => true), { what: `${resource.plural} to be served` });
+  }
+}
+
+export interface Definition {
+  readonly namespace: string;
+  readonly name: string;
+  /** In the CNI configuration. */
+  readonly network: string;
+}
+
+export interface WorldOptions {
+  readonly transport: Transport;
+  readonly chance: Chance;
+  /** What it makes on the server has it in its name, so that worlds of one server do not meet. */
+  readonly name: string;
+  /** 0 to 255: the second number of its addresses. */
+  readonly number: number;
+}
+
+export class RandomWorld {
+  readonly admin: KubeClient;
+  readonly nodes = new WorldNodes();
+  readonly kubevirt: Kubevirt;
+  readonly weather: Weather = { breakPercent: 0, delayMs: 0 };
+  readonly definitions: Definition[] = [];
+  record!: CheckerRecord;
+  leader: Leader | undefined;
+  readonly #options: WorldOptions;
+  readonly #chance: Chance;
+
+  private constructor(options: WorldOptions) {
+    this.#options = options;
+    this.#chance = options.chance.branch();
+    this.admin = new KubeClient({ transport: options.transport });
+    this.kubevirt = new Kubevirt({
+      client: this.admin,
+      cni: this.nodes,
+      place: (_, without) => this.#placed(without),
+      pace: (moment) => this.#pace(moment),
+      teardown: () => this.#chance.weighed([[6, "prompt"], [2, "late"], [1, "twice"], [1, "lost"]] as const),
+    });
+  }
+
+  static async open(options: WorldOptions): Promise<RandomWorld> {
+    const world = new RandomWorld(options);
+    const { name } = options;
+    for (const each of world.namespaces) await world.admin.create(namespaces, { metadata: { name: each } });
+    await world.#define();
+    for (const each of ["n1", "n2", "n3"]) await addNode(world.admin, `${name}-${each}`);
+    world.lead();
+    await world.#led();
+    for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line());
+    world.record = await CheckerRecord.start(world.admin);
+    return world;
+  }
+
+  get namespaces(): readonly string[] {
+    return [`${this.#options.name}-a`, `${this.#options.name}-b`];
+  }
+
+  /** A controller from now on. */
+  lead(): void {
+    this.leader = new Leader({ line: new Line(this.#line(), this.#chance.branch().next) });
+  }
+
+  async killLeader(): Promise<void> {
+    await this.leader?.kill();
+    this.leader = undefined;
+  }
+
+  /** Everything is as on a good day. */
+  async heal(): Promise<void> {
+    Object.assign(this.weather, { breakPercent: 0, delayMs: 0 });
+    for (const node of this.nodes.all) {
+      node.line.lossPercent = 0;
+      if (!node.isUp) await this.nodes.revive(node);
+      else node.line.heal();
+    }
+    if (this.leader === undefined) this.lead();
+    if (this.leader !== undefined) this.leader.line.lossPercent = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.record.stop();
+    await this.leader?.stop();
+    await this.kubevirt.virt.kubelet.settle();
+    await this.nodes.close();
+  }
+
+  /** Two networks of its own for each namespace, and one of the first that both use; the third has IPv6 too. No address is in two of them. */
+  async #define(): Promise<void> {
+    const [a = "", b = ""] = this.namespaces;
+    const { number } = this.#options;
+    const ranges = { ipRanges: [{ range: `10.${number}.3.0/26` }, { range: `fd00:${number}::/122` }] };
+    await this.#definition(a, "blue", { range: `10.${number}.1.0/26` });
+    await this.#definition(b, "blue", { range: `10.${number}.2.0/26`, network_name: `${b}-blue` });
+    await this.#definition(a, "both", ranges);
+    await this.#definition(b, "tight", { range: `10.${number}.4.0/28`, enable_overlapping_ranges: false });
+  }
+
+  async #definition(namespace: string, name: string, ipam: object): Promise<void> {
+    const network = `${namespace}-${name}`;
+    const config = { cniVersion: "1.0.0", name: network, type: "bridge", allowPersistentIPs: true, ipam: { type: "holdfast", ...ipam } };
+    const spec = { config: JSON.stringify(config) };
+    await this.admin.create(networkAttachmentDefinitions, { metadata: { namespace, name }, spec });
+    this.nodes.configs.set(`${namespace}/${name}`, config);
+    this.definitions.push({ namespace, name, network });
+  }
+
+  /** The leader has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
+  async #led(): Promise<void> {
+    const isSaid = async () => {
+      const state = await fetchState(this.admin, { namespace: "kube-system" });
+      return state !== undefined && !readState(state).coexistence;
+    };
+    await until(isSaid, { what: "the leader's word", everyMs: 50 });
+  }
+
+  #line(): Transport {
+    return disturbed(this.#options.transport, this.#chance.branch(), this.weather);
+  }
+
+  #placed(without: readonly string[]): string {
+    const free = this.nodes.ready.filter(({ name }) => !without.includes(name));
+    return this.#chance.pick(free).name;
+  }
+
+  /** Most things follow at once; some let others in; a sandbox that failed is tried again after a while. */
+  async #pace(moment: string): Promise<void> {
+    if (moment.endsWith("failed")) await pause(20 + this.#chance.below(60));
+    else if (moment === "late DEL") await pause(this.#chance.below(150));
+    else if (this.#chance.percent(15)) await pause(this.#chance.below(12));
+    else await turn();
+  }
+}

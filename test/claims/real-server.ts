@@ -1,0 +1,17 @@
+// The real kube-apiserver with the real controller-manager, whose garbage collection is part of the stories.
+import { connect } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { cluster } from "../lab/start.ts";
+import type { Server } from "../node/world.ts";
+
+export async function realServer(): Promise<Server> {
+  const lab = await cluster();
+  const connection = connect(await loadKubeconfig({ path: lab.kubeconfig, context: undefined }));
+  return {
+    transport: connection.transport,
+    stop: async () => {
+      await connection[Symbol.asyncDispose]();
+      await lab.stop();
+    },
+  };
+}
