@@ -194,8 +194,14 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
         const namespace = await stage.namespace();
         const machine = await machineOn(namespace, ["a=blue"]);
         const claim = await claimFor(machine, "a");
-        const body = { metadata: { annotations: { [overrideAnnotation]: "a test" } } };
-        await stage.ground.tenant.patch(ipamClaims, nameOf(claim), { type: "merge", body });
+        const say = (text: string) =>
+          stage.ground.tenant.patch(ipamClaims, nameOf(claim), {
+            type: "merge",
+            body: { metadata: { annotations: { [overrideAnnotation]: text } } },
+          });
+        await say("something else");
+        await expect(remove("admin", claim)).rejects.toThrow("network a");
+        await say("delete: a test");
         if (stage.ground.hasRights) await expect(remove("tenant", claim)).rejects.toThrow("network a");
         await remove("admin", claim);
         await letGo(claim);

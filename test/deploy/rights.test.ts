@@ -108,7 +108,7 @@ const tables: Readonly<Record<string, Table>> = {
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],
       "whereabouts.cni.cncf.io/nodeslicepools": ["get"],
-      "k8s.cni.cncf.io/ipamclaims": ["get", "list"],
+      "k8s.cni.cncf.io/ipamclaims": read,
       "k8s.cni.cncf.io/ipamclaims/status": ["patch"],
       "kubevirt.io/virtualmachines": ["get"],
       "kubevirt.io/virtualmachineinstances": ["get"],
@@ -123,10 +123,11 @@ const tables: Readonly<Record<string, Table>> = {
       "apps/statefulsets": read,
       "apps/daemonsets": ["list"],
       "apps/deployments": ["list"],
-      "/namespaces": ["get"],
+      "/namespaces": read,
       "k8s.cni.cncf.io/network-attachment-definitions": read,
       "k8s.cni.cncf.io/ipamclaims": [...read, ...write],
-      "k8s.cni.cncf.io/ipamclaims/status": ["patch"],
+      "k8s.cni.cncf.io/ipamclaims/status": ["update", "patch"],
+      "admissionregistration.k8s.io/mutatingwebhookconfigurations": ["list"],
       "kubevirt.io/virtualmachines": read,
       "kubevirt.io/virtualmachineinstances": read,
       "kubevirt.io/kubevirts": ["list", "watch"],
@@ -143,7 +144,8 @@ const tables: Readonly<Record<string, Table>> = {
     },
   },
 };
-const clusterWide = new Set(["/nodes", "/namespaces", ...Object.keys(everybody)]);
+const registrations = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
+const clusterWide = new Set(["/nodes", "/namespaces", registrations, ...Object.keys(everybody)]);
 
 function lines({ everywhere, inSystemNamespace }: Table): string[] {
   const every = Object.entries({ ...everywhere, ...everybody }).flatMap(([resource, verbs]) =>
