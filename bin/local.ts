@@ -12,8 +12,10 @@ import { FollowedDefinitions } from "../src/ledger/followed-definitions.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";
+import { namespaceId } from "../src/node/kernel/namespace-id.ts";
 import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
+import { shutLinks } from "../src/node/kernel/shut.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { PoolsLeader } from "../src/pools/leader.ts";
 import { SlicesLeader } from "../src/slices/leader.ts";
@@ -82,6 +84,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
       random: Math.random,
       disk: realDisk,
       probe: probeDuplicate,
+      fencing: { identify: namespaceId, shut: shutLinks },
       peerUid: (socket) => peerCredentials(socket).uid,
       ownUid: process.getuid?.() ?? 0,
       log,

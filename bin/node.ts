@@ -10,11 +10,14 @@ import { connect } from "../src/kube/connect.ts";
 import { KubeMetrics } from "../src/kube/metrics.ts";
 import { JournalError } from "../src/ledger/journal/error.ts";
 import { makeLog } from "../src/log/log.ts";
+import { SandboxesError } from "../src/node/claims/fence-sandboxes.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";
 import { IntentsError } from "../src/node/intents.ts";
+import { namespaceId } from "../src/node/kernel/namespace-id.ts";
 import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
+import { shutLinks } from "../src/node/kernel/shut.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
@@ -50,6 +53,7 @@ export async function node(options: NodeOptions): Promise<void> {
         random: Math.random,
         disk: realDisk,
         probe: probeDuplicate,
+        fencing: { identify: namespaceId, shut: shutLinks },
         peerUid: (socket) => peerCredentials(socket).uid,
         ownUid: process.getuid?.() ?? 0,
         log,
@@ -58,8 +62,8 @@ export async function node(options: NodeOptions): Promise<void> {
       stopSignal(),
     );
   } catch (error) {
-    if (error instanceof IntentsError || error instanceof JournalError)
-      throw new UsageError(error.message, 1, { cause: error });
+    if ([IntentsError, JournalError, SandboxesError].some((kind) => error instanceof kind))
+      throw new UsageError((error as Error).message, 1, { cause: error });
     throw error;
   }
 }

@@ -22,7 +22,7 @@ const leak: CheckedFinding = {
 describe("holdfast check", () => {
   it("exits with 0 where all fits together", async () => {
     const { code, out } = await holdfast({ check: async () => [] }, "check");
-    expect({ code, out }).toEqual({ code: 0, out: ["Pools, holds, networks and pods fit together."] });
+    expect({ code, out }).toEqual({ code: 0, out: ["Pools, holds, networks, pods and claims fit together."] });
   });
 
   it("exits with 1 and says what to do", async () => {

@@ -35,6 +35,7 @@ describe("parseNetwork", () => {
       runtimeConfig: plugin.runtimeConfig,
       args: plugin.args,
       prevResult: plugin.prevResult,
+      persistence: { network: "blue", isAllowed: false, isPrimary: false, isOurs: true, problem: "" },
       plugin,
     });
   });

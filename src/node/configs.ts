@@ -1,7 +1,7 @@
 // Parsed configurations, by their text: the same network comes with every pod, and parsing is most of a request's own time.
 import { type Parsed, parseIpamConfig } from "../cni/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../cni/network.ts";
-import { type Persistence, persistenceOf } from "../cni/persistence.ts";
+import type { Persistence } from "../cni/persistence.ts";
 import { Recent } from "../kube/recent.ts";
 import type { FlatFiles } from "./flat-file.ts";
 
@@ -26,7 +26,6 @@ export class Configs {
   /** Throws CniError: code 6 for what is no JSON, 7 for what is wrong, 5 where the flat file cannot be read. */
   load(text: string): LoadedConfig {
     const network = parseNetwork(text);
-    const persistence = persistenceOf(text);
     const inline = network.ipam["configuration_path"];
     const file = this.#files.find(typeof inline === "string" ? inline : "");
     const { cniVersion, name, ipam, overlay, persistence } = network;

@@ -20,6 +20,10 @@ import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { Attachments } from "./attachment.ts";
 import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
+import type { FenceOptions } from "./claims/fence.ts";
+import { podState } from "./claims/fence-facts.ts";
+import type { ObjectName } from "./claims/fence-sandbox.ts";
+import { Sandboxes } from "./claims/fence-sandboxes.ts";
 import { Configs } from "./configs.ts";
 import { type Disk, FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
@@ -67,6 +71,8 @@ export interface DaemonOptions {
   readonly random: () => number;
   readonly disk: Disk;
   readonly probe: Probe;
+  /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
+  readonly fencing?: Pick<FenceOptions, "identify" | "shut">;
   readonly peerUid: (socket: Socket) => number;
   readonly ownUid: number;
   readonly log: Log;
@@ -86,7 +92,8 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   try {
     const journal = await openJournal(options.state, options.clock, options.log);
     try {
-      await new Assembly(options, intents, journal).run(signal);
+      const sandboxes = await Sandboxes.open(options.state);
+      await new Assembly(options, intents, journal, sandboxes).run(signal);
     } finally {
       await journal.close();
     }
@@ -99,12 +106,14 @@ class Assembly {
   readonly #options: DaemonOptions;
   readonly #intents: Intents;
   readonly #journal: Journal;
+  readonly #sandboxes: Sandboxes;
   readonly #held = new Held();
 
-  constructor(options: DaemonOptions, intents: Intents, journal: Journal) {
+  constructor(options: DaemonOptions, intents: Intents, journal: Journal, sandboxes: Sandboxes) {
     this.#options = options;
     this.#intents = intents;
     this.#journal = journal;
+    this.#sandboxes = sandboxes;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -165,11 +174,24 @@ class Assembly {
       events,
       ledgerOf: (namespace, domain) => ledgers.of(namespace, domain),
       onOrphan: () => this.#options.sliceMetrics?.orphan(),
+      daemons: () => upkeep.daemons,
     });
     this.#options.sliceMetrics?.watch(slices.keeper);
     const wake = () => replay.wake();
     const { claimWaitMs: waitMs } = this.#options;
-    const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs });
+    const isAlive = ({ namespace, name, uid }: ObjectName) => {
+      const pod = podInformer.cache.get(`${namespace}/${name}`);
+      return pod !== undefined && podState(pod, uid) === "alive";
+    };
+    const { fencing } = this.#options;
+    const fence = fencing && {
+      ...fencing,
+      sandboxes: this.#sandboxes,
+      isAlive,
+      tell: events.record.bind(events),
+      onFence: metrics.fenced,
+    };
+    const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs, fence });
     const parts = this.#parts({ pictures, readiness, events, podInformer, state, ledgers, slices, claims, wake });
     const replay = new Replay(parts, clock);
     const server = this.#server(parts);
@@ -191,6 +213,7 @@ class Assembly {
         { name: "events", run: (stop) => events.run(stop) },
         { name: "releases", run: (stop) => replay.run(stop) },
         { name: "upkeep", run: (stop) => upkeep.run(stop) },
+        ...(claims.fence === undefined ? [] : [{ name: "fence", run: claims.fence.run.bind(claims.fence) }]),
         { name: "claim statuses", run: (stop) => claims.statuses.run(stop) },
         { name: "slices", run: (stop) => slices.keeper.run(stop) },
       ],

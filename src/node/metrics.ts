@@ -21,6 +21,7 @@ export class NodeMetrics {
   readonly #conflicts: Counter;
   readonly #calls: Counter<"verb" | "code">;
   readonly #probes: Counter<"outcome">;
+  readonly #fenced: Counter;
   readonly #registers: Registry[];
 
   constructor(registry: Registry) {
@@ -56,6 +57,11 @@ export class NodeMetrics {
       labelNames: ["outcome"],
       registers,
     });
+    this.#fenced = new Counter({
+      name: "holdfast_sandboxes_fenced_total",
+      help: "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
+      registers,
+    });
   }
 
   readonly request: Observe = ({ command, code, durationMs }) => {
@@ -70,6 +76,8 @@ export class NodeMetrics {
   };
 
   readonly probe = (outcome: "free" | "duplicate" | "failed"): void => this.#probes.inc({ outcome });
+
+  readonly fenced = (): void => this.#fenced.inc();
 
   /** Gauges that are read when somebody looks. */
   watch({ pictures, pendingReleases, held, inWork }: Watched): void {

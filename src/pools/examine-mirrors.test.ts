@@ -60,6 +60,7 @@ function sceneOf({ slices, state, held = [], pods = [], ipam }: Scene): Snapshot
     pods: new Map(pods.map((pod) => [`shop/${pod.metadata.name}`, pod])),
     nodes: [],
     statefulSets: new Map(),
+    claims: new Map(),
     networks: networksOf([definition(ipam)], "kube-system"),
     slices: slicesOf({ ...(slices && { slices }), ...(state && { state }) }),
     unreadable: [],

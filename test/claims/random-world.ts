@@ -2,6 +2,8 @@
 // it in this process; each part has a line of its own to the server, which the run may cut.
 import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
 
+import { definitionOf } from "../../src/api/definition.ts";
+import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
@@ -9,6 +11,7 @@ import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
+import { readClaimsState } from "../../src/ledger/claims-state.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -34,10 +37,12 @@ const definitions = defineResource<AnyObject>({
 /** Once per server. */
 export async function prepare(client: KubeClient): Promise<void> {
   await installDefinitions(client);
-  try {
-    await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd) as unknown as AnyObject);
-  } catch (error) {
-    if (!isApiError(error, "already-exists")) throw error;
+  for (const crd of [networkAttachmentDefinitionCrd, definitionOf(ipamClaimKind)]) {
+    try {
+      await client.create(definitions, structuredClone(crd) as unknown as AnyObject);
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error;
+    }
   }
   await install(client);
   for (const resource of [networkAttachmentDefinitions, claims]) {
@@ -151,11 +156,14 @@ export class RandomWorld {
     this.definitions.push({ namespace, name, network });
   }
 
-  /** The leader has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
+  /**
+   * The leader has said that whereabouts is not there (one that meets a shared pool first waits two minutes for it), and that claims are made:
+   * a daemon that does not know it gives pods addresses of their own.
+   */
   async #led(): Promise<void> {
     const isSaid = async () => {
       const state = await fetchState(this.admin, { namespace: "kube-system" });
-      return state !== undefined && !readState(state).coexistence;
+      return state !== undefined && !readState(state).coexistence && readClaimsState(state).gate === "on";
     };
     await until(isSaid, { what: "the leader's word", everyMs: 50 });
   }

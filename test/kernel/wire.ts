@@ -50,6 +50,14 @@ export class Wire {
     await run(["ip", "netns", "delete", this.#nameOf(host)]);
   }
 
+  /** Another namespace under the same path, with one interface. */
+  async remake(host: string, link: string): Promise<void> {
+    await this.deleteHost(host);
+    await run(["ip", "netns", "add", this.#nameOf(host)]);
+    await this.ip(host, "link", "add", link, "type", "bridge");
+    await this.ip(host, "link", "set", link, "up");
+  }
+
   /** The switch's end of a host's cable. */
   port(host: string): string {
     return `p-${host}`;

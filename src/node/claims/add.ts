@@ -15,6 +15,7 @@ import { later } from "../failure.ts";
 import type { Share } from "../plan.ts";
 import { takeProbed } from "../probing.ts";
 import { UncertainTake } from "../take.ts";
+import type { Sandbox } from "./fence-sandbox.ts";
 import { assertSame, type ClaimHeld } from "./holds.ts";
 import { ClaimRefusal, reasonOf } from "./refusal.ts";
 import { type ClaimUse, claimText, statusAddresses } from "./use.ts";
@@ -35,6 +36,7 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
   const settled: Settled[] = [];
   try {
     await settle(addition, use, settled);
+    await parts.claims.fence.attached(sandboxOf(addition, use, settled));
     const result = resultOf(addition, settled);
     tellStatus(addition, use, settled, result);
     return result;
@@ -42,6 +44,23 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
     tellRefusal(addition, use, settled, error);
     throw error;
   }
+}
+
+function sandboxOf({ invocation }: Addition, { user, owner }: ClaimUse, settled: readonly Settled[]): Sandbox {
+  const { containerId, interfaceName, netns } = invocation;
+  const { namespace, name, uid } = owner;
+  return {
+    containerId,
+    interfaceName,
+    netns,
+    pod: { namespace, name: user.name, uid: user.uid },
+    claim: { namespace, name, uid },
+    holds: settled.map(({ held: { namespace: at, hold } }) => ({
+      namespace: at,
+      domain: hold.domain,
+      address: hold.address.toString(),
+    })),
+  };
 }
 
 async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {

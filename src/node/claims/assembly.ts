@@ -5,6 +5,8 @@ import type { Log } from "../../log/log.ts";
 import type { Ledgers } from "../ledgers.ts";
 import type { Pictures } from "../pictures.ts";
 import type { SharedState } from "../shared-state.ts";
+import { Fence, type FenceOptions } from "./fence.ts";
+import { serverFacts } from "./fence-facts.ts";
 import { ClaimHolds } from "./holds.ts";
 import { MacCheck } from "./macs.ts";
 import type { ClaimParts } from "./parts.ts";
@@ -22,17 +24,22 @@ export interface ClaimAssemblyOptions {
   readonly pictures: Pictures;
   /** How long an ADD waits for its claim. Default: 25 s. */
   readonly waitMs?: number | undefined;
+  /** Absent: nobody is fenced. */
+  readonly fence?: Omit<FenceOptions, "facts" | "clock" | "log"> | undefined;
 }
 
 export interface ClaimAssembly {
   readonly parts: ClaimParts;
   /** To be run. */
   readonly statuses: StatusWriter;
+  /** To be run. */
+  readonly fence: Fence | undefined;
 }
 
 export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
   const { client, clock, log, node, state, ledgers, pictures, waitMs } = options;
   const statuses = new StatusWriter({ client, clock, log });
+  const fence = options.fence && new Fence({ ...options.fence, facts: serverFacts(client), clock, log });
   const search = new ClaimSearch({
     client,
     clock,
@@ -46,7 +53,10 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
     macs: new MacCheck(client),
     users: new UserPods(client),
     statuses,
+    fence: fence ?? unfenced,
     coexistence: () => state.coexistence,
   };
-  return { parts, statuses };
+  return { parts, statuses, fence };
 }
+
+const unfenced: ClaimParts["fence"] = { attached: async () => {}, detached: async () => {} };

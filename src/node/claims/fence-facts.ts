@@ -3,6 +3,7 @@ import { parseAddress } from "../../net/address.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { coolingOf } from "../../api/hold-marks.ts";
 import { isApiError } from "../../kube/errors.ts";
+import type { DeepReadonly } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { readObject } from "../../ledger/alias.ts";
 import { readRecord, recordsOf } from "../../ledger/records.ts";
@@ -36,7 +37,7 @@ export function serverFacts(client: KubeClient): FenceFacts {
   };
 }
 
-export function podState({ metadata, status }: Pick<Pod, "metadata" | "status">, uid: string): PodState {
+export function podState({ metadata, status }: DeepReadonly<Pod>, uid: string): PodState {
   if (uid !== "" && metadata.uid !== uid) return "gone";
   return status?.phase === "Succeeded" || status?.phase === "Failed" ? "over" : "alive";
 }

@@ -1,9 +1,9 @@
-// The sandboxes that were given a claim's addresses: one small file for each, on the disk before the runtime has its answer.
+// The sandboxes that were given a claim's addresses: one small file for each, written before the runtime has its answer.
 //
-// Promised: what `add` has answered for survives kill -9 and a power cut. Not promised: that one whose DEL came is not found again after a crash;
-// its namespace is gone then, which the fence sees. A file that cannot be read is removed: nothing can be done for it.
+// Promised: what `add` has answered for survives every end of the daemon. Not flushed to the disk: what a power cut takes away of it are sandboxes that it
+// took away as well, and an ADD does not wait for a disk. A file that cannot be read is removed: nothing can be done for it.
 import { createHash } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Attachment } from "../../cni/attachments.ts";
@@ -67,7 +67,7 @@ export class Sandboxes {
     return this.#known.get(attachmentKey(attachment));
   }
 
-  /** On the disk when it resolves. */
+  /** Whoever opens the folder later has it. */
   async add(sandbox: KnownSandbox): Promise<void> {
     const key = attachmentKey(sandbox);
     if (!this.#known.has(key) && this.#known.size >= maxSandboxes) {
@@ -99,23 +99,10 @@ export class Sandboxes {
     return join(this.#folder, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}${suffix}`);
   }
 
-  /** A new file beside the old, on the disk before it takes its name, and the name before it counts. */
+  /** Whole or not at all: a new file beside the old takes its name. */
   async #write(path: string, text: string): Promise<void> {
-    const beside = `${path}.new`;
-    const file = await open(beside, "w", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(beside, path);
-    const folder = await open(this.#folder, "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    await writeFile(`${path}.new`, text, { mode: 0o600 });
+    await rename(`${path}.new`, path);
   }
 }
 

@@ -1,7 +1,7 @@
 // Keeps an old guest off the network: a VM that was started elsewhere while this node could not be reached has its address there, and the
 // launcher that still runs here has the same address and the same MAC until the kubelet hears that its pod is gone.
 //
-// Every sandbox that is given a claim's address is remembered on the disk. Where its pod is gone from the API server, or over, and another living
+// Every sandbox that is given a claim's address is remembered in the state folder. Where its pod is gone from the API server, or over, and another living
 // pod uses the address, its interface is taken down in its own network namespace. That is all that is ever done to it: the kubelet ends the
 // pod. Looked at from the first moment on and then every few seconds, so that neither a start of the daemon nor the end of an outage has to be noticed. A
 // pod that the informer has alive costs nothing. Not promised: anything while the API server cannot be asked, or for a device that left the
