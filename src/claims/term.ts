@@ -96,6 +96,7 @@ export class Term {
       if (!signal.aborted) throw error;
     }
     if (signal.aborted) return;
+    this.#options.metrics?.states(() => this.#tally.counts);
     this.#held.follow(signal);
     this.#wakes.follow(signal);
     this.#gate.follow(() => {
@@ -104,8 +105,9 @@ export class Term {
     }, signal);
     const { machines, instances, claims } = this.#world;
     for (const each of [machines, instances, claims, this.#options.definitions]) {
-      each.listed(signal).then(() => this.#wakeAll(), () => {}); // aborted before it was there
+      if (!each.isListed) each.listed(signal).then(() => this.#wakeAll(), () => {}); // aborted before it was there
     }
+    this.#wakeAll();
     await Promise.all([
       this.#controller.run(signal),
       this.#beside.run(signal),
@@ -129,7 +131,7 @@ export class Term {
     this.#seen.delete(family);
     if (!this.#world.isKnown) return { requeueAfterMs: unknownMs };
     // Without the kind there is nothing to make and nothing that could be read: what is held stays.
-    if (!this.#world.claims.isServed) return undefined;
+    if (!this.#world.claims.isListed) return undefined;
     const facts = this.#gatherer.facts(family);
     const steps = planFamily(facts);
     this.#count(family, facts);
@@ -142,14 +144,12 @@ export class Term {
 
   /** A claim is counted at its home. */
   #count(family: string, facts: FamilyFacts): void {
-    const { metrics } = this.#options;
-    if (metrics === undefined) return;
+    if (this.#options.metrics === undefined) return;
     const own = facts.claims.filter((claim) => homeOf(claim) === family);
     this.#tally.set(
       family,
       own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
     );
-    metrics.states(this.#tally.counts);
   }
 
   #see(family: string): void {
