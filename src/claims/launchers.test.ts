@@ -89,6 +89,11 @@ describe("the NICs of a launcher pod", () => {
 });
 
 describe("other facts of a pod", () => {
+  it("whether its network-status was written, and can be read", () => {
+    const hasStatus = (status: unknown) => launcherPodOf(podOf({ status }), { specs: [], nics: [] }).hasStatus;
+    expect([hasStatus(undefined), hasStatus([]), hasStatus({})]).toEqual([false, true, false]);
+  });
+
   it("a pod that is no launcher has no VMI and no pod network", () => {
     const networks = [{ name: "net", "ipam-claim-reference": "stake" }];
     const pod = launcherPodOf(podOf({ networks, isLauncher: false }), { specs: [], nics: [] });

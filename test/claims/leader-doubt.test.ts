@@ -105,7 +105,7 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
     await stage.client.create(kinds.virtualMachines, {
       metadata: { namespace: shop, name: "odd" },
       spec: { template: { spec: { networks: [null, { multus: 7 }, "x"], domain: { devices: { interfaces: 5 } } } } },
-    } as unknown as kinds.Node);
+    } as never);
     await stage.client.create(kinds.networkAttachmentDefinitions, {
       metadata: { namespace: shop, name: "broken" },
       spec: { config: "{" },
@@ -156,8 +156,8 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     await stake("stake", ["10.9.0.77/24"]);
     stage.lead();
     await stage.booksAre("10.9.0.77 stake 0");
-    const [{ hold }] = (await stage.held()) as [{ hold: { note?: { pool?: string } } }];
-    expect(hold.note?.pool).toMatch(new RegExp(`^${system}/`));
+    const [held] = await stage.held();
+    expect(held?.hold.note?.pool).toMatch(new RegExp(`^${system}/`));
     await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
     await stage.booksAre();
   });
