@@ -76,5 +76,5 @@ function moveOf(
   const claim = own.claim === undefined ? ({ change: "create", object } as const) : remarked(own.claim, target, nic, { ...before, continues: undefined });
   const pass = stray.map((held) => ({ held, part: partOfHeld(held) }));
   const note = noteFor(target, nic, `adopted from a file, where ${ownerUid || "another VM"} had it`);
-  return { verdict: "move", what, move: { nic, claim, pass, take, note, users: [] } };
+  return { verdict: "move", what, move: { nic, first: "claim", claim, pass, take, note, users: [] } };
 }

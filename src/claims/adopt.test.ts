@@ -4,7 +4,7 @@ import { describe, expect, it, test } from "vitest";
 import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../api/claim-marks.ts";
 import { type AdoptionRequest, planAdoption } from "./adopt.ts";
 import type { Books } from "./books.ts";
-import { ClaimsError } from "./claims-error.ts";
+import type { ClaimsError } from "./claims-error.ts";
 import type { Verdict } from "./move.ts";
 import {
   claim,

@@ -130,6 +130,7 @@ function verdictOf(books: Books, target: Target, source: Source, from: string): 
   if (typeof claim === "string") return refused(claim);
   const move: Move = {
     nic,
+    first: "claim",
     claim,
     pass: source.holds.map((held) => ({ held, part: partOfHeld(held) })),
     take,

@@ -75,7 +75,7 @@ function takeMove(
   const identity = target === undefined || nic === undefined ? {} : { identity: identityOf(target.uid, nic) };
   const users = target === undefined || nic === undefined ? [] : usersOf(snapshot, target, nic);
   const note = { ...identity, why: "re-added by holdfast check: the claim shows it" };
-  return { nic: nic ?? "", claim: { change: "none", claim }, pass: [], take: [take], note, users };
+  return { nic: nic ?? "", first: "claim", claim: { change: "none", claim }, pass: [], take: [take], note, users };
 }
 
 function liveOwner(books: Books, claim: StoredClaim): Target | undefined {

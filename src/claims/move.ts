@@ -33,6 +33,11 @@ export type ClaimChange =
 
 export interface Move {
   readonly nic: string;
+  /**
+   * Which of the two is written first. "claim": it is of a dead owner, and a leader would end it the moment that its address is the new
+   * owner's. "holds": it is not ours yet, so nobody touches it before its marks are written.
+   */
+  readonly first: "claim" | "holds";
   readonly claim: ClaimChange;
   /** Held for another claim of the same VM in an earlier life, or for its own pod: passed on, never free in between. */
   readonly pass: readonly { readonly held: ReadHold; readonly part: number }[];

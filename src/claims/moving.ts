@@ -86,7 +86,9 @@ async function carryOut(first: Verdict, options: MovingOptions): Promise<Said> {
     const again = options.plan(await look(options));
     verdict = again.find((each) => each.what === what);
   }
-  if (verdict !== undefined && verdict.verdict !== "move") return said(verdict);
+  // It is not asked for any more: somebody else has done it.
+  if (verdict === undefined) return { kind: "already", line: `${first.what}: it is as it must be by now` };
+  if (verdict.verdict !== "move") return said(verdict);
   return { kind: "refused", line: `${first.what}: refused: ${why}, again and again: call this once more.` };
 }
 

@@ -60,7 +60,7 @@ describe("holdfast claims", () => {
     [
       "terminating: the claim was taken away under a pod",
       { held: [heldBy(pod)], instances: [vmi], pods: [pod] },
-      "db.blue db terminating 10.0.0.7/24 virt-launcher-db-p1 n1",
+      "db.blue db terminating 10.0.0.7 virt-launcher-db-p1 n1",
     ],
     ["made by hand", { claims: [claim({ uid: "c1", owner: "", name: "stake" })] }, "stake  pending"],
   ])("%s", (_, parts, expected) => {

@@ -49,7 +49,7 @@ function verdictOf(books: Books, claim: StoredClaim): Verdict {
   if (typeof holding === "string") return refused(holding);
   const note = noteFor(target, own.nic, "taken over from kubevirt/ipam-extensions");
   const change = remarked(claim, target, own.nic);
-  return { verdict: "move", what, move: { nic: own.nic, claim: change, ...holding, note, users } };
+  return { verdict: "move", what, move: { nic: own.nic, first: "holds", claim: change, ...holding, note, users } };
 }
 
 function ownerOf(books: Books, claim: StoredClaim): Target | string {
