@@ -9,8 +9,8 @@ import {
   ownershipOf,
   upstreamClaimFinalizer,
 } from "../api/claim-marks.ts";
-import { apiVersionOf } from "../api/kind.ts";
 import { ipamClaimKind } from "../api/ipam-claim.ts";
+import { apiVersionOf } from "../api/kind.ts";
 import { hashedInterfaceName } from "../api/kubevirt.ts";
 import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
@@ -85,7 +85,9 @@ export function newClaim(target: Target, nic: string, network: string, before: B
 
 /** Ours is there, theirs is not; what others keep it with stays. */
 export function finalizersOf({ metadata }: StoredClaim): string[] {
-  const others = (metadata.finalizers ?? []).filter((each) => each !== upstreamClaimFinalizer && each !== claimFinalizer);
+  const others = (metadata.finalizers ?? []).filter(
+    (each) => each !== upstreamClaimFinalizer && each !== claimFinalizer,
+  );
   return [claimFinalizer, ...others];
 }
 

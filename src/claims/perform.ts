@@ -3,12 +3,11 @@
 // Promised: the addresses of a NIC move all or none; what was written before a failure is taken back, guarded as well. At no moment is an
 // address that was held nobody's. Not promised: that a claim which had to be made goes again (the leader would make the same); and what
 // became of a write whose answer was lost. Whoever calls again finds what is there, and goes on.
-import { claimFinalizer, claimOwnerAnnotation } from "../api/claim-marks.ts";
+import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger, Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
-import { removeFinalizer } from "../kube/finalizer.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ensurePool } from "../ledger/pool-object.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
@@ -79,10 +78,26 @@ async function claimFor({ claim }: Move, options: PerformOptions): Promise<Store
   const { client, signal } = options;
   if (claim.change === "none" || claim.change === "mark") return claim.claim;
   if (claim.change === "replace") {
-    await changedMeanwhile(claim.old, removeFinalizer(client, ipamClaims, claim.old, claimFinalizer, { signal }));
+    await changedMeanwhile(claim.old, letGo(claim.old, options));
     await untilGone(claim.old, options);
   }
-  return changedMeanwhile(claim.object, client.create(ipamClaims, claim.object, { signal }));
+  const { metadata } = claim.object;
+  const annotations = { ...metadata.annotations, ...overriding(options) };
+  const object = { ...claim.object, metadata: { ...metadata, annotations } };
+  return changedMeanwhile(object, client.create(ipamClaims, object, { signal }));
+}
+
+/** What the webhook, where it is installed, asks for of whoever is not the controller: that he says so, each time anew. */
+function overriding({ clock }: PerformOptions): Readonly<Record<string, string>> {
+  return { [overrideAnnotation]: `given to its owner by hand, ${new Date(clock.wallMs()).toISOString()}` };
+}
+
+async function letGo({ metadata }: StoredClaim, options: PerformOptions): Promise<void> {
+  const { namespace = "", name = "", uid, resourceVersion } = metadata;
+  const finalizers = (metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
+  const body = { metadata: { uid, resourceVersion, finalizers, annotations: overriding(options) } };
+  const { client, signal } = options;
+  await client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal });
 }
 
 async function untilGone(old: StoredClaim, { client, clock, signal }: PerformOptions): Promise<void> {
@@ -135,7 +150,10 @@ async function take(
   const request = { domain, address, owner, note: { ...note, pool }, users, early: true };
   const result = await ledger.take(request, { signal });
   if (result.outcome === "held") {
-    throw new Stopped("refused", `${address} is held for ${describeOwner(result.hold.owner)} meanwhile: one address cannot be two owners'`);
+    throw new Stopped(
+      "refused",
+      `${address} is held for ${describeOwner(result.hold.owner)} meanwhile: one address cannot be two owners'`,
+    );
   }
   if (result.outcome === "cooling") throw new Stopped("changed", `${address} was just released`);
   const { hold, outcome } = result;
@@ -153,32 +171,43 @@ async function poolFor(place: Place, address: Address, { client, signal }: Perfo
   }
   const entries = [found.object, ...found.others].some(({ spec }) => Object.keys(spec.allocations).length > 0);
   if (!found.adopted && entries) {
-    throw new Stopped("refused", `IPPool ${pool} is not adopted yet, so ${address} may be somebody's: start \`holdfast controller\` and wait until it is`);
+    throw new Stopped(
+      "refused",
+      `IPPool ${pool} is not adopted yet, so ${address} may be somebody's: start \`holdfast controller\` and wait until it is`,
+    );
   }
   return { domain, pool };
 }
 
 /** One write: whose it is, our finalizer there, theirs gone. */
-async function mark({ claim }: Move, made: StoredClaim, { client, signal }: PerformOptions): Promise<StoredClaim> {
+async function mark({ claim }: Move, made: StoredClaim, options: PerformOptions): Promise<StoredClaim> {
+  const { client, signal } = options;
   if (claim.change !== "mark") return made;
   const { namespace = "", name = "", uid, resourceVersion } = claim.claim.metadata;
-  const body = { metadata: { ...claim.metadata, uid, resourceVersion } };
-  return changedMeanwhile(claim.claim, client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal }));
+  const annotations = { ...claim.metadata.annotations, ...overriding(options) };
+  const body = { metadata: { ...claim.metadata, annotations, uid, resourceVersion } };
+  return changedMeanwhile(
+    claim.claim,
+    client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal }),
+  );
 }
 
 /** Others write a claim's status and marks all the while; each time that happens it is read again. */
 const unmarkTries = 8;
 
 /** As it was, unless it is another's again or gone. */
-async function unmark({ claim }: Move, marked: StoredClaim, { client }: PerformOptions): Promise<void> {
+async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOptions): Promise<void> {
   if (claim.change !== "mark") return;
+  const { client } = options;
   const { namespace = "", name = "", uid } = marked.metadata;
   const owner = marked.metadata.annotations?.[claimOwnerAnnotation];
   for (let tries = 0; tries < unmarkTries; tries++) {
     try {
       const { metadata } = await client.get(ipamClaims, { namespace, name });
       if (metadata.uid !== uid || metadata.annotations?.[claimOwnerAnnotation] !== owner) return;
-      const body = { metadata: { ...before(claim.claim, claim.metadata), uid, resourceVersion: metadata.resourceVersion } };
+      const back = before(claim.claim, claim.metadata);
+      const annotations = { ...back.annotations, ...overriding(options) };
+      const body = { metadata: { ...back, annotations, uid, resourceVersion: metadata.resourceVersion } };
       await client.patch(ipamClaims, { namespace, name }, { type: "merge", body });
       return;
     } catch (error) {

@@ -83,7 +83,9 @@ describe("holdfast claims", () => {
   });
 
   it("help has examples", async () => {
-    expect((await holdfast({}, "claims", "list", "--help")).out.join("\n")).toContain("holdfast claims -n shop db.blue");
+    expect((await holdfast({}, "claims", "list", "--help")).out.join("\n")).toContain(
+      "holdfast claims -n shop db.blue",
+    );
     expect((await holdfast({}, "adopt", "--help")).out.join("\n")).toContain("holdfast adopt --file shop-claims.json");
   });
 });

@@ -10,8 +10,8 @@ import { moveAll, type MovingOptions } from "../../src/claims/moving.ts";
 import { readClaims } from "../../src/claims/snapshot.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { configMaps, ipamClaims, ipPools, reservations, virtualMachines } from "../../src/ledger/resources.ts";
-import { type CliStage } from "./cli-stage.ts";
 import { system } from "../pools/stage.ts";
+import { type CliStage } from "./cli-stage.ts";
 
 const old = "5956a54c-989c-414c-b5ba-55cae03a5ada";
 const identity = `${old}/blue`;
@@ -22,7 +22,9 @@ export function adoptStories(stage: () => CliStage): void {
   const adopt = (...argv: string[]) => stage().run("adopt", "shop/db", "--from", old, ...argv);
   /** address -> claim's name, UID of the VM it is for */
   const books = async () =>
-    (await stage().held()).map(({ hold }) => `${hold.address} ${hold.owner.kind} ${hold.owner.name} ${hold.note?.identity ?? ""}`);
+    (await stage().held()).map(
+      ({ hold }) => `${hold.address} ${hold.owner.kind} ${hold.owner.name} ${hold.note?.identity ?? ""}`,
+    );
 
   describe("after a restore", () => {
     it("gives the VM what its earlier life held; first only says so; done twice, it is done once", async () => {
@@ -41,7 +43,11 @@ export function adoptStories(stage: () => CliStage): void {
       expect(claim.metadata).toMatchObject({
         finalizers: ["holdfast.io/persistent-ip"],
         ownerReferences: [{ kind: "VirtualMachine", name: "db", uid }],
-        annotations: { "holdfast.io/claim-owner": uid, "holdfast.io/claim-nic": "blue", "holdfast.io/adopted-from": old },
+        annotations: {
+          "holdfast.io/claim-owner": uid,
+          "holdfast.io/claim-nic": "blue",
+          "holdfast.io/adopted-from": old,
+        },
       });
       const [held] = await stage().held();
       expect(held?.hold).toMatchObject({
@@ -73,7 +79,11 @@ export function adoptStories(stage: () => CliStage): void {
     it("continues a claim that is being deleted: the address is never nobody's", async () => {
       const uid = await stage().vm();
       const { metadata } = await stage().ours(old);
-      await stage().hold("10.0.0.7", { kind: "claim", uid: metadata.uid ?? "", namespace: "shop", name: "db.blue" }, { note: { identity } });
+      await stage().hold(
+        "10.0.0.7",
+        { kind: "claim", uid: metadata.uid ?? "", namespace: "shop", name: "db.blue" },
+        { note: { identity } },
+      );
       await stage().client.delete(ipamClaims, { namespace: "shop", name: "db.blue" });
       expect((await stage().readClaim()).metadata.deletionTimestamp).toBeDefined();
       expect(await adopt()).toMatchObject({ code: 0, err: "" });
@@ -88,15 +98,28 @@ export function adoptStories(stage: () => CliStage): void {
       const other = await stage().vm("web");
       await stage().ours(other);
       const third = await stage().readClaim();
-      await stage().hold("10.0.0.7", { kind: "claim", uid: third.metadata.uid ?? "", namespace: "shop", name: "db.blue" }, { note: { identity } });
+      await stage().hold(
+        "10.0.0.7",
+        { kind: "claim", uid: third.metadata.uid ?? "", namespace: "shop", name: "db.blue" },
+        { note: { identity } },
+      );
       const before = await stage().versions();
       const run = async (from: string) => {
         const { code, out, err } = await stage().run("adopt", "shop/db", "--from", from);
         return { code, words: out + err };
       };
-      expect(await run("00000000-0000-0000-0000-000000000000")).toEqual({ code: 1, words: expect.stringContaining("without that proof") });
-      expect(await run(other)).toEqual({ code: 1, words: expect.stringContaining("lives: VirtualMachine shop/web exists") });
-      expect(await run(old)).toEqual({ code: 1, words: expect.stringContaining(`whose owner is ${other} and not ${old}`) });
+      expect(await run("00000000-0000-0000-0000-000000000000")).toEqual({
+        code: 1,
+        words: expect.stringContaining("without that proof"),
+      });
+      expect(await run(other)).toEqual({
+        code: 1,
+        words: expect.stringContaining("lives: VirtualMachine shop/web exists"),
+      });
+      expect(await run(old)).toEqual({
+        code: 1,
+        words: expect.stringContaining(`whose owner is ${other} and not ${old}`),
+      });
       expect(await stage().versions()).toEqual(before);
     });
 
@@ -108,7 +131,10 @@ export function adoptStories(stage: () => CliStage): void {
       await say({ paused: "migrate by anna" });
       expect(await adopt()).toMatchObject({ code: 1, err: expect.stringContaining("paused (migrate by anna)") });
       await say({ paused: "", coexistence: "on" });
-      expect(await adopt()).toMatchObject({ code: 1, err: expect.stringContaining("whereabouts is, or may be, active") });
+      expect(await adopt()).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("whereabouts is, or may be, active"),
+      });
     });
   });
 
@@ -161,7 +187,10 @@ export function adoptStories(stage: () => CliStage): void {
       expect(await moveAll(options({ look }))).toEqual({ moved: 1, already: 0, refused: 0 });
       expect(looks).toBe(2);
       expect(await books()).toEqual([`10.0.0.7 claim db.blue ${uid}/blue`]);
-      expect((await stage().readClaim()).metadata.labels).toMatchObject({ touched: "yes", "holdfast.io/managed": "true" });
+      expect((await stage().readClaim()).metadata.labels).toMatchObject({
+        touched: "yes",
+        "holdfast.io/managed": "true",
+      });
     });
   });
 
@@ -178,7 +207,10 @@ export function adoptStories(stage: () => CliStage): void {
 
     it("takes exactly the addresses of the other cluster for its VM's namesake; another's are refused", async () => {
       const there = await stage().vm("db", ["blue", "dual"]);
-      for (const [nic, addresses] of [["blue", ["10.0.0.7"]], ["dual", ["10.1.0.9", "fd00::9"]]] as const) {
+      for (const [nic, addresses] of [
+        ["blue", ["10.0.0.7"]],
+        ["dual", ["10.1.0.9", "fd00::9"]],
+      ] as const) {
         const { metadata } = await stage().ours(there, { nic });
         for (const each of addresses) {
           await stage().hold(each, { kind: "claim", uid: metadata.uid ?? "", namespace: "shop", name: `db.${nic}` });
@@ -207,7 +239,9 @@ export function adoptStories(stage: () => CliStage): void {
 
     it("does not touch a pool whose entries nobody has adopted", async () => {
       await stage().vm();
-      await stage().stage.whereaboutsPool("10.0.0.0-24", "10.0.0.0/24", { 7: { id: "c", podref: "shop/old", ifname: "net1" } });
+      await stage().stage.whereaboutsPool("10.0.0.0-24", "10.0.0.0/24", {
+        7: { id: "c", podref: "shop/old", ifname: "net1" },
+      });
       const claims = [{ namespace: "shop", vm: "db", nic: "blue", network: "blue-net", ips: ["10.0.0.7/24"] }];
       await inFile(JSON.stringify({ kind: "holdfast-claims", version: 1, claims }), async (file) => {
         const { code, out } = await stage().run("adopt", "--file", file);
@@ -221,10 +255,16 @@ export function adoptStories(stage: () => CliStage): void {
     it("a file that is none is told as such", async () => {
       await inFile("{}", async (file) => {
         const { code, err } = await stage().run("adopt", "--file", file);
-        expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("is not what `holdfast claims export` writes") });
+        expect({ code, err }).toEqual({
+          code: 1,
+          err: expect.stringContaining("is not what `holdfast claims export` writes"),
+        });
       });
       const missing = await stage().run("adopt", "--file", "/nowhere/claims.json");
-      expect(missing).toMatchObject({ code: 1, err: expect.stringContaining("--file /nowhere/claims.json cannot be read") });
+      expect(missing).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("--file /nowhere/claims.json cannot be read"),
+      });
     });
   });
 }

@@ -46,7 +46,11 @@ describe("beside a leader", { timeout: 60_000 }, () => {
     const machine = await stage.started("vm1");
     const first = address();
     const from = machine.vmUid!;
-    const backup = await stage.claimIs("vm1.blue", "shows its address", ({ status }) => status?.ips[0] === `${first}/24`);
+    const backup = await stage.claimIs(
+      "vm1.blue",
+      "shows its address",
+      ({ status }) => status?.ips[0] === `${first}/24`,
+    );
     await stage.kubevirt.delete(machine);
     await stage.claimGoes("vm1.blue");
     await stage.booksAre();
@@ -82,7 +86,13 @@ describe("beside a leader", { timeout: 60_000 }, () => {
     const reference = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: machine.vmUid! };
     const ownerReferences = [{ ...reference, controller: true, blockOwnerDeletion: true }];
     const labels = { [marks.vmLabelName]: "vm1" };
-    const metadata = { namespace: shop, name: "vm1.blue", labels, ownerReferences, finalizers: [marks.upstreamClaimFinalizer] };
+    const metadata = {
+      namespace: shop,
+      name: "vm1.blue",
+      labels,
+      ownerReferences,
+      finalizers: [marks.upstreamClaimFinalizer],
+    };
     await stage.client.create(kinds.ipamClaims, { metadata, spec: { network: "blue", interface: "" } });
     const status = { type: "merge", body: { status: { ips: ["10.9.0.77/24"] } } } as const;
     await stage.client.patch(kinds.ipamClaims, metadata, status, { subresource: "status" });

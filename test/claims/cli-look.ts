@@ -21,14 +21,20 @@ export function lookStories(stage: () => CliStage): void {
     const { uid, user, claim } = await running();
     const list = await stage().run("claims", "-A");
     expect(list).toMatchObject({ code: 0, err: "" });
-    expect(list.out).toMatch(/^NAMESPACE +CLAIM +VM +NETWORK +IPS +STATE +PODS +NODES +AGE\nshop +db\.blue +db +blue-net +10\.0\.0\.7\/24 +bound +virt-launcher-db +n1 +\d+s\n$/);
+    expect(list.out).toMatch(
+      /^NAMESPACE +CLAIM +VM +NETWORK +IPS +STATE +PODS +NODES +AGE\nshop +db\.blue +db +blue-net +10\.0\.0\.7\/24 +bound +virt-launcher-db +n1 +\d+s\n$/,
+    );
     const whole = await stage().run("claims", "-n", "shop", "db.blue");
     expect(whole.out).toContain("shop/db.blue: bound");
     expect(whole.out).toContain(`owner       VirtualMachine shop/db (${uid})`);
     expect(whole.out).toContain(`users       ${user.name} lives (node n1 ready, ${user.uid})`);
     const json = JSON.parse((await stage().run("claims", "-n", "shop", "db", "-o", "json")).out) as { claims: unknown };
-    expect(json.claims).toMatchObject([{ claim: "db.blue", vm: "db", nic: "blue", state: "bound", ips: ["10.0.0.7/24"] }]);
-    const one = JSON.parse((await stage().run("claims", "-n", "shop", "db.blue", "-o", "json")).out) as { claims: unknown };
+    expect(json.claims).toMatchObject([
+      { claim: "db.blue", vm: "db", nic: "blue", state: "bound", ips: ["10.0.0.7/24"] },
+    ]);
+    const one = JSON.parse((await stage().run("claims", "-n", "shop", "db.blue", "-o", "json")).out) as {
+      claims: unknown;
+    };
     expect(one.claims).toMatchObject([{ uid: claim, ownerUid: uid, identities: [`${uid}/blue`] }]);
   });
 
@@ -42,12 +48,22 @@ export function lookStories(stage: () => CliStage): void {
   it("an address, a claim, a VM and a pod of it all lead to the same answer", async () => {
     const { uid, user } = await running();
     const answers = await Promise.all(
-      ["10.0.0.7", "shop/db.blue", "shop/db", `shop/${user.name}`].map((asked) => stage().run("who", asked, "-o", "json")),
+      ["10.0.0.7", "shop/db.blue", "shop/db", `shop/${user.name}`].map((asked) =>
+        stage().run("who", asked, "-o", "json"),
+      ),
     );
     for (const { code, out } of answers) {
       expect(code).toBe(0);
       expect(JSON.parse(out)).toMatchObject({
-        holds: [{ address: "10.0.0.7", owner: "claim shop/db.blue", vm: "shop/db", identity: `${uid}/blue`, users: [`shop/${user.name} on n1`] }],
+        holds: [
+          {
+            address: "10.0.0.7",
+            owner: "claim shop/db.blue",
+            vm: "shop/db",
+            identity: `${uid}/blue`,
+            users: [`shop/${user.name} on n1`],
+          },
+        ],
       });
     }
     const { out } = await stage().run("who", "10.0.0.7");
@@ -64,7 +80,10 @@ export function lookStories(stage: () => CliStage): void {
     const { metadata } = await stage().ours(uid, { ips: ["10.0.0.7/24"] });
     const found = await stage().run("check", "-o", "json");
     const { findings } = JSON.parse(found.out) as { findings: { code: string }[] };
-    expect({ exit: found.code, codes: findings.map(({ code }) => code) }).toEqual({ exit: 1, codes: ["claim-without-hold"] });
+    expect({ exit: found.code, codes: findings.map(({ code }) => code) }).toEqual({
+      exit: 1,
+      codes: ["claim-without-hold"],
+    });
     const repaired = await stage().run("check", "--repair", "--observe-seconds", "0");
     expect(repaired.out).toContain("repaired: 10.0.0.7 is held for the claim now.");
     expect((await stage().held()).map(({ hold }) => hold)).toMatchObject([

@@ -11,9 +11,9 @@ import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
+import { until } from "../lab/wait.ts";
 import { command } from "../pools/command.ts";
 import { type PoolsServer, Stage, system } from "../pools/stage.ts";
-import { until } from "../lab/wait.ts";
 import { install } from "./kubevirt/crds.ts";
 
 const crds = defineResource<AnyObject>({
@@ -127,7 +127,10 @@ export class CliStage {
   }): Promise<kinds.StoredClaim> {
     const { nic = "blue", name = `db.${nic}`, metadata, ips } = parts;
     const spec = { network: `${nic}-net`, interface: "" };
-    const made = await this.client.create(kinds.ipamClaims, { metadata: { namespace: "shop", name, ...metadata }, spec });
+    const made = await this.client.create(kinds.ipamClaims, {
+      metadata: { namespace: "shop", name, ...metadata },
+      spec,
+    });
     if (ips === undefined) return made;
     const patch = { type: "merge", body: { status: { ips } } } as const;
     return this.client.patch(kinds.ipamClaims, { namespace: "shop", name }, patch, { subresource: "status" });
@@ -141,16 +144,27 @@ export class CliStage {
   }
 
   /** As ipam-extensions makes it. */
-  theirs(owner: string, more: { readonly nic?: string; readonly name?: string; readonly ips?: readonly string[] } = {}) {
+  theirs(
+    owner: string,
+    more: { readonly nic?: string; readonly name?: string; readonly ips?: readonly string[] } = {},
+  ) {
     const reference = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "db", uid: owner };
     const ownerReferences = [{ ...reference, controller: true, blockOwnerDeletion: true }];
-    return this.claim({ ...more, metadata: { labels: { "kubevirt.io/vm": "db" }, finalizers: [theirFinalizer], ownerReferences } });
+    return this.claim({
+      ...more,
+      metadata: { labels: { "kubevirt.io/vm": "db" }, finalizers: [theirFinalizer], ownerReferences },
+    });
   }
 
   /** ipam-extensions itself, as far as it is seen. */
   async extensions(): Promise<void> {
     const clientConfig = { url: "https://127.0.0.1:1/mutate" };
-    const hook = { name: "ipam-claims.k8s.cni.cncf.io", clientConfig, sideEffects: "None", admissionReviewVersions: ["v1"] };
+    const hook = {
+      name: "ipam-claims.k8s.cni.cncf.io",
+      clientConfig,
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+    };
     // Of a namespace that nothing is made in: it is to be seen, not to be asked.
     const rest = { failurePolicy: "Ignore", namespaceSelector: { matchLabels: { nobody: "here" } } };
     const rules = [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }];
@@ -161,8 +175,14 @@ export class CliStage {
     await this.client.delete(webhooks, { name: theirHook });
   }
 
-  async hold(address: string, owner: Owner, more: { readonly note?: HoldNote; readonly users?: readonly HoldUser[] } = {}) {
-    const result = await this.stage.ledger().take({ domain: "network:", address: parseAddress(address), owner, ...more });
+  async hold(
+    address: string,
+    owner: Owner,
+    more: { readonly note?: HoldNote; readonly users?: readonly HoldUser[] } = {},
+  ) {
+    const result = await this.stage
+      .ledger()
+      .take({ domain: "network:", address: parseAddress(address), owner, ...more });
     if (result.outcome !== "taken") throw new Error(`${address} was ${result.outcome}`);
     return result.hold;
   }
@@ -197,7 +217,9 @@ export class CliStage {
   /** Whatever keeps it. */
   async remove(resource: Resource, { metadata: { namespace, name = "" } }: KubeObject): Promise<void> {
     const at = namespace === undefined ? { name } : { namespace, name };
-    await this.client.patch(resource, at, { type: "merge", body: { metadata: { finalizers: null } } }).catch(ignoreGone);
+    await this.client
+      .patch(resource, at, { type: "merge", body: { metadata: { finalizers: null } } })
+      .catch(ignoreGone);
     await this.client.delete(resource, at, { gracePeriodSeconds: 0 }).catch(ignoreGone);
   }
 }

@@ -17,12 +17,20 @@ export function takeoverStories(stage: () => CliStage): void {
     const before = await stage().versions();
     const dry = await takeover("--dry-run");
     expect(dry).toMatchObject({ code: 0, err: "" });
-    expect(dry.out).toContain(`IPAMClaim shop/db.blue: would do: mark IPAMClaim shop/db.blue, hold 10.0.0.7, used by ${user.name}`);
+    expect(dry.out).toContain(
+      `IPAMClaim shop/db.blue: would do: mark IPAMClaim shop/db.blue, hold 10.0.0.7, used by ${user.name}`,
+    );
     expect(await stage().versions()).toEqual(before);
 
     const { code, out } = await takeover("-n", "shop");
-    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("2 done, 0 as they must be already, 0 refused.") });
-    for (const [name, nic, ips] of [["db.blue", "blue", ["10.0.0.7"]], ["db.dual", "dual", ["10.1.0.9", "fd00::9"]]] as const) {
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringContaining("2 done, 0 as they must be already, 0 refused."),
+    });
+    for (const [name, nic, ips] of [
+      ["db.blue", "blue", ["10.0.0.7"]],
+      ["db.dual", "dual", ["10.1.0.9", "fd00::9"]],
+    ] as const) {
       const { metadata } = await stage().readClaim(name);
       expect(metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
       expect(metadata.labels).toMatchObject({ "holdfast.io/managed": "true" });
@@ -54,14 +62,20 @@ export function takeoverStories(stage: () => CliStage): void {
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("1 was refused") });
     expect(out).toContain("IPAMClaim shop/db.dual: refused: fd00::9 is held for pod shop/web-0 (net1)");
     expect((await stage().readClaim("db.dual")).metadata.resourceVersion).toBe(contested.metadata.resourceVersion);
-    expect((await stage().held()).map(({ hold }) => `${hold.address} ${hold.owner.name}`)).toEqual(["10.0.0.7 db.blue", "fd00::9 web-0"]);
+    expect((await stage().held()).map(({ hold }) => `${hold.address} ${hold.owner.name}`)).toEqual([
+      "10.0.0.7 db.blue",
+      "fd00::9 web-0",
+    ]);
   });
 
   it("is refused while ipam-extensions runs; --beside says that it is meant", async () => {
     const uid = await stage().vm();
     await stage().theirs(uid, { ips: ["10.0.0.7/24"] });
     await stage().extensions();
-    expect(await takeover()).toMatchObject({ code: 1, err: expect.stringContaining("kubevirt/ipam-extensions is at work") });
+    expect(await takeover()).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("kubevirt/ipam-extensions is at work"),
+    });
     expect((await stage().readClaim()).metadata.finalizers).toEqual([theirFinalizer]);
     expect((await takeover("--dry-run")).code).toBe(0);
     const check = await stage().run("check", "-o", "json");
