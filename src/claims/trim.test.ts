@@ -6,7 +6,10 @@ import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.t
 describe("what is kept of VMs and VMIs", () => {
   it("is what a plan reads, and nothing else", () => {
     const interfaces = [{ name: "blue", macAddress: "02:00:00:00:00:01", state: "absent", bridge: {} }];
-    const networks = [{ name: "blue", multus: { networkName: "net" } }, { name: "default", pod: { vmNetworkCIDR: "x" } }];
+    const networks = [
+      { name: "blue", multus: { networkName: "net" } },
+      { name: "default", pod: { vmNetworkCIDR: "x" } },
+    ];
     const machine = {
       metadata: {
         name: "vm",
@@ -54,7 +57,10 @@ describe("what is kept of VMs and VMIs", () => {
         { depthSize: "small" },
         fc.constantFrom(null, 1, "x", true),
         fc.array(tie("any"), { maxLength: 3 }),
-        fc.dictionary(fc.constantFrom("networks", "domain", "devices", "interfaces", "name", "multus", "template", "spec"), tie("any")),
+        fc.dictionary(
+          fc.constantFrom("networks", "domain", "devices", "interfaces", "name", "multus", "template", "spec"),
+          tie("any"),
+        ),
       ),
     })).any;
     fc.assert(

@@ -11,7 +11,11 @@ describe("the claims that a pod refers to", () => {
     ["networks without claims", { [networks]: '[{"name":"blue"}]' }, []],
     ["names with commas", { [networks]: "blue,green@net7" }, []],
     ["one of two", { [networks]: '[{"name":"blue","ipam-claim-reference":"vm.blue"},{"name":"green"}]' }, ["vm.blue"]],
-    ["the same twice", { [networks]: '[{"name":"a","ipam-claim-reference":"x"},{"name":"b","ipam-claim-reference":"x"}]' }, ["x"]],
+    [
+      "the same twice",
+      { [networks]: '[{"name":"a","ipam-claim-reference":"x"},{"name":"b","ipam-claim-reference":"x"}]' },
+      ["x"],
+    ],
     [
       "the default network",
       { "v1.multus-cni.io/default-network": '[{"name":"d","ipam-claim-reference":"vm.default"}]' },
