@@ -68,7 +68,7 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const { holds, macs, users } = parts.claims;
   assertInRange(addition, use);
   const [found] = await Promise.all([
-    Promise.all(asking.shares.map((share) => holds.find(share, use, signal))),
+    holds.find(asking.shares, use, signal),
     macs.assertFree(use, signal),
   ]);
   const count = users.reader(use.owner.namespace);
