@@ -81,7 +81,10 @@ export class ClaimHolds {
       if (outcome.outcome === "gone" || !sameOwner(outcome.hold.owner, owner)) throw lostMeanwhile(use, address);
       now = outcome.hold;
     }
-    throw new LedgerError("unavailable", `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`);
+    throw new LedgerError(
+      "unavailable",
+      `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`,
+    );
   }
 }
 
@@ -180,9 +183,7 @@ async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signa
 
 /** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
 function first(holds: readonly Hold[]): Hold | undefined {
-  return holds.toSorted(
-    (a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address),
-  )[0];
+  return holds.toSorted((a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address))[0];
 }
 
 function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUser[]): void {
@@ -195,7 +196,10 @@ function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUse
     );
   }
   if (hasRoom(use, others)) return;
-  const rule = use.identity === undefined ? "a claim without an owner is for one pod at a time" : "an owner has two at most, during a migration";
+  const rule =
+    use.identity === undefined
+      ? "a claim without an owner is for one pod at a time"
+      : "an owner has two at most, during a migration";
   throw new ClaimRefusal(
     allocationReasons.inUse,
     `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,

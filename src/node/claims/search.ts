@@ -91,7 +91,9 @@ export class ClaimSearch {
     const own = vmi !== undefined && isOf(vmi, launched?.uid ?? "") ? vmi : undefined;
     if (launched !== undefined && own === undefined && reference === undefined) {
       if (!persistence.isAllowed) return undefined;
-      throw later(`the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`);
+      throw later(
+        `the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`,
+      );
     }
     const nic = own === undefined ? undefined : nicFor(wish, own);
     if (reference === undefined && nic === undefined) return undefined;
@@ -116,7 +118,11 @@ export class ClaimSearch {
   }
 
   /** Whether somebody makes the claim: whoever wrote the reference, or our leader. */
-  async #isExpected({ persistence, reference }: ClaimWish, { vmi, namespace }: Seeker, signal: AbortSignal): Promise<boolean> {
+  async #isExpected(
+    { persistence, reference }: ClaimWish,
+    { vmi, namespace }: Seeker,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     const { gate, needsLabel } = this.#options.state();
     if (gate !== "on" || vmi === undefined) return false;
@@ -140,7 +146,12 @@ export class ClaimSearch {
   }
 
   /** Undefined where there is none, or no such kind. */
-  async #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal): Promise<T | undefined> {
+  async #read<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
     try {
       return await this.#options.client.get(resource, { namespace, name }, { signal });
     } catch (error) {

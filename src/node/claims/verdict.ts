@@ -82,14 +82,19 @@ function standingOf(claim: StoredClaim, seeker: Seeker, isReferred: boolean): St
 function isForNic({ metadata }: StoredClaim, recorded: string | undefined, { vmi, nic }: Seeker): boolean {
   if (nic === undefined || recorded !== undefined) return nic === undefined || recorded === nic;
   const vm = vmi?.metadata.name ?? "";
-  const isNamedBy = (network: string) => [claimName(vm, network), extensionsName(vm, network)].includes(metadata.name ?? "");
+  const isNamedBy = (network: string) =>
+    [claimName(vm, network), extensionsName(vm, network)].includes(metadata.name ?? "");
   if (isNamedBy(nic)) return true;
   return !(vmi?.spec?.networks ?? []).some((each) => each.name !== nic && isNamedBy(each.name));
 }
 
 /** How kubevirt/ipam-extensions names claims: dots for all that a name may not have. */
 function extensionsName(vm: string, network: string): string {
-  return `${vm}.${network}`.toLowerCase().split(/[^a-z0-9-]/).join(".").slice(0, 253);
+  return `${vm}.${network}`
+    .toLowerCase()
+    .split(/[^a-z0-9-]/)
+    .join(".")
+    .slice(0, 253);
 }
 
 function claimText({ namespace }: Seeker, name: string): string {
