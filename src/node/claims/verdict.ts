@@ -46,15 +46,22 @@ export function judgeClaims(seeker: Seeker, read: ClaimsRead): Verdict {
   return { kind: "refuse", why: standing === "network" ? elsewhere(seeker, claim!) : otherNic(seeker, reference) };
 }
 
-/** The plain name first; the other only where the plain one is this NIC's on another network. */
+/**
+ * Under either name: after a swap the claim keeps the second one, also when that of the network before is gone and the plain name is free. Where
+ * none fits, the plain one is waited for, unless it is this NIC's on another network.
+ */
 function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Verdict {
   for (const name of own) {
     if (!read.has(name)) return { kind: "read", name };
     const claim = read.get(name);
+    if (claim !== undefined && standingOf(claim, seeker, name === seeker.reference) === "fits") return { kind: "use", claim };
+  }
+  for (const name of own) {
+    const claim = read.get(name);
     if (claim === undefined) return { kind: "wait", name, why: missing(seeker, name) };
-    const standing = standingOf(claim, seeker, name === seeker.reference);
-    if (standing === "fits") return { kind: "use", claim };
-    if (standing !== "network") return { kind: "wait", name, why: unfinished(seeker, name) };
+    if (standingOf(claim, seeker, name === seeker.reference) !== "network") {
+      return { kind: "wait", name, why: unfinished(seeker, name) };
+    }
   }
   return { kind: "refuse", why: `${claimText(seeker, own.at(-1) ?? "")} cannot be used by pod ${podText(seeker)}.` };
 }
