@@ -126,7 +126,11 @@ describe("stories", () => {
     [
       "a network of OVN has its name already, and its subnets' pools are its own",
       [
-        nad("blue/ovn", { range: undefined }, { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/24" }),
+        nad(
+          "blue/ovn",
+          { range: undefined },
+          { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/24" },
+        ),
         pool("ovn-10.1.0.0-24", "10.1.0.0/24", { "1": "blue/a" }),
         reservation("ovn-10.1.0.1", "blue/a"),
       ],

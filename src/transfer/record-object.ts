@@ -50,7 +50,8 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
     const hold = holdOfReservation(object, { networks });
     const { domain, address } = hold;
     const parts = parseDomain(domain);
-    const owner = hold.owner.kind === "pod" ? `${object.spec.podref} ${object.spec.ifname ?? ""}`.trim() : ownerText(hold.owner);
+    const owner =
+      hold.owner.kind === "pod" ? `${object.spec.podref} ${object.spec.ifname ?? ""}`.trim() : ownerText(hold.owner);
     return { ...rest, address, owner, network: parts.scope === "network" ? parts.network : "" };
   } catch (error) {
     if (error instanceof ApiError) return error.message;

@@ -84,7 +84,12 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
 }
 
-async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly Share[], settled: Settled[]): Promise<void> {
+async function takeMissing(
+  addition: Addition,
+  use: ClaimUse,
+  missing: readonly Share[],
+  settled: Settled[],
+): Promise<void> {
   const { parts, signal } = addition;
   assertLasting(use);
   const { namespace } = use.owner;
@@ -115,7 +120,8 @@ async function assertWithin(addition: Addition, namespace: string, limit: number
   } catch (error) {
     for (const { held, isNew } of settled.splice(0)) {
       // At the version that this ADD wrote: who joined since keeps it.
-      if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
+      if (isNew)
+        await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
     }
     throw error;
   }

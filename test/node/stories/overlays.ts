@@ -26,7 +26,9 @@ export function overlayStories(world: GetWorld): void {
     const { items } = await world().admin.list(ipPools, { namespace: "kube-system" });
     const names = items.map(({ metadata }) => metadata.name);
     expect(names).toEqual(expect.arrayContaining(["ovn-a-10.44.0.0-29", "ovn-a-fd44---64"]));
-    expect(await rig.ask({ command: "CHECK", ...pod("o1"), config: { ...config, prevResult: told.json } })).toMatchObject({ status: 0 });
+    expect(
+      await rig.ask({ command: "CHECK", ...pod("o1"), config: { ...config, prevResult: told.json } }),
+    ).toMatchObject({ status: 0 });
     await rig.ask({ command: "DEL", ...pod("o1"), config });
     expect(await world().held("network:ovn-a ")).toEqual([]);
   });
@@ -42,14 +44,22 @@ export function overlayStories(world: GetWorld): void {
 
   it("a subnet that is changed beside ipam counts from the next ADD on", async () => {
     const rig = await world().daemon();
-    expect(await given(rig, { ...pod("o5"), config: overlay("ovn-c", { subnets: "10.44.1.0/29" }) })).toEqual(["10.44.1.1/29"]);
-    expect(await given(rig, { ...pod("o6"), config: overlay("ovn-c", { subnets: "10.44.2.0/29" }) })).toEqual(["10.44.2.1/29"]);
+    expect(await given(rig, { ...pod("o5"), config: overlay("ovn-c", { subnets: "10.44.1.0/29" }) })).toEqual([
+      "10.44.1.1/29",
+    ]);
+    expect(await given(rig, { ...pod("o6"), config: overlay("ovn-c", { subnets: "10.44.2.0/29" }) })).toEqual([
+      "10.44.2.1/29",
+    ]);
   });
 
   it("routes and DNS come where they are configured", async () => {
     const rig = await world().daemon();
     const ipam = { gateway: "10.44.0.1", routes: [{ dst: "0.0.0.0/0" }], dns: { nameservers: ["10.44.0.1"] } };
-    const told = await rig.ask({ command: "ADD", ...pod("o7"), config: overlay("ovn-d", { subnets: "10.44.0.0/29" }, ipam) });
+    const told = await rig.ask({
+      command: "ADD",
+      ...pod("o7"),
+      config: overlay("ovn-d", { subnets: "10.44.0.0/29" }, ipam),
+    });
     expect(told.json).toMatchObject({
       ips: [{ address: "10.44.0.2/29", gateway: "10.44.0.1" }],
       routes: [{ dst: "0.0.0.0/0" }],
@@ -71,7 +81,10 @@ export function overlayStories(world: GetWorld): void {
     const rig = await world().daemon();
     const made = await world().pod("default", "o9");
     const config = overlay("ovn-f", { subnets: "10.44.0.0/29", allowPersistentIPs: true });
-    const plain = { ...pod("o9"), args: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=o9;K8S_POD_UID=${made.metadata.uid}` };
+    const plain = {
+      ...pod("o9"),
+      args: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=o9;K8S_POD_UID=${made.metadata.uid}`,
+    };
     expect(await given(rig, { ...plain, config })).toEqual(["10.44.0.1/29"]);
     await rig.ask({ command: "DEL", ...plain, config });
     expect(await world().held("network:ovn-f ")).toEqual([]);
