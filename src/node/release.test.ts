@@ -93,7 +93,7 @@ function around(ledger: MemoryLedger, when: "before" | "after", work: () => Prom
 describe("a hold with a keeper", () => {
   const note = { keeper: "statefulset/web" };
   const web = (containerId: string) => pod("web-0", containerId, "");
-  const taken = async (ledger: Ledger, owner: PodOwner): Promise<Hold> => {
+  const taken = async (ledger: AmendableLedger, owner: PodOwner): Promise<Hold> => {
     const outcome = await ledger.take({ domain, address, owner, note });
     if (outcome.outcome !== "taken" && outcome.outcome !== "yours") throw new Error(outcome.outcome);
     return outcome.hold;

@@ -11,7 +11,7 @@ import { interfaceNameOf, isHashedName } from "./kubevirt/names.ts";
 export type Rule =
   /** An address is in pods of one owner, and in two of them at most. */
   | "one owner"
-  /** What an interface of a pod has is held, for the claim of that NIC of its owner, or for the pod itself. */
+  /** What an interface of a pod has is held, for the claim of that NIC of its owner. All networks of a checked world allow that. */
   | "held while used"
   /** Nothing is freed while its claim exists, or while a pod of it may run on a node that is cut off. */
   | "freed too early"
@@ -210,7 +210,6 @@ export class Checker {
   }
 
   #isFor(held: Held, user: Attachment): boolean {
-    if (held.owner === `pod:${user.podUid}`) return true;
     const claim = this.#claimOf(held);
     if (claim === undefined) return false;
     if (claim.ownerUid === "") return true;

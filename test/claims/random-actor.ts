@@ -33,6 +33,9 @@ const nicNames = ["blue", "green", "b_c", "x-1"];
 /** So long an attachment is waited for before something else is done, at most. */
 const patienceMs = 400;
 
+/** What is no step: nothing was done. */
+export const waiting = "wait";
+
 export class Actor {
   readonly #options: ActorOptions;
   machine: Machine | undefined;
@@ -93,7 +96,7 @@ export class Actor {
     if (this.#starting !== undefined) {
       const pending = machine?.instance?.active;
       const canStop = pending?.phase === "Pending" && pending.node !== "" && machine?.vmUid !== undefined;
-      return canStop ? [[6, "wait"], [2, "stop"], [1, "delete"]] : [[1, "wait"]];
+      return canStop ? [[6, waiting], [2, "stop"], [1, "delete"]] : [[1, waiting]];
     }
     if (this.#isLost) return [[1, "recover"]];
     if (machine === undefined) return [[8, "create and start"], [2, "create"], [2, "create alone"]];
@@ -129,7 +132,7 @@ export class Actor {
       const { kubevirt } = this.#options;
       await this.#begin(kubevirt.createAlone(this.#spec(), (machine) => void (this.machine = machine)));
     },
-    wait: async () => void (await Promise.race([this.#starting, pause(this.#options.chance.below(patienceMs))])),
+    [waiting]: async () => void (await Promise.race([this.#starting, pause(this.#options.chance.below(patienceMs))])),
     recover: async () => {
       this.#isLost = false;
       if (this.#its.vmUid === undefined) await this.#delete("Background");

@@ -21,6 +21,8 @@ export class WorldNodes implements Cni {
   readonly #nodes = new Map<string, WorldNode>();
   /** Key: namespace/name of the definition. What Multus hands to the plugin. */
   readonly configs = new Map<string, object>();
+  /** Key: code and the beginning of the sentence, without names. How often an ADD was refused so. */
+  readonly refusals = new Map<string, number>();
 
   async join(name: string, transport: Transport): Promise<WorldNode> {
     const line = new Line(transport);
@@ -65,7 +67,7 @@ export class WorldNodes implements Cni {
     signal.addEventListener("abort", onEnd, { once: true });
     try {
       const told = await Promise.race([this.#ask("ADD", port), ended]);
-      if (told.status !== 0) throw new Error(`${told.json.code} ${told.json.msg} ${told.json.details ?? ""}`);
+      if (told.status !== 0) throw this.#refused(`${told.json.code} ${told.json.msg} ${told.json.details ?? ""}`);
       return told.json.ips.map(({ address }: { address: string }) => address);
     } finally {
       signal.removeEventListener("abort", onEnd);
@@ -74,6 +76,12 @@ export class WorldNodes implements Cni {
 
   async del(port: Port): Promise<void> {
     await this.#ask("DEL", port);
+  }
+
+  #refused(words: string): Error {
+    const kind = words.replaceAll(/[^\s]*\d[^\s]*/g, "#").slice(0, 140);
+    this.refusals.set(kind, (this.refusals.get(kind) ?? 0) + 1);
+    return new Error(words);
   }
 
   #ask(command: string, { namespace, pod, podUid, node, container, element }: Port) {

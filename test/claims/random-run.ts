@@ -6,7 +6,7 @@ import { until } from "../lab/wait.ts";
 import type { Change } from "./checker-record.ts";
 import { Checker } from "./checker.ts";
 import { claims } from "./claim-objects.ts";
-import { Actor } from "./random-actor.ts";
+import { Actor, waiting } from "./random-actor.ts";
 import { Faults } from "./random-faults.ts";
 import { Gate } from "./random-gate.ts";
 import { Chance } from "./random-source.ts";
@@ -25,6 +25,8 @@ export interface RunOptions {
 export interface Verdict {
   /** What was done, how often. */
   readonly done: ReadonlyMap<string, number>;
+  /** Why ADDs were refused, how often. */
+  readonly refusals: ReadonlyMap<string, number>;
   readonly steps: number;
   readonly changes: readonly Change[];
   /** What must not be, in sentences; none: all is well. */
@@ -57,7 +59,9 @@ export async function run({ transport, seed, steps, number, compact }: RunOption
     const changes = await world.record.whole();
     const violations = living.length > 0 ? living : Checker.violationsOf(changes);
     const errors = [...actors, ...stakes].flatMap((each) => each.errors.map(String));
-    return { done: tally.done, steps: tally.steps, changes, faults: [...violations.map(({ message }) => message), ...left, ...errors] };
+    const { refusals } = world.nodes;
+    const messages = violations.map(({ message }) => message);
+    return { done: tally.done, refusals, steps: tally.steps, changes, faults: [...messages, ...left, ...errors] };
   } finally {
     await world.close();
   }
@@ -119,8 +123,9 @@ class Tally {
 
   async spend(step: () => Promise<string>): Promise<void> {
     while (this.steps < this.#most) {
-      this.steps += 1;
-      this.#note(await step());
+      const what = await step();
+      if (what !== waiting) this.steps += 1;
+      this.#note(what);
     }
   }
 

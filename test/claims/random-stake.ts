@@ -1,4 +1,6 @@
 // A claim made by hand, and the pods that refer to it one after the other: the user of a namespace who wants an address and has no VM.
+import { setTimeout as pause } from "node:timers/promises";
+
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { claims } from "./claim-objects.ts";
 import { find, remove } from "./kubevirt/edit.ts";
@@ -20,6 +22,9 @@ export interface StakeOptions {
   readonly nodes: () => readonly string[];
 }
 
+/** Between two things: the VMs are what a run is about. */
+const restMs = 300;
+
 export class Stake {
   readonly #options: StakeOptions;
   #pod: Launcher | undefined;
@@ -33,6 +38,7 @@ export class Stake {
   /** One thing. Says which. */
   async step(): Promise<string> {
     const { chance } = this.#options;
+    await pause(chance.below(restMs));
     const isClaimed = (await find(this.#options.client, claims, this.#at)) !== undefined;
     if (this.#pod !== undefined) return chance.percent(70) ? this.#endPod() : this.#unclaim(isClaimed);
     if (!isClaimed) return this.#claim();

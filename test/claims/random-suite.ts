@@ -60,9 +60,11 @@ export function randomRuns(title: string, start: () => Promise<RandomServer>, op
   });
 }
 
-function tell(seed: number, { done, steps, changes, faults }: Verdict): void {
-  const counts = [...done].toSorted(([, a], [, b]) => b - a).map(([what, count]) => `${count} ${what}`);
-  process.stdout.write(`seed ${seed}: ${steps} steps, ${changes.length} changes: ${counts.join(", ")}\n`);
+function tell(seed: number, { done, refusals, steps, changes, faults }: Verdict): void {
+  const counted = (what: ReadonlyMap<string, number>) =>
+    [...what].toSorted(([, a], [, b]) => b - a).map(([word, count]) => `${count} ${word}`);
+  process.stdout.write(`seed ${seed}: ${steps} steps, ${changes.length} changes: ${counted(done).join(", ")}\n`);
+  if (process.env["HOLDFAST_CLAIMS_SEED"] !== undefined) process.stdout.write(`refused:\n  ${counted(refusals).join("\n  ")}\n`);
   const file = process.env["HOLDFAST_CLAIMS_STORY"];
   if (file === undefined || faults.length === 0) return;
   const lines = changes.map(({ version, type, kind, object }) => `${version} ${type} ${kind} ${JSON.stringify(object)}`);

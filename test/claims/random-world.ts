@@ -2,6 +2,8 @@
 // it in this process; each part has a line of its own to the server, which the run may cut.
 import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
 
+import { definitionOf } from "../../src/api/definition.ts";
+import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
@@ -9,6 +11,7 @@ import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
+import { readClaimsState } from "../../src/ledger/claims-state.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -17,7 +20,7 @@ import { CheckerRecord } from "./checker-record.ts";
 import { claims } from "./claim-objects.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
-import { addNode } from "./kubevirt/nodes.ts";
+import { addNode, removeNode, setReady } from "./kubevirt/nodes.ts";
 import { Leader } from "./leader.ts";
 import { WorldNodes } from "./random-nodes.ts";
 import type { Chance } from "./random-source.ts";
@@ -34,16 +37,21 @@ const definitions = defineResource<AnyObject>({
 /** Once per server. */
 export async function prepare(client: KubeClient): Promise<void> {
   await installDefinitions(client);
-  try {
-    await client.create(definitions, structuredClone(networkAttachmentDefinitionCrd) as unknown as AnyObject);
-  } catch (error) {
-    if (!isApiError(error, "already-exists")) throw error;
+  for (const crd of [networkAttachmentDefinitionCrd, definitionOf(ipamClaimKind)]) {
+    try {
+      await client.create(definitions, structuredClone(crd) as unknown as AnyObject);
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error;
+    }
   }
   await install(client);
   for (const resource of [networkAttachmentDefinitions, claims]) {
     await until(async () => client.list(resource as typeof claims).then(() => true), { what: `${resource.plural} to be served` });
   }
 }
+
+/** A real controller-manager takes a node for lost that has said nothing for 40 s. */
+const beatMs = 10_000;
 
 export interface Definition {
   readonly namespace: string;
@@ -71,6 +79,7 @@ export class RandomWorld {
   leader: Leader | undefined;
   readonly #options: WorldOptions;
   readonly #chance: Chance;
+  #beating: NodeJS.Timeout | undefined;
 
   private constructor(options: WorldOptions) {
     this.#options = options;
@@ -94,6 +103,7 @@ export class RandomWorld {
     world.lead();
     await world.#led();
     for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line());
+    world.#beating = setInterval(() => void world.#beat(), beatMs);
     world.record = await CheckerRecord.start(world.admin);
     return world;
   }
@@ -125,10 +135,19 @@ export class RandomWorld {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#beating);
     await this.record.stop();
     await this.leader?.stop();
     await this.kubevirt.virt.kubelet.settle();
     await this.nodes.close();
+    for (const { name } of this.nodes.all) await removeNode(this.admin, name);
+  }
+
+  /** As kubelets do. One that is missed is followed by the next. */
+  async #beat(): Promise<void> {
+    for (const node of this.nodes.ready) {
+      await setReady(this.admin, node.name, "True", () => node.isReady).catch(() => {});
+    }
   }
 
   /** Two networks of its own for each namespace, and one of the first that both use; the third has IPv6 too. No address is in two of them. */
@@ -151,11 +170,14 @@ export class RandomWorld {
     this.definitions.push({ namespace, name, network });
   }
 
-  /** The leader has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
+  /**
+   * The leader has said that whereabouts is not there (one that meets a shared pool first waits two minutes for it), and that claims are made:
+   * a daemon that does not know it gives pods addresses of their own.
+   */
   async #led(): Promise<void> {
     const isSaid = async () => {
       const state = await fetchState(this.admin, { namespace: "kube-system" });
-      return state !== undefined && !readState(state).coexistence;
+      return state !== undefined && !readState(state).coexistence && readClaimsState(state).gate === "on";
     };
     await until(isSaid, { what: "the leader's word", everyMs: 50 });
   }

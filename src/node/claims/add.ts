@@ -67,10 +67,7 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const { parts, asking, signal } = addition;
   const { holds, macs, users } = parts.claims;
   assertInRange(addition, use);
-  const [found] = await Promise.all([
-    Promise.all(asking.shares.map((share) => holds.find(share, use, signal))),
-    macs.assertFree(use, signal),
-  ]);
+  const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
   const count = users.reader(use.owner.namespace);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {

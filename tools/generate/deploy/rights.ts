@@ -45,7 +45,7 @@ const nodeRules: readonly Rule[] = [
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
   rule(pools, ["nodeslicepools"], ["get"]), // whose a slice is whose object was deleted by a hand
-  rule(claims, ["ipamclaims"], ["get", "list"]), // which claim an interface goes by; it makes none
+  rule(claims, ["ipamclaims"], ["get", "list", "watch"]), // which claim an interface goes by, waited for by name; it makes none
   rule(claims, ["ipamclaims/status"], ["patch"]), // the addresses, once they are held
   rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get"]), // whose a launcher pod is, and which NIC
 ];

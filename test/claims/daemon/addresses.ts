@@ -1,0 +1,196 @@
+// Which address a claim gets: ranges, numbers that were asked for, what its status says, MACs, quotas.
+import { expect, it } from "vitest";
+
+import { macLabelName, requestedAnnotation } from "../../../src/api/claim-marks.ts";
+import type { KubeObject } from "../../../src/kube/meta.ts";
+import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
+import { until } from "../../lab/wait.ts";
+import type { GetClaimWorld } from "./suite.ts";
+import { conditionOf, type LauncherOptions, namespace, persistent } from "./world.ts";
+
+export function addressStories(world: GetClaimWorld): void {
+  const scene = async (prefix: string, metadata: Partial<KubeObject["metadata"]> = {}) => {
+    const net = world().fresh(prefix);
+    const machine = await world().machine(net);
+    await world().claim(machine, "blue", net, metadata);
+    const launch = (options: LauncherOptions = {}, node = "node1") => world().launcher(machine, node, options);
+    return { net, claim: `${net}.blue`, launch, config: (ipam: object) => persistent(net, ipam) };
+  };
+  const withStatus = (name: string, ips: readonly string[]) =>
+    world().admin.patch(
+      ipamClaims,
+      { namespace, name },
+      { type: "merge", body: { status: { ips } } },
+      { subresource: "status" },
+    );
+  const addresses = (net: string) =>
+    world()
+      .held(net)
+      .then((holds) => holds.map(({ address }) => String(address)));
+
+  it("two families: one address of each, all in the status, and the same at the next start", async () => {
+    const { net, claim, launch, config } = await scene("dual");
+    const both = config({ ipRanges: [{ range: "10.64.0.0/24" }, { range: "fd00:64::/64" }] });
+    const first = await world().add(await launch(), both);
+    expect(first.map((each) => each.split("/")[1])).toEqual(["24", "64"]);
+    await world().settled(claim, ({ status }) => status?.ips.length === 2);
+    expect((await world().read(claim)).status?.ips).toEqual(first);
+    expect(await world().add(await launch({}, "node2"), both)).toEqual(first);
+    expect((await world().held(net)).map(({ users }) => users?.length)).toEqual([2, 2]);
+  });
+
+  it("overlapping ranges: two addresses of one claim, kept apart by their part", async () => {
+    const { net, launch, config } = await scene("parts");
+    const nested = config({ ipRanges: [{ range: "10.65.0.0/24" }, { range: "10.65.0.0/16" }] });
+    const first = await world().add(await launch(), nested);
+    expect(new Set(first).size).toBe(2);
+    expect(await world().add(await launch({}, "node2"), nested)).toEqual(first);
+    const parts = (await world().held(net)).map(({ owner }) =>
+      owner.kind === "claim" ? `part ${owner.part ?? 0}` : "",
+    );
+    expect(parts.toSorted()).toEqual(["part 0", "part 1"]);
+  });
+
+  it("a range without a free address: the claim says so, keeps what it has, and goes on when there is one", async () => {
+    const { net, claim, launch, config } = await scene("full");
+    const tight = config({ ipRanges: [{ range: "10.66.0.0/24" }, { range: "10.66.1.0/30" }] });
+    const fillers = [];
+    for (const name of ["x", "y"]) {
+      const pod = await world().pod("node2", `${net}-${name}`);
+      fillers.push(pod);
+      expect((await world().askAt("ADD", pod, persistent(net, { range: "10.66.1.0/30" }), "net1")).status).toBe(0);
+    }
+    const pod = await launch();
+    const { json } = await world().ask("ADD", pod, tight);
+    expect(json.code).toBe(101);
+    const { status } = await world().settled(claim, (each) => conditionOf(each) === "False SubnetExhausted");
+    expect(status?.ips).toHaveLength(1);
+    await world().askAt("DEL", fillers[0]!, persistent(net, { range: "10.66.1.0/30" }), "net1");
+    // As a kubelet does: a picture of the range may be a second old.
+    const told = await until(() => world().add(pod, tight), { what: "the address that was freed", everyMs: 200 });
+    expect(told[0]).toBe(status!.ips[0]);
+    await world().settled(claim, (each) => conditionOf(each) === "True SuccessfulAllocation");
+  });
+
+  it.each([
+    ["ips of the element", { more: { blue: { ips: ["10.67.0.9/24"] } } }, {}],
+    [
+      "network.kubevirt.io/addresses",
+      { annotations: { "network.kubevirt.io/addresses": '{"blue":["10.67.0.9"]}' } },
+      {},
+    ],
+    ["requested-ips of the claim", {}, { annotations: { [requestedAnnotation]: "10.67.0.9" } }],
+  ])("an address asked for by number, in %s, becomes the claim's", async (_, options, metadata) => {
+    const { net, launch, config } = await scene("asked", metadata);
+    const ranged = config({ range: "10.67.0.0/24" });
+    expect(await world().add(await launch(options), ranged)).toEqual(["10.67.0.9/24"]);
+    expect(await world().add(await launch({}, "node2"), ranged)).toEqual(["10.67.0.9/24"]);
+    expect(await addresses(net)).toEqual(["10.67.0.9"]);
+  });
+
+  it("one that is not the claim's is refused, and one that is agrees", async () => {
+    const { net, claim, launch, config } = await scene("differs");
+    const ranged = config({ range: "10.67.0.0/24" });
+    const [first] = await world().add(await launch({ more: { blue: { ips: ["10.67.0.9"] } } }), ranged);
+    const wrong = await launch({ more: { blue: { ips: ["10.67.0.10"], "ipam-claim-reference": claim } } }, "node2");
+    const { json } = await world().ask("ADD", wrong, ranged);
+    expect(json).toMatchObject({ code: 101, msg: expect.stringMatching(/10\.67\.0\.10 .*10\.67\.0\.9/) as string });
+    const right = await launch({ more: { blue: { ips: ["10.67.0.9/24"], "ipam-claim-reference": claim } } }, "node2");
+    expect(await world().add(right, ranged)).toEqual([first]);
+    expect(await addresses(net)).toEqual(["10.67.0.9"]);
+  });
+
+  it("what the status names and nobody holds is taken as it is; where another has it, the claim says so", async () => {
+    const { net, claim, launch, config } = await scene("restored");
+    const ranged = config({ range: "10.68.0.0/24" });
+    await withStatus(claim, ["10.68.0.77/24"]);
+    expect(await world().add(await launch(), ranged)).toEqual(["10.68.0.77/24"]);
+    const second = await scene("restored");
+    const same = persistent(second.net, { range: "10.68.0.0/24", network_name: net });
+    await withStatus(second.claim, ["10.68.0.77/24"]);
+    const { json } = await world().ask("ADD", await second.launch(), same);
+    expect(json.code).toBe(101);
+    await world().settled(second.claim, (each) => conditionOf(each) === "False IPAddressConflict");
+    expect(await world().lines(net)).toHaveLength(1);
+  });
+
+  it("a status that somebody changed does not move the address", async () => {
+    const { net, claim, launch, config } = await scene("edited");
+    const ranged = config({ range: "10.68.1.0/24" });
+    const first = await world().add(await launch(), ranged);
+    await world().settled(claim, ({ status }) => status !== undefined);
+    await withStatus(claim, ["10.68.1.200/24"]);
+    expect(await world().add(await launch({}, "node2"), ranged)).toEqual(first);
+    expect(await addresses(net)).toEqual([first[0]!.split("/")[0]]);
+    await world().settled(claim, ({ status }) => status?.ips[0] === first[0]);
+  });
+
+  it("an address that the network has no range for any more: that claim says so, and others go on", async () => {
+    const { claim, launch, config, net } = await scene("shrunk");
+    const pod = await launch();
+    await world().add(pod, config({ range: "10.69.0.0/24" }));
+    await world().settled(claim, ({ status }) => status !== undefined);
+    await world().gone(pods, pod.name);
+    const { json } = await world().ask("ADD", await launch(), config({ range: "10.69.1.0/24" }));
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("10.69.1.0/24") as string });
+    await world().settled(claim, (each) => conditionOf(each) === "False OutOfRange");
+    expect(await addresses(net)).toHaveLength(1);
+  });
+
+  it("a MAC that an older claim of the same network has is refused; its owner has it at every start", async () => {
+    const mac = "02:11:22:33:44:66";
+    const labels = { [macLabelName]: mac.replaceAll(":", "-") };
+    const older = await scene("mac", { labels });
+    // Times of objects have whole seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const machine = await world().machine(`${older.net}-b`);
+    await world().claim(machine, "blue", older.net, { labels });
+    const config = persistent(older.net, { range: "10.70.0.0/24" });
+    const more = { blue: { mac: mac.toUpperCase() } };
+    const { json } = await world().ask("ADD", await world().launcher(machine, "node1", { more }), config);
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining(older.claim) as string });
+    await world().settled(`${older.net}-b.blue`, (each) => conditionOf(each) === "False MACAddressConflict");
+    expect(await world().add(await older.launch({ more }), config)).toHaveLength(1);
+    expect(await world().add(await older.launch({ more }, "node2"), config)).toHaveLength(1);
+  });
+
+  it("a namespace's quota counts what claims hold, and gives back what would break it", async () => {
+    const { net, launch, config } = await scene("quota");
+    await world().add(await launch(), config({ range: "10.71.0.0/24" }));
+    const { metadata } = await world().admin.get(namespaces, { name: namespace });
+    const quota = (value: string | null) =>
+      world().admin.patch(
+        namespaces,
+        { name: namespace },
+        { type: "merge", body: { metadata: { annotations: { "holdfast.io/max-addresses": value } } } },
+      );
+    expect(metadata.annotations?.["holdfast.io/max-addresses"]).toBeUndefined();
+    await quota("1");
+    try {
+      const rig = await world().daemon({ node: "node3" });
+      const other = await scene("quota");
+      const { json } = await world().ask(
+        "ADD",
+        await other.launch(),
+        other.config({ range: "10.71.0.0/24" }),
+        "blue",
+        rig,
+      );
+      expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("max-addresses") as string });
+      expect(await world().held(other.net)).toEqual([]);
+      // What is held already is not counted anew.
+      expect(await world().add(await launch({}, "node3"), config({ range: "10.71.0.0/24" }), "blue", rig)).toHaveLength(
+        1,
+      );
+      expect(await addresses(net)).toHaveLength(1);
+    } finally {
+      await quota(null);
+    }
+  });
+
+  it("no default route and no DNS come with it unless they are configured", async () => {
+    const { launch, config } = await scene("routes");
+    const { json } = await world().ask("ADD", await launch(), config({ range: "10.72.0.0/24", gateway: "10.72.0.1" }));
+    expect([json.routes ?? [], json.dns ?? {}]).toEqual([[], {}]);
+  });
+}

@@ -1,0 +1,166 @@
+// The life of one address: start, stop, start elsewhere, migration, forced deletion.
+import { expect, it } from "vitest";
+
+import { pods } from "../../../src/ledger/resources.ts";
+import type { GetClaimWorld } from "./suite.ts";
+import { conditionOf, persistent } from "./world.ts";
+
+export function lifeStories(world: GetClaimWorld): void {
+  const scene = async (prefix: string, ipam: object = { range: "10.60.0.0/24" }) => {
+    const net = world().fresh(prefix);
+    const machine = await world().machine(net);
+    await world().claim(machine, "blue", net);
+    return { net, machine, config: persistent(net, ipam), claim: `${net}.blue` };
+  };
+
+  it("at a VM's first start the claim gets an address, and its status says so", async () => {
+    const { net, machine, config, claim } = await scene("first");
+    const pod = await world().launcher(machine, "node1");
+    const [address] = await world().add(pod, config);
+    const bare = address!.split("/")[0]!;
+    expect(await world().lines(net)).toEqual([`${bare} claim:${claim} ${pod.name}@node1`]);
+    const [hold] = await world().held(net);
+    expect(hold!.note?.identity).toBe(`${machine.ownerUid}/blue`);
+    const { status } = await world().settled(claim, (each) => each.status !== undefined);
+    expect(status).toMatchObject({ ips: [address], ownerPod: { name: pod.name } });
+    expect(conditionOf(await world().read(claim))).toBe("True SuccessfulAllocation");
+  });
+
+  it("a VMI without a VM owns its claim itself", async () => {
+    const net = world().fresh("bare");
+    const machine = await world().machine(net, { isBare: true });
+    await world().claim(machine, "blue", net);
+    const pod = await world().launcher(machine, "node1");
+    expect(await world().add(pod, persistent(net, { range: "10.60.0.0/24" }))).toHaveLength(1);
+    expect(await world().lines(net)).toHaveLength(1);
+  });
+
+  it("the same ADD again, and one of a new sandbox of the same pod, change nothing", async () => {
+    const { net, machine, config } = await scene("again");
+    const pod = await world().launcher(machine, "node1");
+    const first = await world().add(pod, config);
+    const before = await world().held(net);
+    expect(await world().add(pod, config)).toEqual(first);
+    pod.sandbox = `${pod.name}-1`;
+    expect(await world().add(pod, config)).toEqual(first);
+    expect(await world().held(net)).toEqual(before);
+  });
+
+  it("a VM that is stopped and started elsewhere has the same address; no DEL frees it, early, late or twice", async () => {
+    const { net, machine, config, claim } = await scene("restart");
+    const old = await world().launcher(machine, "node1");
+    const first = await world().add(old, config);
+    expect((await world().ask("DEL", old, config)).status).toBe(0);
+    await world().gone(pods, old.name);
+    expect(await world().lines(net)).toHaveLength(1);
+    const next = await world().instance(machine);
+    const pod = await world().launcher(next, "node2");
+    expect(await world().add(pod, config)).toEqual(first);
+    expect((await world().ask("DEL", old, config)).status).toBe(0);
+    const restarted = await world().daemon({ node: "node1" });
+    expect((await world().ask("DEL", old, config, "blue", restarted)).status).toBe(0);
+    expect((await world().held(net))[0]!.users).toContainEqual({ uid: pod.uid, name: pod.name, node: "node2" });
+    await world().settled(claim, ({ status }) => status?.ownerPod?.name === pod.name);
+  });
+
+  it("GC of a runtime that lists nothing frees nothing of a claim", async () => {
+    const { net, machine, config } = await scene("gc");
+    const pod = await world().launcher(machine, "node1");
+    await world().add(pod, config);
+    const before = await world().held(net);
+    const listing = { ...config, cniVersion: "1.1.0", "cni.dev/valid-attachments": [] };
+    expect((await world().ask("GC", pod, listing)).text).toBe("");
+    expect(await world().held(net)).toEqual(before);
+  });
+
+  it("a migration shares the address; the pod before stays the one that has it, until it is over", async () => {
+    const { net, machine, config, claim } = await scene("move");
+    const source = await world().launcher(machine, "node1");
+    const first = await world().add(source, config);
+    await world().settled(claim, ({ status }) => status?.ownerPod?.name === source.name);
+    const target = await world().launcher(machine, "node2");
+    expect(await world().add(target, config)).toEqual(first);
+    const bare = first[0]!.split("/")[0]!;
+    expect(await world().lines(net)).toEqual([`${bare} claim:${claim} ${source.name}@node1 ${target.name}@node2`]);
+    expect((await world().read(claim)).status?.ownerPod?.name).toBe(source.name);
+  });
+
+  it("a third pod is refused while two live, whatever their nodes say, and let in when one has ended", async () => {
+    const { net, machine, config, claim } = await scene("third");
+    const [one, two] = [await world().launcher(machine, "node1"), await world().launcher(machine, "node2")];
+    const first = await world().add(one, config);
+    await world().add(two, config);
+    const three = await world().launcher(machine, "node3");
+    const told = await world().ask("ADD", three, config);
+    expect(told.json).toMatchObject({ code: 101, msg: expect.stringContaining(claim) as string });
+    expect(told.json.msg).toContain(one.name);
+    // It has its addresses all the same.
+    await world().settled(claim, (each) => conditionOf(each) === "True InUse");
+    expect((await world().read(claim)).status?.ips).toEqual(first);
+    expect((await world().held(net))[0]!.users).toHaveLength(2);
+    await world().end(one);
+    expect(await world().add(three, config)).toEqual(first);
+    await world().settled(claim, (each) => conditionOf(each) === "True SuccessfulAllocation");
+  });
+
+  it("after a forced deletion the new pod's ADD comes before the old one's DEL, on the same node", async () => {
+    const { net, machine, config } = await scene("forced");
+    const old = await world().launcher(machine, "node1");
+    const first = await world().add(old, config);
+    await world().gone(pods, old.name);
+    const pod = await world().launcher(machine, "node1");
+    expect(await world().add(pod, config)).toEqual(first);
+    expect((await world().ask("DEL", old, config)).status).toBe(0);
+    expect((await world().held(net))[0]!.users?.map(({ name }) => name)).toContain(pod.name);
+  });
+
+  it("a pod of a later life under the name of an earlier user does not count as that user", async () => {
+    const { machine, config, net } = await scene("namesake");
+    const old = await world().pod("node1", `${net}-pod`, await metadataOf(machine));
+    const first = await world().add(old, config);
+    await world().gone(pods, old.name);
+    const same = await world().pod("node2", `${net}-pod`, await metadataOf(machine));
+    expect(await world().add(same, config)).toEqual(first);
+    expect((await world().held(net))[0]!.users?.map(({ uid }) => uid)).toEqual([old.uid, same.uid]);
+    const target = await world().launcher(machine, "node3");
+    expect(await world().add(target, config)).toEqual(first);
+  });
+
+  async function metadataOf(machine: Parameters<ReturnType<GetClaimWorld>["launcher"]>[0]) {
+    const model = await world().launcher(machine, "node3");
+    const { metadata } = await world().admin.get(pods, { namespace: "default", name: model.name });
+    await world().gone(pods, model.name);
+    const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+    return { labels, annotations, ownerReferences };
+  }
+
+  it("CHECK agrees with what ADD told, and finds a pod that is not on the list", async () => {
+    const { machine, config } = await scene("check");
+    const pod = await world().launcher(machine, "node1");
+    const { json: prevResult } = await world().ask("ADD", pod, config);
+    const checked = await world().ask("CHECK", pod, { ...config, prevResult });
+    expect([checked.status, checked.text]).toEqual([0, ""]);
+    const stranger = await world().launcher(machine, "node1");
+    expect((await world().ask("CHECK", stranger, { ...config, prevResult })).json).toMatchObject({ code: 100 });
+  });
+
+  it("with an existing claim an ADD costs two reads, one of the hold and one write", async () => {
+    const { machine, config, claim } = await scene("cost");
+    const old = await world().launcher(machine, "node1");
+    await world().add(old, config);
+    await world().settled(claim, ({ status }) => status !== undefined);
+    await world().gone(pods, old.name);
+    const rig = await world().rig("node2");
+    await world().add(
+      await world().launcher(await world().machine(`${claim}-warm`.replace(".", "-")), "node2"),
+      persistent("warm", { range: "10.61.0.0/24" }, { allowPersistentIPs: false }),
+    );
+    await world().add(await world().launcher(machine, "node2"), config, "blue", rig); // the pool is known from here on
+    const target = await world().launcher(machine, "node2");
+    rig.calls.length = 0;
+    await world().add(target, config, "blue", rig);
+    const calls = rig.calls.filter((each) => !each.startsWith("WATCH"));
+    // VMI, claim, hold, and the pods of the two users on the list: one is gone, one lives.
+    expect(calls.toSorted()).toEqual(["GET 200", "GET 200", "GET 200", "GET 200", "GET 404", "PUT 200"]);
+  });
+}

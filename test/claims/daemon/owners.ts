@@ -1,0 +1,203 @@
+// Whose a claim is: by UID, never by name; claims without an owner; claims that continue others.
+import { expect, it } from "vitest";
+
+import {
+  claimFinalizer,
+  claimInstanceAnnotation,
+  claimNicAnnotation,
+  claimOwnerAnnotation,
+  continuesAnnotation,
+} from "../../../src/api/claim-marks.ts";
+import { ipamClaims, pods, virtualMachines } from "../../../src/ledger/resources.ts";
+import type { GetClaimWorld } from "./suite.ts";
+import { addressesOf, conditionOf, type Machine, namespace, persistent } from "./world.ts";
+
+export function ownerStories(world: GetClaimWorld): void {
+  const range = { range: "10.63.0.0/24" };
+  const referring = (claim: string, ...more: string[]) => ({
+    annotations: {
+      "k8s.v1.cni.cncf.io/networks": JSON.stringify(
+        [claim, ...more].map((each) => ({ name: "nad", "ipam-claim-reference": each })),
+      ),
+    },
+  });
+  const free = async (name: string) => {
+    const at = { namespace, name };
+    await world().admin.delete(ipamClaims, at);
+    await world()
+      .admin.patch(ipamClaims, at, { type: "merge", body: { metadata: { finalizers: [] } } })
+      .catch(() => {});
+  };
+
+  it("a pod that names the claim of another owner is refused, and has an event", async () => {
+    const net = world().fresh("foreign");
+    const machine = await world().machine(net);
+    await world().claim(machine, "blue", net);
+    await world().add(await world().launcher(machine, "node1"), persistent(net, range));
+    const before = await world().held(net);
+    const other = await world().machine(`${net}-other`);
+    const reference = { "ipam-claim-reference": `${net}.blue` };
+    const launcher = await world().launcher(other, "node1", { more: { blue: reference } });
+    const { json } = await world().ask("ADD", launcher, persistent(net, range));
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("another owner") as string });
+    const plain = await world().pod("node1", `${net}-plain`, referring(`${net}.blue`));
+    expect((await world().askAt("ADD", plain, persistent(net, range), "net1")).json.code).toBe(101);
+    expect(await world().held(net)).toEqual(before);
+    expect(conditionOf(await world().settled(`${net}.blue`, (each) => each.status !== undefined))).toBe(
+      "True SuccessfulAllocation",
+    );
+  });
+
+  it.each([
+    ["by reference", true],
+    ["by its name", false],
+  ])(
+    "a new VM of an old name waits while the old one's claim is there, found %s, and gets an address of its own",
+    async (_, isReferred) => {
+      const net = world().fresh("renewed");
+      const old = await world().machine(net);
+      await world().claim(old, "blue", net);
+      const before = await world().launcher(old, "node1");
+      const [first] = await world().add(before, persistent(net, range));
+      await world().gone(pods, before.name);
+      await world().gone(virtualMachines, net);
+      const machine = await world().machine(net);
+      const more = { blue: { "ipam-claim-reference": `${net}.blue` } };
+      const pod = await world().launcher(machine, "node1", isReferred ? { more } : {});
+      const impatient = await world().daemon({ node: "node1", claimWaitMs: 500 });
+      const { json } = await world().ask("ADD", pod, persistent(net, range), "blue", impatient);
+      expect(json).toMatchObject({ code: 11, msg: expect.stringContaining(`${net}.blue`) as string });
+      const asked = world().ask("ADD", pod, persistent(net, range));
+      await free(`${net}.blue`);
+      await world().claim(machine, "blue", net);
+      // The old one's address is held still: the leader alone frees it.
+      expect(addressesOf(await asked)).not.toEqual([first]);
+      expect(await world().held(net)).toHaveLength(2);
+    },
+  );
+
+  it("a claim follows its VMI: orphaned, or adopted by a new VM of the same name", async () => {
+    const net = world().fresh("orphan");
+    const machine = await world().machine(net);
+    const annotations = { [claimInstanceAnnotation]: machine.vmiUid };
+    await world().claim({ ...machine, ownerUid: "a-vm-that-is-gone" }, "blue", net, { annotations });
+    const first = await world().add(await world().launcher(machine, "node1"), persistent(net, range));
+    expect(await world().add(await world().launcher(machine, "node2"), persistent(net, range))).toEqual(first);
+    expect((await world().lines(net))[0]).toContain(`claim:${net}.blue`);
+  });
+
+  it("a claim of kubevirt/ipam-extensions is the VM's by its reference", async () => {
+    const net = world().fresh("upstream");
+    const machine = await world().machine(net, { nics: ["my-net"] });
+    const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: net, uid: machine.ownerUid };
+    await world().stake(`${net}.my-net`, net, {
+      ownerReferences: [owner],
+      finalizers: ["kubevirt.io/persistent-ipam"],
+    });
+    const reference = { "ipam-claim-reference": `${net}.my-net` };
+    const pod = await world().launcher(machine, "node1", { more: { "my-net": reference } });
+    await world().add(pod, persistent(net, range), "my-net");
+    expect((await world().lines(net))[0]).toContain(`claim:${net}.my-net`);
+  });
+
+  it("a claim made by hand is for any pod that names it, one at a time", async () => {
+    const net = world().fresh("stake");
+    const config = persistent(net, range);
+    await world().stake(net, net);
+    const [one, two] = [
+      await world().pod("node1", `${net}-one`, referring(net)),
+      await world().pod("node2", `${net}-two`, referring(net)),
+    ];
+    const first = addressesOf(await world().askAt("ADD", one, config, "net1"));
+    const { json } = await world().askAt("ADD", two, config, "net1");
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining(`${net}-one`) as string });
+    await world().gone(pods, one.name);
+    expect(addressesOf(await world().askAt("ADD", two, config, "net1"))).toEqual(first);
+  });
+
+  it("two launchers of one VMI share a claim made by hand; a launcher of another VMI does not", async () => {
+    const net = world().fresh("shared");
+    const config = persistent(net, range);
+    await world().stake(net, net);
+    const more = { blue: { "ipam-claim-reference": net } };
+    const [machine, other] = [await world().machine(net), await world().machine(`${net}-b`)];
+    const first = await world().add(await world().launcher(machine, "node1", { more }), config);
+    expect(await world().add(await world().launcher(machine, "node2", { more }), config)).toEqual(first);
+    const stranger = await world().launcher(other, "node3", { more });
+    expect((await world().ask("ADD", stranger, config)).json.code).toBe(101);
+  });
+
+  it("one pod cannot have one claim on two interfaces", async () => {
+    const net = world().fresh("twice");
+    await world().stake(net, net);
+    const pod = await world().pod("node1", net, referring(net, net));
+    addressesOf(await world().askAt("ADD", pod, persistent(net, range), "net1"));
+    const { json } = await world().askAt("ADD", pod, persistent(net, range), "net2");
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("net1 and net2") as string });
+    expect(await world().held(net)).toHaveLength(1);
+  });
+
+  it("two pods that come at once to a claim made by hand: one has it, the other is refused, and one address is held", async () => {
+    const net = world().fresh("race");
+    const config = persistent(net, range);
+    await world().stake(net, net);
+    const asked = await Promise.all(
+      ["node1", "node2", "node3"].map(async (node) => {
+        const pod = await world().pod(node, `${net}-${node}`, referring(net));
+        return world().askAt("ADD", pod, config, "net1");
+      }),
+    );
+    expect(asked.filter(({ status }) => status === 0)).toHaveLength(1);
+    expect(asked.filter(({ json }) => json.code === 101)).toHaveLength(2);
+    expect(await world().held(net)).toHaveLength(1);
+  });
+
+  it("a claim by hand that is being deleted takes no new pod", async () => {
+    const net = world().fresh("leaving");
+    const config = persistent(net, range);
+    await world().stake(net, net, { finalizers: [claimFinalizer] });
+    await world().admin.delete(ipamClaims, { namespace, name: net });
+    const pod = await world().pod("node1", net, referring(net));
+    expect((await world().askAt("ADD", pod, config, "net1")).json.code).toBe(101);
+    expect(await world().held(net)).toEqual([]);
+  });
+
+  /** A claim that was force-deleted under its VM, and the one that is made anew. */
+  const continuing = async (net: string, machine: Machine, uid: string, marks: Record<string, string> = {}) => {
+    await free(`${net}.blue`);
+    await world().claim(machine, "blue", net, { annotations: { [continuesAnnotation]: uid, ...marks } });
+  };
+
+  it("a claim that is made anew for the same NIC has the address of the one before", async () => {
+    const net = world().fresh("anew");
+    const machine = await world().machine(net);
+    const { metadata } = await world().claim(machine, "blue", net);
+    const old = await world().launcher(machine, "node1");
+    const first = await world().add(old, persistent(net, range));
+    await continuing(net, machine, metadata.uid!);
+    expect(await world().add(await world().launcher(machine, "node2"), persistent(net, range))).toEqual(first);
+    const [hold, ...rest] = await world().held(net);
+    expect(rest).toEqual([]);
+    expect(hold!.owner.uid).toBe((await world().read(`${net}.blue`)).metadata.uid);
+    expect(hold!.users).toHaveLength(2);
+  });
+
+  it("nobody gets at another's address by saying that a claim continues it", async () => {
+    const net = world().fresh("thief");
+    const victim = await world().machine(net);
+    const { metadata } = await world().claim(victim, "blue", net);
+    const [first] = await world().add(await world().launcher(victim, "node1"), persistent(net, range));
+    const thief = await world().machine(`${net}-b`);
+    await world().stake(`${net}-b.blue`, net, {
+      annotations: {
+        [continuesAnnotation]: metadata.uid!,
+        [claimOwnerAnnotation]: thief.ownerUid,
+        [claimNicAnnotation]: "blue",
+      },
+    });
+    expect(await world().add(await world().launcher(thief, "node2"), persistent(net, range))).not.toEqual([first]);
+    expect((await world().held(net)).find(({ address }) => first!.startsWith(`${address}/`))!.owner.uid).toBe(
+      metadata.uid,
+    );
+  });
+}

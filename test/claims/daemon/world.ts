@@ -1,0 +1,331 @@
+import {
+  claimFinalizer,
+  claimName,
+  claimNicAnnotation,
+  claimOwnerAnnotation,
+  managedLabelName,
+} from "../../../src/api/claim-marks.ts";
+// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
+import { definitionOf } from "../../../src/api/definition.ts";
+import { ipamClaimKind } from "../../../src/api/ipam-claim.ts";
+import { hashedInterfaceName, type VmInterface, type VmNetwork } from "../../../src/api/kubevirt.ts";
+import type { Hold } from "../../../src/ipam/ledger.ts";
+import { isApiError } from "../../../src/kube/errors.ts";
+import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
+import { defineResource } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/kube/rest.ts";
+import { claimsKey, writeClaimsState } from "../../../src/ledger/claims-state.ts";
+import { listHolds } from "../../../src/ledger/held-objects.ts";
+import {
+  configMaps,
+  ipamClaims,
+  nodes,
+  type Pod,
+  pods,
+  type StoredClaim,
+  virtualMachineInstances,
+  virtualMachines,
+} from "../../../src/ledger/resources.ts";
+import { stateName } from "../../../src/ledger/state.ts";
+import { until } from "../../lab/wait.ts";
+import type { Rig, RigOptions } from "../../node/rig.ts";
+import { podArgs, type Told } from "../../node/shim.ts";
+import { network, type Server, World } from "../../node/world.ts";
+import { Line } from "../../slices/line.ts";
+import { install } from "../kubevirt/crds.ts";
+
+export const namespace = "default";
+
+/** A VM, or a VMI without one, and the VMI that runs. */
+export interface Machine {
+  readonly name: string;
+  /** Whose the claims are. */
+  readonly ownerUid: string;
+  readonly vmiUid: string;
+  readonly networks: readonly VmNetwork[];
+}
+
+export interface MachineOptions {
+  readonly nics?: readonly string[];
+  readonly absent?: readonly string[];
+  /** The definition of every NIC. */
+  readonly definition?: string;
+  readonly labels?: Record<string, string>;
+  readonly isBare?: boolean;
+}
+
+export interface Launcher {
+  readonly node: string;
+  readonly name: string;
+  readonly uid: string;
+  sandbox: string;
+}
+
+export interface LauncherOptions {
+  /** NIC -> more of its element. */
+  readonly more?: Readonly<Record<string, object>>;
+  readonly isOrdinal?: boolean;
+  readonly annotations?: Record<string, string>;
+}
+
+const definitions = defineResource<AnyObject>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+export class ClaimWorld {
+  readonly #world: World;
+  readonly #server: Server;
+  /** Node -> its daemon. */
+  readonly #rigs = new Map<string, Rig>();
+
+  private constructor(world: World, server: Server) {
+    this.#world = world;
+    this.#server = server;
+  }
+
+  static async open(server: Server): Promise<ClaimWorld> {
+    const world = await World.open(server);
+    const { admin } = world;
+    try {
+      await admin.create(definitions, definitionOf(ipamClaimKind) as unknown as AnyObject);
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error; // deploy/crds has it
+    }
+    await install(admin);
+    await until(() => admin.list(ipamClaims).then(() => true), { what: "claims to be served" });
+    const opened = new ClaimWorld(world, server);
+    await opened.gate("on");
+    for (const name of ["node1", "node2", "node3"]) await admin.create(nodes, { metadata: { name } });
+    return opened;
+  }
+
+  get admin(): KubeClient {
+    return this.#world.admin;
+  }
+
+  close(): Promise<void> {
+    return this.#world.close();
+  }
+
+  fresh(prefix: string): string {
+    return this.#world.fresh(prefix);
+  }
+
+  namespace(name: string, annotations: Record<string, string> = {}): Promise<string> {
+    return this.#world.namespace(name, annotations);
+  }
+
+  /** What the leader tells. */
+  async gate(gate: "on" | "off" | "unknown", needsLabel = false): Promise<void> {
+    const data = {
+      coexistence: "off",
+      why: "",
+      paused: "",
+      ...(gate !== "unknown" && { [claimsKey]: writeClaimsState({ gate, needsLabel }) }),
+    };
+    const object = { metadata: { namespace: "kube-system", name: stateName }, data };
+    try {
+      await this.admin.update(configMaps, object);
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+      await this.admin.create(configMaps, object);
+    }
+  }
+
+  /** The one daemon of a node. */
+  async rig(node: string): Promise<Rig> {
+    const rig = this.#rigs.get(node) ?? (await this.daemon({ node }));
+    this.#rigs.set(node, rig);
+    return rig;
+  }
+
+  daemon(options: Partial<RigOptions>): Promise<Rig> {
+    return this.#world.daemon(options);
+  }
+
+  /** A daemon whose line is in the test's hands. */
+  async lined(options: Partial<RigOptions>): Promise<{ readonly rig: Rig; readonly line: Line }> {
+    const line = new Line(this.#server.transport);
+    return { rig: await this.daemon({ ...options, transport: line.transport }), line };
+  }
+
+  /** The VM and its VMI. */
+  async machine(name: string, options: MachineOptions = {}): Promise<Machine> {
+    const { labels = {}, isBare = false } = options;
+    const spec = { running: true, template: { spec: specOf(options) } };
+    if (isBare) return this.instance({ name, ownerUid: "" }, options);
+    const vm = await this.admin.create(virtualMachines, { metadata: { namespace, name, labels }, spec });
+    return this.instance({ name, ownerUid: vm.metadata.uid! }, options);
+  }
+
+  /** A VMI of it; where there is one already, in its place: the VM was started again. */
+  async instance(
+    { name, ownerUid }: Pick<Machine, "name" | "ownerUid">,
+    options: MachineOptions = {},
+  ): Promise<Machine> {
+    await this.gone(virtualMachineInstances, name);
+    const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid: ownerUid, controller: true };
+    const spec = specOf(options);
+    const metadata = { namespace, name, ...(ownerUid !== "" && { ownerReferences: [owner] }) };
+    const vmi = await this.admin.create(virtualMachineInstances, { metadata, spec });
+    const vmiUid = vmi.metadata.uid!;
+    return { name, ownerUid: ownerUid === "" ? vmiUid : ownerUid, vmiUid, networks: spec.networks };
+  }
+
+  /** A pod of the VMI, as virt-controller makes it. */
+  async launcher(machine: Machine, node: string, options: LauncherOptions = {}): Promise<Launcher> {
+    const { more = {}, isOrdinal = false, annotations = {} } = options;
+    const elements = machine.networks.flatMap(({ name, multus }) => {
+      if (multus === undefined) return [];
+      const [space, nad] = multus.networkName.split("/") as [string, string];
+      return [
+        { name: nad, namespace: space, ...(!isOrdinal && { interface: hashedInterfaceName(name) }), ...more[name] },
+      ];
+    });
+    return this.pod(node, this.fresh(`virt-launcher-${machine.name}`), {
+      labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": machine.vmiUid },
+      annotations: {
+        "kubevirt.io/domain": machine.name,
+        "k8s.v1.cni.cncf.io/networks": JSON.stringify(elements),
+        ...annotations,
+      },
+      ownerReferences: [
+        {
+          apiVersion: "kubevirt.io/v1",
+          kind: "VirtualMachineInstance",
+          name: machine.name,
+          uid: machine.vmiUid,
+          controller: true,
+        },
+      ],
+    });
+  }
+
+  async pod(node: string, name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<Launcher> {
+    const spec = { nodeName: node, containers: [{ name: "compute", image: "none" }] };
+    const made: Pod = await this.admin.create(pods, { metadata: { namespace, name, ...metadata }, spec });
+    return { node, name, uid: made.metadata.uid!, sandbox: `${name}-0` };
+  }
+
+  /** The claim, as the leader makes it. */
+  async claim(
+    machine: Machine,
+    nic: string,
+    net: string,
+    metadata: Partial<KubeObject["metadata"]> = {},
+  ): Promise<StoredClaim> {
+    const { annotations, labels, ...more } = metadata;
+    return this.admin.create(ipamClaims, {
+      metadata: {
+        namespace,
+        name: claimName(machine.name, nic),
+        finalizers: [claimFinalizer],
+        labels: { [managedLabelName]: "true", ...labels },
+        annotations: { [claimOwnerAnnotation]: machine.ownerUid, [claimNicAnnotation]: nic, ...annotations },
+        ...more,
+      },
+      spec: { network: net, interface: "" },
+    });
+  }
+
+  /** Made by hand. */
+  stake(name: string, net: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<StoredClaim> {
+    const spec = { network: net, interface: "" };
+    return this.admin.create(ipamClaims, { metadata: { namespace, name, ...metadata }, spec });
+  }
+
+  read(name: string): Promise<StoredClaim> {
+    return this.admin.get(ipamClaims, { namespace, name });
+  }
+
+  /** The claim, when its status is as the condition says. */
+  async settled(name: string, isSo: (claim: StoredClaim) => boolean): Promise<StoredClaim> {
+    return until(
+      async () => {
+        const claim = await this.read(name);
+        if (isSo(claim)) return claim;
+        throw new Error(JSON.stringify(claim.status ?? null));
+      },
+      { what: `the status of ${name}`, everyMs: 50, timeoutMs: 15_000 },
+    );
+  }
+
+  ask(command: string, launcher: Launcher, config: object, nic = "blue", rig?: Rig): Promise<Told> {
+    return this.askAt(command, launcher, config, hashedInterfaceName(nic), rig);
+  }
+
+  async askAt(
+    command: string,
+    { node, name, uid, sandbox }: Launcher,
+    config: object,
+    interfaceName: string,
+    rig?: Rig,
+  ): Promise<Told> {
+    const daemon = rig ?? (await this.rig(node));
+    return daemon.ask({ command, container: sandbox, interfaceName, args: podArgs(namespace, name, uid), config });
+  }
+
+  /** Its addresses, in the order of the ranges. */
+  async add(launcher: Launcher, config: object, nic = "blue", rig?: Rig): Promise<string[]> {
+    return addressesOf(await this.ask("ADD", launcher, config, nic, rig));
+  }
+
+  /** Forced, as a test can: the object is gone at once. */
+  async gone(resource: Parameters<KubeClient["get"]>[0], name: string): Promise<void> {
+    try {
+      await this.admin.delete(resource, { namespace, name }, { gracePeriodSeconds: 0 });
+    } catch (error) {
+      if (!isApiError(error, "not-found")) throw error;
+    }
+  }
+
+  /** Pod's phase, as its kubelet reports it. */
+  async end({ name }: Launcher, phase = "Succeeded"): Promise<void> {
+    const body = { status: { phase } };
+    await this.admin.patch(pods, { namespace, name }, { type: "merge", body }, { subresource: "status" });
+  }
+
+  /** What is held in the network, in the order of addresses. */
+  async held(net: string): Promise<Hold[]> {
+    const found: Hold[] = [];
+    for await (const each of listHolds(this.admin)) {
+      if (each.unreadable !== undefined) throw new Error(each.unreadable);
+      if (each.hold.domain === `network:${net}`) found.push(each.hold);
+    }
+    return found.sort((a, b) => (String(a.address) < String(b.address) ? -1 : 1));
+  }
+
+  /** `address kind:owner users`, of each. */
+  async lines(net: string): Promise<string[]> {
+    const holds = await this.held(net);
+    return holds.map(({ address, owner, users = [] }) => {
+      const who = users.map(({ name, node }) => `${name}@${node}`).join(" ");
+      return `${address} ${owner.kind}:${owner.name}${who === "" ? "" : ` ${who}`}`;
+    });
+  }
+}
+
+export function addressesOf({ status, text, json }: Told): string[] {
+  if (status !== 0) throw new Error(`the command failed: ${text}`);
+  return json.ips.map(({ address }: { address: string }) => address);
+}
+
+/** A network that lets addresses stay. */
+export function persistent(name: string, ipam: object, more: object = {}): object {
+  return network(name, { network_name: name, ...ipam }, { allowPersistentIPs: true, ...more });
+}
+
+export function conditionOf({ status }: StoredClaim): string {
+  const condition = status?.conditions?.find(({ type }) => type === "IPsAllocated");
+  return `${condition?.status} ${condition?.reason}`;
+}
+
+function specOf({ nics = ["blue"], absent = [], definition = "default/nad" }: MachineOptions) {
+  const networks = nics.map((name): VmNetwork => ({ name, multus: { networkName: definition } }));
+  const interfaces = nics.map((name): VmInterface => ({ name, ...(absent.includes(name) && { state: "absent" }) }));
+  return { networks, domain: { devices: { interfaces } } };
+}
