@@ -63,7 +63,7 @@ const controllerRules: readonly Rule[] = [
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
   workloads,
   rule("", ["events"], ["create", "patch"]),
-  rule("", ["namespaces"], ["get"]), // the quota of claims in its annotation; is it being deleted
+  rule("", ["namespaces"], ["get", "list", "watch"]), // the quota of claims in its annotation; is it being deleted
   rule(claims, ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
   rule(claims, ["ipamclaims"], ["get", "list", "watch", ...everyWrite]), // made, marked and finished for VMs
   rule(claims, ["ipamclaims/status"], ["patch"]),
