@@ -62,11 +62,17 @@ export class Term {
     this.#options = options;
     this.#world = world;
     this.#gate = gate;
-    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
+    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } =
+      options;
     this.#state = new SharedState(options);
     this.#teller = new GateTeller({ gate, state: this.#state, clock, log });
     this.#networks = new ClaimNetworks(definitions, systemNamespace);
-    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    this.#held = new HeldClaims({
+      reservations,
+      holds,
+      familyOf: namedFamilyOf,
+      onChange: (changed) => this.#wakes.onHeld(changed),
+    });
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
     this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
     this.#wakes = new Wakes({
@@ -105,7 +111,11 @@ export class Term {
     }, signal);
     const { machines, instances, claims } = this.#world;
     for (const each of [machines, instances, claims, this.#options.definitions]) {
-      if (!each.isListed) each.listed(signal).then(() => this.#wakeAll(), () => {}); // aborted before it was there
+      if (!each.isListed)
+        each.listed(signal).then(
+          () => this.#wakeAll(),
+          () => {},
+        ); // aborted before it was there
     }
     this.#wakeAll();
     await Promise.all([

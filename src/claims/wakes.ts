@@ -100,9 +100,11 @@ export class Wakes {
 
   /** A claim that came or went with a MAC changes what is said of others with the same. */
   #onMac(event: InformerEvent<StoredClaim>): void {
+    // A claim has one key, or none.
     const now = event.type === "delete" ? [] : macKeysOf(event.object);
-    const before = event.type === "update" ? macKeysOf(event.previous) : event.type === "delete" ? macKeysOf(event.object) : [];
-    if (`${now}` === `${before}`) return;
+    const before =
+      event.type === "update" ? macKeysOf(event.previous) : event.type === "delete" ? macKeysOf(event.object) : [];
+    if (now[0] === before[0]) return;
     for (const key of new Set([...now, ...before])) {
       const others = this.#options.world.claims.cache.byIndex("mac", key);
       this.#wakeAll(others.flatMap((claim) => familyKeysOf(claim)));
@@ -130,7 +132,8 @@ export class Wakes {
     const { world, networks } = this.#options;
     networks.changed();
     const key = keyOf(object);
-    for (const { cache } of [world.machines, world.instances]) this.#wakeAll(cache.byIndex("definition", key).map(keyOf));
+    for (const { cache } of [world.machines, world.instances])
+      this.#wakeAll(cache.byIndex("definition", key).map(keyOf));
     const text = object.spec?.config ?? "";
     if (text.includes("primary")) this.#wakeNamespace(object.metadata.namespace ?? "");
     // Its ranges may have moved away from what is held.
