@@ -171,7 +171,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
           "IPAMClaim default/vm3.a: no address",
           "IPAMClaim default/vm4.a: no address, is being deleted",
           expect.stringContaining("3 claims lose the finalizer holdfast.io/persistent-ip"),
-          "1 of them are being deleted and end at once.",
+          "Being deleted, and gone at once: 1.",
         ]);
         await expect(release({ isConfirmed: false }).done).rejects.toMatchObject({ code: "not-confirmed" });
         expect(Object.keys(await finalizersOf())).toHaveLength(4);
