@@ -13,6 +13,7 @@ import { readClaims } from "../src/claims/snapshot.ts";
 import { claimRows } from "../src/claims/table.ts";
 import { planTakeover, refuseBeside } from "../src/claims/takeover.ts";
 import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
+import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import type { Claims, ClaimsRequest } from "../src/cli/claims.ts";
 import type { Output } from "../src/cli/program.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
@@ -21,7 +22,7 @@ import type { KubeClient } from "../src/kube/rest.ts";
 import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
 import { connected } from "./connected.ts";
 
-export const claims: Claims = {
+export const claims: Omit<Claims, keyof ClaimsSetup> = {
   list: (request) =>
     looking(request, (books) => ({ rows: claimRows(books, request), details: claimDetails(books, request) })),
   export: (request) => looking(request, exportClaims),

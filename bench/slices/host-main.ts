@@ -24,6 +24,7 @@ const doers: Doers = {
     return { tookMs: performance.now() - startedMs };
   },
   roll,
+  call: ({ node, command, attachment, config }) => fleet!.call(node, command, attachment, config),
   measure: async ({ collect }) => {
     if (collect) globalThis.gc?.();
     const { rss, heapUsed } = process.memoryUsage();

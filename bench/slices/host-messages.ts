@@ -1,6 +1,7 @@
 // What the benchmark and a process of its daemons say to each other, as JSON over the channel that fork makes.
-import type { BenchPod } from "../cni/attachment.ts";
+import type { Attachment, BenchPod, Command } from "../cni/attachment.ts";
 import type { FleetNode } from "../cni/fleet.ts";
+import type { Reply } from "../cni/reply.ts";
 import type { TrafficReading } from "../cni/traffic.ts";
 import type { Held } from "./audit.ts";
 
@@ -42,6 +43,16 @@ export interface HostTasks {
     answer: { readonly tookMs: number };
   };
   roll: { ask: RollOrder; answer: Rolled };
+  /** One call to the daemon of a node. */
+  call: {
+    ask: {
+      readonly node: string;
+      readonly command: Command;
+      readonly attachment: Attachment;
+      readonly config: string;
+    };
+    answer: Reply;
+  };
   /** `collect`: garbage first, which costs processor time: not between two readings of that. */
   measure: { ask: { readonly collect: boolean }; answer: Measured };
   /** The daemons end; then what their journals hold is read from the disk. */

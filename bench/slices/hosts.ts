@@ -1,10 +1,11 @@
 // All daemons of a benchmark, dealt to processes.
 import { join } from "node:path";
 
-import type { BenchPod } from "../cni/attachment.ts";
+import type { Attachment, BenchPod, Command } from "../cni/attachment.ts";
 import { figuresOf } from "../cni/figures.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import { makeIdentities } from "../cni/population.ts";
+import type { Reply } from "../cni/reply.ts";
 import { type TrafficReading, trafficOfAll } from "../cni/traffic.ts";
 import type { Held } from "./audit.ts";
 import type { HostNetwork } from "./host-messages.ts";
@@ -74,6 +75,13 @@ export class Hosts implements AsyncDisposable {
       refused: parts.reduce((sum, { refused }) => sum + refused, 0),
       problems: [...new Set(parts.flatMap(({ problems }) => problems))],
     };
+  }
+
+  /** What it took is measured where the daemon is; the way there and back is not in it. */
+  call(node: string, command: Command, attachment: Attachment, config: string): Promise<Reply> {
+    const host = this.#hostOf.get(node);
+    if (host === undefined) throw new Error(`no process has a daemon for ${node}`);
+    return host.ask("call", { node, command, attachment, config });
   }
 
   async usage(collect: boolean): Promise<HostsUsage> {

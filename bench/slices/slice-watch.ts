@@ -21,7 +21,7 @@ interface SliceState {
 }
 
 /** 50,000 slices on two busy cores may take long; but for so long without one more, something is wrong. */
-const stallMs = 120_000;
+const stallMs = 300_000;
 const lookMs = 20;
 
 export class SliceWatch implements AsyncDisposable {

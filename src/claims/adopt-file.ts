@@ -4,7 +4,7 @@
 // VM was the same, so it takes only what is nobody's. Done twice, it is done once.
 import type { Books } from "./books.ts";
 import type { ExportedClaim, ExportFile } from "./export.ts";
-import { describeClaim, newClaim, noteFor, remarked, type Verdict } from "./move.ts";
+import { describeClaim, newClaim, noteFor, partOfHeld, remarked, type Verdict } from "./move.ts";
 import { namesake, type OwnClaim, ownClaimOf, readIps, takeable } from "./own-claim.ts";
 import { type Target, targetOf } from "./target.ts";
 
@@ -52,7 +52,8 @@ function verdictOf(books: Books, entry: ExportedClaim, claimed: Map<string, stri
   }
   const take = takeable(books, own, addresses);
   if (typeof take === "string") return refused(take);
-  if (take.length === 0 && own.claim !== undefined) return { verdict: "done", what, words: `it has ${entry.ips.join(", ")} already` };
+  const isHeld = own.holds.every(({ hold }) => hold.owner.uid === own.claim?.metadata.uid);
+  if (take.length === 0 && own.claim !== undefined && isHeld) return { verdict: "done", what, words: `it has ${entry.ips.join(", ")} already` };
   return moveOf(books, target, own, take, entry);
 }
 
@@ -64,14 +65,16 @@ function moveOf(
   { namespace, vm, nic, ownerUid }: ExportedClaim,
 ): Verdict {
   const what = `${namespace}/${vm} ${nic}`;
-  const before = { adoptedFrom: ownerUid === "" ? undefined : ownerUid };
+  const stray = own.holds.filter(({ hold }) => hold.owner.uid !== own.claim?.metadata.uid);
+  const before = { continues: stray[0]?.hold.owner.uid, adoptedFrom: ownerUid === "" ? undefined : ownerUid };
   const object = newClaim(target, nic, own.network, before);
   const taken = own.claim === undefined ? namesake(books, object) : undefined;
   if (taken !== undefined) {
     const why = `${describeClaim(taken)} has the name, and is not of this VM: holdfast claims says whose it is`;
     return { verdict: "refused", what, why };
   }
-  const claim = own.claim === undefined ? ({ change: "create", object } as const) : remarked(own.claim, target, nic, before);
+  const claim = own.claim === undefined ? ({ change: "create", object } as const) : remarked(own.claim, target, nic, { ...before, continues: undefined });
+  const pass = stray.map((held) => ({ held, part: partOfHeld(held) }));
   const note = noteFor(target, nic, `adopted from a file, where ${ownerUid || "another VM"} had it`);
-  return { verdict: "move", what, move: { nic, claim, pass: [], take, note, users: [] } };
+  return { verdict: "move", what, move: { nic, claim, pass, take, note, users: [] } };
 }

@@ -23,12 +23,13 @@ function noKind({ snapshot, places }: Books): ClaimFinding[] {
 }
 
 function refusedDefinitions({ places }: Books): ClaimFinding[] {
-  return [...places.persistence].flatMap(([key, { problem }]): ClaimFinding[] => {
-    // What is no JSON at all, or nobody's, is not about persistence.
-    if (!problem.includes("allowPersistentIPs")) return [];
+  return [...places.persistence].flatMap(([key, { problem, fault }]): ClaimFinding[] => {
+    // A text that cannot be read at all asks for nothing.
+    if (fault === undefined) return [];
     const objects = [`NetworkAttachmentDefinition ${key}`];
-    const message = `${key} asks for persistent addresses, which it cannot have.`;
-    return [{ code: "persistence-refused", severity: "warning", objects, message, remedy: `${problem}.` }];
+    const message = `${key} asks for persistent addresses, which it cannot have: ${problem}.`;
+    const remedy = "Correct it as the sentence says. Claims that are there are kept.";
+    return [{ code: "persistence-refused", severity: "warning", objects, message, remedy }];
   });
 }
 

@@ -45,7 +45,7 @@ export async function moveAll(options: MovingOptions): Promise<MovingReport> {
 async function look(options: Pick<MovingOptions, "look">): Promise<Books> {
   const snapshot = await options.look();
   if (!snapshot.hasClaims) {
-    throw new ClaimsError("no-kind", "The cluster does not have the kind IPAMClaim: kubectl apply -f deploy/holdfast.yaml first.");
+    throw new ClaimsError("no-kind", "The cluster does not have the kind IPAMClaim: holdfast claims install-crd makes it.");
   }
   const { coexistence, why, paused } = snapshot.state;
   if (coexistence) {

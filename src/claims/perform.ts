@@ -3,12 +3,11 @@
 // Promised: the addresses of a NIC move all or none; what was written before a failure is taken back, guarded as well. At no moment is an
 // address that was held nobody's. Not promised: that a claim which had to be made goes again (the leader would make the same); and what
 // became of a write whose answer was lost. Whoever calls again finds what is there, and goes on.
-import { claimFinalizer } from "../api/claim-marks.ts";
+import { claimFinalizer, overrideAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger, Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
-import { removeFinalizer } from "../kube/finalizer.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ensurePool } from "../ledger/pool-object.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
@@ -69,10 +68,26 @@ async function claimFor({ claim }: Move, options: PerformOptions): Promise<Store
   const { client, signal } = options;
   if (claim.change === "none" || claim.change === "mark") return claim.claim;
   if (claim.change === "replace") {
-    await changedMeanwhile(claim.old, removeFinalizer(client, ipamClaims, claim.old, claimFinalizer, { signal }));
+    await changedMeanwhile(claim.old, letGo(claim.old, options));
     await untilGone(claim.old, options);
   }
-  return changedMeanwhile(claim.object, client.create(ipamClaims, claim.object, { signal }));
+  const { metadata } = claim.object;
+  const annotations = { ...metadata.annotations, ...overriding(options) };
+  const object = { ...claim.object, metadata: { ...metadata, annotations } };
+  return changedMeanwhile(object, client.create(ipamClaims, object, { signal }));
+}
+
+/** What the webhook, where it is installed, asks for of whoever is not the controller: that he says so, each time anew. */
+function overriding({ clock }: PerformOptions): Readonly<Record<string, string>> {
+  return { [overrideAnnotation]: `given to its owner by hand, ${new Date(clock.wallMs()).toISOString()}` };
+}
+
+async function letGo({ metadata }: StoredClaim, options: PerformOptions): Promise<void> {
+  const { namespace = "", name = "", uid, resourceVersion } = metadata;
+  const finalizers = (metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
+  const body = { metadata: { uid, resourceVersion, finalizers, annotations: overriding(options) } };
+  const { client, signal } = options;
+  await client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal });
 }
 
 async function untilGone(old: StoredClaim, { client, clock, signal }: PerformOptions): Promise<void> {
@@ -149,10 +164,12 @@ async function poolFor(place: Place, address: Address, { client, signal }: Perfo
 }
 
 /** One write: whose it is, our finalizer there, theirs gone. */
-async function mark({ claim }: Move, made: StoredClaim, { client, signal }: PerformOptions): Promise<StoredClaim> {
+async function mark({ claim }: Move, made: StoredClaim, options: PerformOptions): Promise<StoredClaim> {
+  const { client, signal } = options;
   if (claim.change !== "mark") return made;
   const { namespace = "", name = "", uid, resourceVersion } = claim.claim.metadata;
-  const body = { metadata: { ...claim.metadata, uid, resourceVersion } };
+  const annotations = { ...claim.metadata.annotations, ...overriding(options) };
+  const body = { metadata: { ...claim.metadata, annotations, uid, resourceVersion } };
   return changedMeanwhile(claim.claim, client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal }));
 }
 

@@ -28,6 +28,11 @@ export interface NetworkTransport extends AsyncDisposable {
 /** HTTP/1.1 only: calls at once. HTTP/2 opens the second connection when the first has its 100 streams. */
 const callConnections = 16;
 const connectTimeoutMs = 10_000;
+/**
+ * How long a connection waits for its next call: the API server closes it after 90 s, undici by itself after 4 s. What renews a Lease once a minute
+ * would open a connection for each renewal, and a handshake costs both sides more than the call.
+ */
+const idleConnectionMs = 75_000;
 const mebibyte = 1024 * 1024;
 /**
  * How much of an HTTP/2 answer may be under way before we have read it. undici's 256 KiB makes a long list wait for the round trip of every
@@ -78,6 +83,7 @@ class Line {
         allowH2: true,
         headersTimeout: 0,
         bodyTimeout: 0,
+        keepAliveTimeout: idleConnectionMs,
         h2Options,
         connect: connector(tls),
       });

@@ -174,6 +174,7 @@ class Assembly {
       events,
       ledgerOf: (namespace, domain) => ledgers.of(namespace, domain),
       onOrphan: () => this.#options.sliceMetrics?.orphan(),
+      daemons: () => upkeep.daemons,
     });
     this.#options.sliceMetrics?.watch(slices.keeper);
     const wake = () => replay.wake();

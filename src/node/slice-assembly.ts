@@ -40,6 +40,8 @@ export interface SliceAssemblyOptions {
   readonly events: EventRecorder;
   readonly ledgerOf: (namespace: string, domain: Domain) => Ledger;
   readonly onOrphan: () => void;
+  /** How many daemons there are; 0: not known. */
+  readonly daemons: () => number;
 }
 
 export interface SliceAssembly {

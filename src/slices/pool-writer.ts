@@ -1,5 +1,5 @@
 // Brings one NodeSlicePool and its slices to what the plan says, in the order that src/slices/plan asks for: what goes, new objects without
-// a grant, the status, grants.
+// a grant, the status, grants. What is recorded under old names goes between the last two: a grant means that none is left.
 //
 // Promised: nothing is done while whereabouts is active or handing out is paused; a write that is refused ends the round, and the next begins from
 // what is there then.
@@ -132,6 +132,7 @@ export class PoolWriter {
     await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.make(placeOf(each), signal), signal);
     await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase: phase.phase, nowMs: nowMs() }), signal);
+    await crowd.each(changed, (each) => writer.removeOld(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
   }
 

@@ -1,4 +1,4 @@
-// Writes of slice objects: made with their grant, taken over from whereabouts, changed, removed.
+// Writes of slice objects: made, taken over from whereabouts, under whatever name, granted, removed.
 //
 // Promised: a grant is changed only where it is still the one that the decision was made from; an object goes only as the one that was
 // seen; what became of a write whose answer was lost is known before the next plan.
@@ -9,19 +9,16 @@ import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import type { Latest } from "./latest.ts";
+import { isInUse, OldPools } from "./old-pools.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "./slice-object.ts";
+import { StaleError } from "./stale-error.ts";
 import type { SliceWorld } from "./world.ts";
-
-/** What was seen is not what is there: the next look decides anew. */
-export class StaleError extends Error {
-  readonly code = "stale";
-  override readonly name = "StaleError";
-}
 
 export class SliceWriter {
   readonly #client: KubeClient;
   readonly #world: SliceWorld;
   readonly #slices: Latest<StoredPool>;
+  readonly #old: OldPools;
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
 
@@ -29,6 +26,7 @@ export class SliceWriter {
     this.#client = client;
     this.#world = world;
     this.#slices = world.slices;
+    this.#old = new OldPools(client, world.leases);
   }
 
   /** Reads what a write without an answer left of the pool's slices. */
@@ -42,11 +40,22 @@ export class SliceWriter {
     }
   }
 
-  /** The object is there afterwards, without a grant if it is new. */
+  /** The object is there afterwards, without a grant if it is new, with what an object under an old name has entered. */
   async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    if (this.#slices.get(key) !== undefined) return;
-    await this.#surely(place, key, () => this.#make(place, key, signal));
+    const known = this.#slices.get(key);
+    this.#old.forget(key);
+    if (known !== undefined && isInUse(known)) return;
+    await this.#surely(place, key, async () => {
+      const making = known === undefined ? this.#make(place, key, signal) : undefined;
+      const [old] = await Promise.all([this.#old.find(place, signal), making]);
+      if (old.length > 0) this.#put(await this.#old.bring(old, key, signal));
+    });
+  }
+
+  /** The objects under old names, of which the slice has everything, are gone afterwards. Only once the slice is assigned. */
+  async removeOld(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    await this.#old.remove(keyOfPlace(place), signal);
   }
 
   /** The object carries the grant afterwards. */

@@ -96,15 +96,22 @@ function slicesOf(network: Network, range: Prefix, survey: Survey): PoolIdentity
   for (const pool of survey.pools) {
     const { prefix } = parseRange(pool.spec.range);
     if (prefix.length !== sliceLength || !containsPrefix(range, prefix)) continue;
-    for (const naming of ["whereabouts", "slices"] as const) {
-      for (const { before, after } of readPoolName(pool.metadata.name ?? "", naming)) {
-        if (after !== "") add(prefix, after);
-        else if (networkName === "") add(prefix, before);
-        else if (before.startsWith(`${networkName}-`)) add(prefix, before.slice(networkName.length + 1));
-      }
+    const { name = "" } = pool.metadata;
+    const readings = (["whereabouts", "slices"] as const).flatMap((naming) => readPoolName(name, naming));
+    for (const { before, after } of readings) {
+      if (after !== "") add(prefix, after);
+      else if (networkName === "") add(prefix, before);
+      else add(prefix, afterNetwork(before, networkName));
     }
+    // The design papers' name has no range in it.
+    if (readings.length === 0 && networkName !== "") add(prefix, afterNetwork(name, networkName));
   }
   return [...found.values()];
+}
+
+/** Empty: it is another network's. */
+function afterNetwork(text: string, network: string): string {
+  return text.startsWith(`${network}-`) ? text.slice(network.length + 1) : "";
 }
 
 function tryPrefix(text: string): Prefix | undefined {

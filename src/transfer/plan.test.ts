@@ -282,6 +282,30 @@ describe("stories", () => {
       },
     ],
     [
+      "slices under the design papers' names, one of a node that is gone, get whereabouts' name; another network's pool does not",
+      [
+        nad("kube-system/fast", { range: "10.0.0.0/16", node_slice_size: "/24", network_name: "fast" }),
+        pool("fast-otter", "10.0.1.0/24", { "1": "blue/a" }),
+        pool("fast-gone", "10.0.2.0/24", { "2": "blue/b" }),
+        pool("slow-gone", "10.0.3.0/24", {}),
+        {
+          apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
+          kind: "NodeSlicePool",
+          metadata: meta("fast", system),
+          spec: { range: "10.0.0.0/16", sliceSize: "/24" },
+          status: { allocations: [{ nodeName: "otter", sliceRange: "10.0.1.0/24" }] },
+        },
+      ],
+      goal("named"),
+      {
+        pools: [
+          "kube-system/fast-otter -> kube-system/fast-otter-10.0.1.0-24",
+          "kube-system/fast-gone -> kube-system/fast-gone-10.0.2.0-24",
+        ],
+        conflicts: [],
+      },
+    ],
+    [
       "other IPAMs and broken definitions are left alone, the broken ones with a word",
       [
         {

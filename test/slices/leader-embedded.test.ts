@@ -136,6 +136,86 @@ describe("what whereabouts wrote", () => {
     expect(taken.metadata.labels).toMatchObject({ "holdfast.io/slice": "true", "holdfast.io/node": "n1" });
     expect(stage.held.get("blue 10.0.0.135")).toBe("n1");
   });
+
+  const named = [
+    { network: "blue", old: "blue-n1", made: "blue-n1-10.0.0.128-26" },
+    { network: "", old: "10.0.0.128-26-n1", made: "n1-10.0.0.128-26" },
+  ];
+  it.each(named)("a slice under the design paper's name $old becomes $made, entries and all", async (names) => {
+    const { network, old, made } = names;
+    await assign("blue", { n1: "10.0.0.128/26", n2: "10.0.0.0/26" });
+    const entry = { id: "sandbox", podref: "shop/web", ifname: "net1" };
+    await oldPool(old, "10.0.0.128/26", { 7: entry });
+    await stage.client.create(kinds.leases, { metadata: { namespace: system, name: old } });
+    stage.lead();
+    await join("n1", "n2");
+    const { network_name: _, ...unnamed } = blue;
+    await stage.define("a", network === "" ? unnamed : blue, "shop", "blue");
+    await stage.granted("blue", ["n1", "n2"]);
+    expect((await slice(made)).spec.allocations).toEqual({ 7: entry });
+    expect(stage.held.get(`${network} 10.0.0.135`)).toBe("n1");
+    expect(await isGone(slice(old))).toBe(true);
+    expect(await isGone(stage.client.get(kinds.leases, { namespace: system, name: old }))).toBe(true);
+  });
+
+  it("one under whereabouts' name and one under the design paper's become one; two owners of one address stay to be seen", async () => {
+    await assign("blue", { n1: "10.0.0.128/26", n2: "10.0.0.0/26" });
+    const entryOf = (pod: string) => ({ id: pod, podref: `shop/${pod}`, ifname: "net1" });
+    await oldPool("blue-n1-10.0.0.128-26", "10.0.0.128/26", { 7: entryOf("a"), 9: entryOf("b") });
+    await oldPool("blue-n1", "10.0.0.128/26", { 8: entryOf("c"), 9: entryOf("b") });
+    await oldPool("blue-n2-10.0.0.0-26", "10.0.0.0/26", { 5: entryOf("d") });
+    await oldPool("blue-n2", "10.0.0.0/26", { 5: entryOf("e"), 6: entryOf("f") });
+    stage.lead();
+    await join("n1", "n2");
+    await stage.define("a", blue);
+    await stage.granted("blue", ["n1", "n2"]);
+    const one = await slice("blue-n1-10.0.0.128-26");
+    expect(one.spec.allocations).toEqual({ 7: entryOf("a"), 8: entryOf("c"), 9: entryOf("b") });
+    expect(await isGone(slice("blue-n1"))).toBe(true);
+    const two = await slice("blue-n2-10.0.0.0-26");
+    expect(two.spec.allocations).toEqual({ 5: entryOf("d"), 6: entryOf("f") });
+    expect((await slice("blue-n2")).spec.allocations).toEqual({ 5: entryOf("e"), 6: entryOf("f") });
+  });
+
+  it("one under that name with another range, or a shared pool's, is left alone", async () => {
+    await assign("blue", { n1: "10.0.0.128/26", n2: "10.0.0.0/26" });
+    await oldPool("blue-n1", "10.0.0.64/26", { 7: { id: "x", podref: "shop/x" } });
+    await oldPool(
+      "blue-n2",
+      "10.0.0.0/26",
+      { 7: { id: "y", podref: "shop/y" } },
+      { "holdfast.io/network-name": "blue-n2" },
+    );
+    stage.lead();
+    await join("n1", "n2");
+    await stage.define("a", blue);
+    await stage.granted("blue", ["n1", "n2"]);
+    expect((await slice("blue-n1")).spec.allocations).toHaveProperty("7");
+    expect((await slice("blue-n2")).spec.allocations).toHaveProperty("7");
+    expect(stage.held.size).toBe(0);
+  });
+
+  async function assign(name: string, slices: Record<string, string>): Promise<void> {
+    const metadata = { namespace: system, name };
+    const object = await stage.client.create(kinds.nodeSlicePools, {
+      metadata,
+      spec: { range: "10.0.0.0/24", sliceSize: "26" },
+    });
+    const allocations = Object.entries(slices).map(([nodeName, sliceRange]) => ({ nodeName, sliceRange }));
+    await stage.client.update(kinds.nodeSlicePools, { ...object, status: { allocations } }, { subresource: "status" });
+  }
+
+  async function oldPool(
+    name: string,
+    range: string,
+    allocations: kinds.StoredPool["spec"]["allocations"],
+    annotations: Record<string, string> = {},
+  ): Promise<void> {
+    await stage.client.create(kinds.ipPools, {
+      metadata: { namespace: system, name, annotations },
+      spec: { range, allocations },
+    });
+  }
 });
 
 describe("leaders", () => {

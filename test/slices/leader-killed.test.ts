@@ -2,7 +2,8 @@
 // is given twice (the stage throws) and none is lost.
 import { expect, it } from "vitest";
 
-import { type Leader, Stage } from "./leader-stage.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { type Leader, Stage, system } from "./leader-stage.ts";
 
 const limitMs = 300_000;
 
@@ -50,7 +51,39 @@ const stories: readonly Story[] = [
       await wait("the state is empty", async () => (await stage.sliced()).ranges.length === 0);
     },
   },
+  {
+    about: "slices under the design paper's names: every entry reaches its node, then the old objects go",
+    tell: async (stage, wait) => {
+      const nodes = ["n1", "n2", "n3"];
+      await recordOld(stage, Object.fromEntries(nodes.map((node, index) => [node, `10.0.0.${index * 8}/29`])));
+      for (const name of nodes) await stage.node(name);
+      await stage.define("a", network);
+      await wait("all hand out", async () => nodes.every((node) => stage.daemons.get(node)!.hasFree("blue")));
+      await wait("the old objects are gone", async () => {
+        const { items } = await stage.client.list(kinds.ipPools, { namespace: system });
+        return items.every(({ metadata }) => !nodes.includes(metadata.name?.replace("blue-", "") ?? ""));
+      });
+      for (const [index, node] of nodes.entries()) expect(stage.held.get(`blue 10.0.0.${index * 8 + 5}`)).toBe(node);
+      const { items } = await stage.client.list(kinds.leases, { namespace: system });
+      expect(items.filter(({ metadata }) => metadata.name?.startsWith("blue-"))).toEqual([]);
+    },
+  },
 ];
+
+/** As the design papers have it: `net-node`, and a Lease of that name. */
+async function recordOld(stage: Stage, slices: Readonly<Record<string, string>>): Promise<void> {
+  const metadata = { namespace: system, name: "blue" };
+  const spec = { range: network.range, sliceSize: network.node_slice_size };
+  const pool = await stage.client.create(kinds.nodeSlicePools, { metadata, spec });
+  const allocations = Object.entries(slices).map(([nodeName, sliceRange]) => ({ nodeName, sliceRange }));
+  await stage.client.update(kinds.nodeSlicePools, { ...pool, status: { allocations } }, { subresource: "status" });
+  for (const [node, range] of Object.entries(slices)) {
+    const at = { namespace: system, name: `blue-${node}` };
+    const entry = { id: `sandbox-${node}`, podref: `shop/${node}`, ifname: "net1" };
+    await stage.client.create(kinds.ipPools, { metadata: at, spec: { range, allocations: { 5: entry } } });
+    await stage.client.create(kinds.leases, { metadata: at });
+  }
+}
 
 /** Everybody takes what there is until it is all: so many, none lost; and then there is nothing more, and the pool says so. */
 async function exhaust(stage: Stage, pool: string, count: number, wait: Parameters<Story["tell"]>[1]): Promise<void> {

@@ -16,7 +16,7 @@ import type { VmInterface, VmNetwork } from "../../api/kubevirt.ts";
 import type { AdmissionReply } from "../../kube/admission-review.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import { type CreationFacts, isNear, judgeCreation } from "./creation.ts";
-import { judgeDeletion, type Machine } from "./deletion.ts";
+import { asksToDelete, judgeDeletion, type Machine } from "./deletion.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";
 import { isTrusted } from "./requester.ts";
 
@@ -236,6 +236,18 @@ describe("delete", () => {
 
   test("the refusal names VM and network, and what to do", () => {
     expect(words(judge([machine(alive, running)]))).toMatch(/IPAMClaim t\/vm1\.a .*VirtualMachine t\/vm1 \(network a\).*absent/);
+  });
+
+  test.each([
+    [undefined, false],
+    ["", false],
+    ["given to its owner by hand", false],
+    ["deleted by mistake", false],
+    ["delete: moved to another cluster", true],
+    ["Delete it", true],
+  ])("override %j asks to delete: %s", (text, expected) => {
+    const annotations = text === undefined ? {} : { [overrideAnnotation]: text };
+    expect(asksToDelete(claim({ annotations }))).toBe(expected);
   });
 
   test("the second of several names may be the owner's", () => {

@@ -95,8 +95,9 @@ export class ClaimsWebhook implements Runnable {
       const { port, host, onError, onListen } = this.#options;
       const at = { port, ...(host !== undefined && { host }) };
       const server = new AdmissionServer({ ...at, handlers: this.#handlers(), certificate: serving, onError });
-      onListen?.(await server.listen());
+      const listening = await server.listen(); // by itself: an optional call that is not made does not evaluate its arguments
       this.#server = server;
+      onListen?.(listening);
     } else if (this.#serving !== serving.cert) this.#server.setCertificate(serving);
     this.#serving = serving.cert;
   }

@@ -40,6 +40,8 @@ export interface SliceKeeperOptions {
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
+  /** How many daemons there are; 0 or absent: not known. */
+  readonly daemons?: () => number;
   /** Where shared addresses of a namespace are recorded. */
   readonly ledgerOf: (namespace: string) => Ledger;
   /** A hold of the journal is in the reservation ledger now. */

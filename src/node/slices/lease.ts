@@ -34,6 +34,8 @@ export interface NodeLeaseOptions {
   readonly moment: () => Moment;
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
+  /** How many nodes tell the same at the same time; 0 or absent: not known. */
+  readonly daemons?: () => number;
   readonly onRenewed: (at: Moment) => Promise<void>;
   readonly onFailed: (error: Error) => void;
   /** Once the Lease has been heard of, and at every change. */
@@ -46,6 +48,9 @@ const renewEveryMs = 60_000;
 /** A range that closes waits for every node's word: each second of delay is one without new addresses. */
 const lookEveryMs = 1000;
 const callMs = 10_000;
+/** A renewal costs the API server about 4 ms: as many at once as there are nodes would only wait for each other, and keep the leader waiting. */
+const perNodeMs = 4;
+const longestSpreadMs = 30_000;
 const backoff = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000 };
 
 export class NodeLease {
@@ -98,11 +103,16 @@ export class NodeLease {
     }
   }
 
-  /** Until the time is over, or another version has been seen. */
+  /** Until the time is over, or another version has been seen: all nodes see it at once, so each waits for a moment of its own. */
   async #rest(pauseMs: number, seen: number, signal: AbortSignal): Promise<void> {
-    const { clock, seenVersion } = this.#options;
+    const { clock, seenVersion, random, daemons = () => 0 } = this.#options;
     const untilMs = clock.monotonicMs() + pauseMs;
-    for (let left = pauseMs; left > 0 && seenVersion() === seen; left = untilMs - clock.monotonicMs()) {
+    for (let left = pauseMs; left > 0; left = untilMs - clock.monotonicMs()) {
+      if (seenVersion() !== seen) {
+        const spreadMs = Math.min(daemons() * perNodeMs, longestSpreadMs);
+        await sleep(clock, Math.min(left, random() * spreadMs), signal);
+        return;
+      }
       if (!(await sleep(clock, Math.min(left, lookEveryMs), signal))) return;
     }
   }

@@ -1,0 +1,126 @@
+// Persistent addresses of VMs: 1,000 VMs made, stopped, started, migrated, with claims and without; 10,000 claims and a controller that starts anew
+//
+//   npm run bench -- claims [--vms 1000] [--count 100] [--claims 10000] [--nodes 8] [--at-once 64] [--restarts 3] [--no-fsync]
+//
+// The real API server and etcd, the real controller (a process), the daemon's own code for each node (two processes), and a load that plays
+// KubeVirt, the kubelet and Multus: VM, VMI, launcher pods, CNI calls. Two networks, alike but for `allowPersistentIPs`: the peer of a VM with a
+// claim is the very same VM on the other one. First --count of each one at a time, in turn; then --vms of each, --at-once at once, phase by phase;
+// at the end VMs that are stopped fill up to --claims, and the controller is started anew --restarts times. No claim is there before its VM.
+// One address that is not held by its VM's claim, is another at a later start, or is given to two, ends the benchmark.
+// kubevirt/ipam-extensions runs where PEER_IPAM_EXTENSIONS names it; OVN-Kubernetes cannot be installed here.
+import { parseArgs } from "node:util";
+
+import { assertClaimsAudited } from "./claims/audit.ts";
+import { goals, judge } from "./claims/goals.ts";
+import { heldOf } from "./claims/held.ts";
+import { ipamExtensions } from "./claims/ipam-extensions.ts";
+import { nic } from "./claims/machine.ts";
+import { persistent, plain } from "./claims/networks.ts";
+import { answersOf, phases, type PhaseRun } from "./claims/phases.ts";
+import { fill, restart } from "./claims/restart.ts";
+import { ClaimStage } from "./claims/stage.ts";
+import { storm } from "./claims/storm.ts";
+import { inTurns, showTurns } from "./claims/turns.ts";
+import { isPresent } from "./cni/contestant.ts";
+import { rounded } from "./cni/figures.ts";
+import { BenchLab } from "./cni/lab.ts";
+import { machine } from "./cni/machine.ts";
+import { against } from "./cni/ratio.ts";
+import { progress } from "./cni/table.ts";
+import { close } from "./measure.ts";
+
+const { values } = parseArgs({
+  allowNegative: true,
+  options: {
+    vms: { type: "string", default: "1000" },
+    count: { type: "string", default: "100" },
+    claims: { type: "string", default: "10000" },
+    nodes: { type: "string", default: "8" },
+    "at-once": { type: "string", default: "64" },
+    restarts: { type: "string", default: "3" },
+    fsync: { type: "boolean", default: true },
+  },
+});
+const vms = Number(values.vms);
+const count = Number(values.count);
+const atOnce = Number(values["at-once"]);
+/** Of each network, before anything counts: pools are made, code is compiled. */
+const warmUps = 10;
+
+const log = progress("claims");
+const host = machine();
+
+async function run() {
+  await using lab = await BenchLab.start({ fsync: values.fsync, log });
+  await using stage = await ClaimStage.set(lab, Number(values.nodes));
+  const runs: PhaseRun[] = [];
+  log("warming up");
+  runs.push(...(await inTurns(stage, "warm", warmUps)).runs);
+  log(`one at a time, in turn: ${count} VMs with claims, ${count} without`);
+  const turns = await inTurns(stage, "turn", count);
+  showTurns(turns);
+  const stormed = await storm({
+    lab,
+    bill: stage.bill,
+    watch: stage.watch,
+    nodes: stage.nodes,
+    atOnce,
+    groups: [persistent, plain].map((each) => ({ name: each.name, machines: stage.machines(`vm-${each.name}`, each, vms) })),
+    quiet: () => stage.quiet(),
+  });
+  runs.push(...turns.runs, ...stormed.runs);
+  await verify(stage, runs);
+  const memoryMiB = stage.bill.memory(await stage.bill.reading({ collect: true }));
+  const filled = await fill(stage, Number(values.claims));
+  const { ends } = stage.controller;
+  const restarts = await restart(stage, Number(values.restarts));
+  await verify(stage, runs);
+  return { turns, stormed, memoryMiB, filled, restarts, controllerEnds: ends };
+}
+
+async function verify({ lab, watch }: ClaimStage, runs: readonly PhaseRun[]): Promise<void> {
+  const answers = answersOf(runs);
+  const held = await heldOf(lab, persistent);
+  assertClaimsAudited({ answers, held, claims: watch.list(), claimOf: (vm) => `${vm}.${nic}` });
+  log(`${answers.length} answers to VMs with claims are what their claims hold`);
+}
+
+const { turns, stormed, memoryMiB, filled, restarts, controllerEnds } = await run();
+const peer = await ipamExtensions({ vms, atOnce, fsync: values.fsync, log });
+const allPhases = [turns.withClaim, turns.plain, ...Object.values(stormed.groups)];
+const judged = judge({
+  start: p50Of("start"),
+  migrate: p50Of("migrate"),
+  refused: allPhases.flatMap((each) => phases.map((phase) => each[phase]?.refused ?? 0)).reduce((sum, each) => sum + each, 0),
+  claims: filled.claims,
+  caughtUpMs: restarts.map(({ caughtUpMs }) => caughtUpMs),
+});
+
+function p50Of(phase: "first" | "start" | "migrate") {
+  return { withClaim: turns.withClaim[phase].call.p50Ms, plain: turns.plain[phase].call.p50Ms };
+}
+
+const ourClaim = stormed.groups[persistent.name]?.first?.claim;
+close({
+  bench: "claims",
+  ...against(p50Of("start").withClaim, p50Of("start").plain, { better: "lower", reason: undefined }),
+  unit: "ms, p50 of the ADD of a VM whose claim exists, one at a time; the peer is the same VM on a network without persistence",
+  firstStartSlowerMs: rounded(p50Of("first").withClaim - p50Of("first").plain),
+  oneAtATime: { withClaim: turns.withClaim, plain: turns.plain },
+  atOnce: { vms, atOnce, ...stormed.groups },
+  memoryMiB,
+  controllerEnds,
+  filled,
+  restarts,
+  timeToClaim: {
+    ours: ourClaim ?? null,
+    ipamExtensions: isPresent(peer) ? peer.claim : null,
+    ...(isPresent(peer) ? {} : { reason: peer.reason }),
+  },
+  ovnKubernetes: { peer: null, reason: "OVN-Kubernetes cannot be installed here: it needs Open vSwitch in the kernel of every node" },
+  ...judged,
+  goals,
+  goalsMet: Object.values(judged.met).every((each) => each !== false) && controllerEnds.length === 0,
+  fsync: values.fsync,
+  machine: host,
+});

@@ -1,0 +1,129 @@
+// Ten thousand claims with their addresses, most of stopped VMs, and a controller that starts anew: how long until it is caught up.
+//
+// Caught up: it has made the claim of a VM that came while nobody led, and no key waits any more. From the start of the process on.
+import { formatDomain } from "../../src/api/domain.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { plus } from "../../src/net/address.ts";
+import { parseCidr } from "../../src/net/prefix.ts";
+import { until } from "../../test/lab/wait.ts";
+import { rounded } from "../cni/figures.ts";
+import { podNamespace, systemNamespace } from "../cni/lab.ts";
+import { eachAtOnce } from "../cni/population.ts";
+import { poolOf } from "../cni/settle.ts";
+import { runController } from "../cni/stage.ts";
+import { usageOf } from "../slices/usage.ts";
+import { type Machine, nic } from "./machine.ts";
+import { persistent } from "./networks.ts";
+import { lookAt, quiet } from "./quiet.ts";
+import { ClaimStage } from "./stage.ts";
+
+export interface FillResult {
+  readonly claims: number;
+  /** From the first VM until the last claim is there; they are made side by side. */
+  readonly madeMs: number;
+  /** From the first hold until the last claim says its address. */
+  readonly boundMs: number;
+}
+
+/** VMs give the lower half of the range; what is filled in takes the upper one. */
+const upperHalf = 32_768;
+
+/** Stopped VMs until there are so many claims; the controller makes the claims. Each then has a hold, as if it had run. */
+export async function fill(stage: ClaimStage, count: number): Promise<FillResult> {
+  const { lab, watch } = stage;
+  const before = watch.list().length;
+  const machines = stage.machines("filled", persistent, Math.max(0, count - before));
+  lab.log(`${machines.length} stopped VMs, for ${count} claims in all`);
+  const startedMs = performance.now();
+  await eachAtOnce(machines, (machine) => machine.create("Halted"));
+  await watch.counted(before + machines.length);
+  const madeMs = performance.now() - startedMs;
+  lab.log(`${before + machines.length} claims after ${rounded(madeMs / 1000, 1)} s; now their addresses`);
+  await hold(stage, machines);
+  await watch.bound(watch.list().length);
+  await stage.quiet();
+  return {
+    claims: watch.list().length,
+    madeMs: rounded(madeMs, 0),
+    boundMs: rounded(performance.now() - startedMs - madeMs, 0),
+  };
+}
+
+async function hold({ lab, watch }: ClaimStage, machines: readonly Machine[]): Promise<void> {
+  const ledger = new ReservationLedger({ client: lab.admin, namespace: systemNamespace, now: Date.now });
+  const domain = formatDomain({ scope: "network", network: persistent.name });
+  const pool = poolOf({ range: persistent.range, network: persistent.name });
+  const first = parseCidr(persistent.range).prefix.first;
+  const uids = new Map(watch.list().map(({ name, uid }) => [name, uid]));
+  await eachAtOnce(machines, async ({ claimName: name, uid: vm }, index) => {
+    const owner = { kind: "claim", uid: uids.get(name) ?? "", namespace: podNamespace, name } as const;
+    const address = plus(first, upperHalf + index)!;
+    const { outcome } = await ledger.take({ domain, address, owner, note: { pool, identity: `${vm}/${nic}` } });
+    if (outcome !== "taken") throw new Error(`${address} for ${name}: ${outcome}`);
+  });
+}
+
+export interface RestartResult {
+  /** It says that it is ready: everything is listed. */
+  readonly readyMs: number;
+  /** The claim of a VM that came while nobody led is there. */
+  readonly probeMs: number;
+  /** And no key waits. */
+  readonly caughtUpMs: number;
+  /** Since its start. */
+  readonly cpuMs: number;
+  readonly rssMiB: number;
+  readonly peakRssMiB: number;
+  /** Of the controller, since its start. */
+  readonly requests: number;
+}
+
+const mebibyte = 2 ** 20;
+const caughtUpLimitMs = 600_000;
+
+/** The controller of the stage ends for good; each round starts another. */
+export async function restart(stage: ClaimStage, rounds: number): Promise<RestartResult[]> {
+  const { lab, controller } = stage;
+  const results: RestartResult[] = [];
+  await controller[Symbol.asyncDispose]();
+  const probes = stage.machines("probe", persistent, rounds);
+  for (const probe of probes) {
+    await probe.create("Halted");
+    const { result, running } = await oneRestart(stage, probe);
+    await using _ = running;
+    lab.log(`started anew: ${JSON.stringify(result)}`);
+    results.push(result);
+    await quiet(() => running.metricsPort);
+  }
+  return results;
+}
+
+async function oneRestart({ lab, watch }: ClaimStage, probe: Machine) {
+  const startedMs = performance.now();
+  const running = await runController(lab, ClaimStage.controllerFolder(lab));
+  const readyMs = performance.now() - startedMs;
+  const probeMs = (await watch.come(probe.claimName)) - startedMs;
+  await until(async () => (await lookAt(running.metricsPort)) === 0, {
+    what: "the controller to have no key left",
+    everyMs: 20,
+    timeoutMs: caughtUpLimitMs,
+  });
+  const caughtUpMs = performance.now() - startedMs;
+  const { cpuMs, rssBytes, peakRssBytes } = usageOf(running.pid);
+  const result: RestartResult = {
+    readyMs: rounded(readyMs, 0),
+    probeMs: rounded(probeMs, 0),
+    caughtUpMs: rounded(caughtUpMs, 0),
+    cpuMs,
+    rssMiB: rounded(rssBytes / mebibyte, 0),
+    peakRssMiB: rounded(peakRssBytes / mebibyte, 0),
+    requests: await requestsOf(running.metricsPort),
+  };
+  return { result, running };
+}
+
+async function requestsOf(metricsPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const samples = text.matchAll(/^rest_client_requests_total\{[^}]*\} (\S+)$/gm);
+  return Array.from(samples, ([, value = "0"]) => Number(value)).reduce((sum, each) => sum + each, 0);
+}
