@@ -58,6 +58,8 @@ export interface VirtualMachineInstance {
     nodeName?: string;
     interfaces?: { name?: string; mac?: string; podInterfaceName?: string }[];
     activePods?: Record<string, string>;
+    /** revision-start-vm-UID-GENERATION: which VM started it, also when that is gone and its reference with it. */
+    virtualMachineRevisionName?: string;
   };
 }
 

@@ -10,8 +10,8 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { readClaimsState } from "../../src/ledger/claims-state.ts";
+import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -20,7 +20,7 @@ import { CheckerRecord } from "./checker-record.ts";
 import { claims } from "./claim-objects.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
-import { addNode } from "./kubevirt/nodes.ts";
+import { addNode, removeNode, setReady } from "./kubevirt/nodes.ts";
 import { Leader } from "./leader.ts";
 import { WorldNodes } from "./random-nodes.ts";
 import type { Chance } from "./random-source.ts";
@@ -46,9 +46,14 @@ export async function prepare(client: KubeClient): Promise<void> {
   }
   await install(client);
   for (const resource of [networkAttachmentDefinitions, claims]) {
-    await until(async () => client.list(resource as typeof claims).then(() => true), { what: `${resource.plural} to be served` });
+    await until(async () => client.list(resource as typeof claims).then(() => true), {
+      what: `${resource.plural} to be served`,
+    });
   }
 }
+
+/** A real controller-manager takes a node for lost that has said nothing for 40 s. */
+const beatMs = 10_000;
 
 export interface Definition {
   readonly namespace: string;
@@ -76,6 +81,7 @@ export class RandomWorld {
   leader: Leader | undefined;
   readonly #options: WorldOptions;
   readonly #chance: Chance;
+  #beating: NodeJS.Timeout | undefined;
 
   private constructor(options: WorldOptions) {
     this.#options = options;
@@ -86,7 +92,13 @@ export class RandomWorld {
       cni: this.nodes,
       place: (_, without) => this.#placed(without),
       pace: (moment) => this.#pace(moment),
-      teardown: () => this.#chance.weighed([[6, "prompt"], [2, "late"], [1, "twice"], [1, "lost"]] as const),
+      teardown: () =>
+        this.#chance.weighed([
+          [6, "prompt"],
+          [2, "late"],
+          [1, "twice"],
+          [1, "lost"],
+        ] as const),
     });
   }
 
@@ -99,6 +111,7 @@ export class RandomWorld {
     world.lead();
     await world.#led();
     for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line());
+    world.#beating = setInterval(() => void world.#beat(), beatMs);
     world.record = await CheckerRecord.start(world.admin);
     return world;
   }
@@ -130,10 +143,19 @@ export class RandomWorld {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#beating);
     await this.record.stop();
     await this.leader?.stop();
     await this.kubevirt.virt.kubelet.settle();
     await this.nodes.close();
+    for (const { name } of this.nodes.all) await removeNode(this.admin, name);
+  }
+
+  /** As kubelets do. One that is missed is followed by the next. */
+  async #beat(): Promise<void> {
+    for (const node of this.nodes.ready) {
+      await setReady(this.admin, node.name, "True", () => node.isReady).catch(() => {});
+    }
   }
 
   /** Two networks of its own for each namespace, and one of the first that both use; the third has IPv6 too. No address is in two of them. */
@@ -149,7 +171,13 @@ export class RandomWorld {
 
   async #definition(namespace: string, name: string, ipam: object): Promise<void> {
     const network = `${namespace}-${name}`;
-    const config = { cniVersion: "1.0.0", name: network, type: "bridge", allowPersistentIPs: true, ipam: { type: "holdfast", ...ipam } };
+    const config = {
+      cniVersion: "1.0.0",
+      name: network,
+      type: "bridge",
+      allowPersistentIPs: true,
+      ipam: { type: "holdfast", ...ipam },
+    };
     const spec = { config: JSON.stringify(config) };
     await this.admin.create(networkAttachmentDefinitions, { metadata: { namespace, name }, spec });
     this.nodes.configs.set(`${namespace}/${name}`, config);

@@ -123,8 +123,10 @@ function attach(cluster: ModelCluster, pod: ModelPod, nic: PodNic, hold: Hold, n
     ...cluster.sandboxes.filter((each) => each.podUid !== uid || each.nic !== nic.nic),
     { pod: name, podUid: uid, node: pod.node, guest, nic: nic.nic, network, address },
   ];
-  cluster.pods.update(pod, (now) => ({
-    ...now,
-    status: [...now.status.filter((each) => each.nic !== nic.nic), nic],
-  }));
+  cluster.pods.update(pod, (now) => {
+    const status = [...now.status.filter((each) => each.nic !== nic.nic), nic];
+    const isDone = (now.initial ?? []).every((each) => status.some((one) => one.nic === each.nic));
+    const hasStatus = now.hasStatus === true || isDone;
+    return { ...now, status, hasStatus };
+  });
 }

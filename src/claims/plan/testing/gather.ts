@@ -81,7 +81,7 @@ function holdOf(hold: Hold): ClaimHold {
   return { hold, namespace: "kube-system", network: hold.domain, prefixLength: 24, isOutOfRange: false };
 }
 
-function podOf({ metadata, node, vmiUid, isOver, listed, status, problem }: ModelPod): LauncherPod {
+function podOf({ metadata, node, vmiUid, isOver, listed, status, hasStatus = false, problem }: ModelPod): LauncherPod {
   const nics = [...listed, ...status.filter((each) => !listed.some(({ nic }) => nic === each.nic))];
   return {
     uid: metadata.uid ?? "",
@@ -89,6 +89,7 @@ function podOf({ metadata, node, vmiUid, isOver, listed, status, problem }: Mode
     node,
     vmiUid,
     isOver,
+    hasStatus,
     isDeleting: metadata.deletionTimestamp !== undefined,
     nics: nics.map(nicOf),
     ...(problem !== undefined && { problem }),

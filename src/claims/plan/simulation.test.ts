@@ -1,0 +1,23 @@
+// Random lives of VMs on a model cluster, against a slow oracle. Everything that takes several reads and writes (a plan's steps, an ADD) is
+// cut at every one of them: anything may come between, and a leader may die there. Caches are old, each kind by another age.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { Simulation } from "./testing/simulation.ts";
+
+/** About 100 choices make a few lives of two VMs; 400 runs take some seconds. */
+const runs = 400;
+
+describe("any order of events, deaths of leaders and old caches", () => {
+  it("never gives an address twice, never frees one that is used or claimed, keeps a NIC's address, and ends", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: 0xff_ffff }), { minLength: 20, maxLength: 160 }), async (choices) => {
+        const simulation = new Simulation();
+        for (const choice of choices) await simulation.next(choice);
+        await simulation.heal();
+        expect(simulation.faults).toEqual([]);
+      }),
+      { numRuns: runs },
+    );
+  }, 120_000);
+});
