@@ -4,19 +4,9 @@ import { describe, expect, it, test } from "vitest";
 import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../api/claim-marks.ts";
 import { type AdoptionRequest, planAdoption } from "./adopt.ts";
 import type { Books } from "./books.ts";
-import { ClaimsError } from "./claims-error.ts";
+import type { ClaimsError } from "./claims-error.ts";
 import type { Verdict } from "./move.ts";
-import {
-  claim,
-  held,
-  heldFor,
-  instance,
-  launcher,
-  machine,
-  scene,
-  type SceneParts,
-  user,
-} from "./testing/snapshot.ts";
+import { claim, held, heldFor, instance, launcher, machine, scene, type SceneParts, user } from "./testing/snapshot.ts";
 
 const old = "vm-1";
 const vm = machine("vm-2");
@@ -28,7 +18,8 @@ const plan = (books: Books, more: Partial<AdoptionRequest> = {}) => planAdoption
 /** One line for a verdict: what happens to the claim, and to each address. */
 function told(verdict: Verdict | undefined): string {
   if (verdict === undefined) return "nothing";
-  if (verdict.verdict !== "move") return verdict.verdict === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;
+  if (verdict.verdict !== "move")
+    return verdict.verdict === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;
   const { claim: change, pass, take } = verdict.move;
   const subject = change.change === "create" || change.change === "replace" ? change.object : change.claim;
   return [
@@ -71,7 +62,10 @@ describe("adopt", () => {
     ],
     [
       "another IPAM gives the addresses: only the claim changes",
-      { machines: [machine("vm-2", ["ovn"])], claims: [claim({ uid: "c", owner: old, nic: "ovn", ips: ["10.9.0.4/24"] })] },
+      {
+        machines: [machine("vm-2", ["ovn"])],
+        claims: [claim({ uid: "c", owner: old, nic: "ovn", ips: ["10.9.0.4/24"] })],
+      },
       "mark db.ovn c",
     ],
     [
@@ -181,7 +175,11 @@ describe("adopt", () => {
   });
 
   it("the marks that it writes name the new owner, drop what was of the old VMI, and keep others' finalizers", () => {
-    const restored = claim({ uid: "claim-9", owner: old, metadata: { finalizers: ["kubevirt.io/persistent-ipam", "a/b"] } });
+    const restored = claim({
+      uid: "claim-9",
+      owner: old,
+      metadata: { finalizers: ["kubevirt.io/persistent-ipam", "a/b"] },
+    });
     const [verdict] = plan(scene({ machines: [vm], held: [oldHold], claims: [restored] }));
     const change = verdict?.verdict === "move" ? verdict.move.claim : undefined;
     expect(change).toMatchObject({
@@ -194,7 +192,9 @@ describe("adopt", () => {
         },
         labels: { "holdfast.io/managed": "true" },
         finalizers: ["holdfast.io/persistent-ip", "a/b"],
-        ownerReferences: [{ kind: "VirtualMachine", name: "db", uid: "vm-2", controller: true, blockOwnerDeletion: true }],
+        ownerReferences: [
+          { kind: "VirtualMachine", name: "db", uid: "vm-2", controller: true, blockOwnerDeletion: true },
+        ],
       },
     });
   });
@@ -203,9 +203,24 @@ describe("adopt", () => {
     ["there is no such VM", { held: [oldHold] }, {}, "no-machine"],
     ["the VM is being deleted", { machines: [deleting(vm)], held: [oldHold] }, {}, "no-machine"],
     ["the UID is the VM's own", { machines: [vm], held: [oldHold] }, { from: "vm-2" }, "owner-alive"],
-    ["the old owner lives, under any name", { machines: [vm, machine(old, ["blue"], "web")], held: [oldHold] }, {}, "owner-alive"],
-    ["the old owner is being deleted", { machines: [vm, deleting(machine(old, [], "web"))], held: [oldHold] }, {}, "owner-alive"],
-    ["the old owner is a VMI that runs", { machines: [vm], instances: [instance(old, machine("x", [], "web"))] }, {}, "owner-alive"],
+    [
+      "the old owner lives, under any name",
+      { machines: [vm, machine(old, ["blue"], "web")], held: [oldHold] },
+      {},
+      "owner-alive",
+    ],
+    [
+      "the old owner is being deleted",
+      { machines: [vm, deleting(machine(old, [], "web"))], held: [oldHold] },
+      {},
+      "owner-alive",
+    ],
+    [
+      "the old owner is a VMI that runs",
+      { machines: [vm], instances: [instance(old, machine("x", [], "web"))] },
+      {},
+      "owner-alive",
+    ],
     ["nothing records the UID", { machines: [vm], held: [oldHold] }, { from: "vm-0" }, "no-proof"],
     ["nothing of that network does", { machines: [vm], held: [oldHold] }, { nic: "dual" }, "no-proof"],
   ])("nothing is done where %s", (_, parts, more, code) => {

@@ -3,7 +3,7 @@
 // Promised: the addresses of a NIC move all or none; what was written before a failure is taken back, guarded as well. At no moment is an
 // address that was held nobody's. Not promised: that a claim which had to be made goes again (the leader would make the same); and what
 // became of a write whose answer was lost. Whoever calls again finds what is there, and goes on.
-import { claimFinalizer, overrideAnnotation } from "../api/claim-marks.ts";
+import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger, Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -14,6 +14,7 @@ import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { claimOwner, describeClaim, type Move } from "./move.ts";
 import type { Place } from "./place.ts";
+import type { MetadataPatch } from "./plan/steps.ts";
 
 export interface PerformOptions {
   readonly client: KubeClient;
@@ -47,17 +48,26 @@ class Stopped extends Error {
 
 export async function perform(move: Move, options: PerformOptions): Promise<Performed> {
   const done: Done[] = [];
+  let marked: StoredClaim | undefined;
   try {
-    const claim = await claimFor(move, options);
-    for (const each of move.pass) done.push(await pass(move, claim, each, options));
-    for (const each of move.take) done.push(await take(move, claim, each, options));
-    const marked = await mark(move, claim, options);
-    return { outcome: "done", claim: marked, addresses: done.map(({ hold }) => `${hold.address}`) };
+    const made = await claimFor(move, options);
+    if (move.first === "claim") marked = await mark(move, made, options);
+    for (const each of move.pass) done.push(await pass(move, marked ?? made, each, options));
+    for (const each of move.take) done.push(await take(move, marked ?? made, each, options));
+    const claim = marked ?? (await mark(move, made, options));
+    return { outcome: "done", claim, addresses: done.map(({ hold }) => `${hold.address}`) };
   } catch (error) {
-    for (const each of done.toReversed()) await each.undo();
+    // What a leader did with a claim that is the new owner's already is what we would have done: the next plan sees the rest.
+    const isHalf = marked !== undefined && error instanceof Stopped && error.outcome === "changed";
+    if (!isHalf) await takeBack(move, done, marked, options);
     if (error instanceof Stopped) return { outcome: error.outcome, why: error.message };
     throw error;
   }
+}
+
+async function takeBack(move: Move, done: readonly Done[], marked: StoredClaim | undefined, options: PerformOptions) {
+  for (const each of done.toReversed()) await each.undo();
+  if (marked !== undefined) await unmark(move, marked, options);
 }
 
 /** A claim that is gone is not waited for longer: what keeps it was named when it was planned. */
@@ -140,7 +150,10 @@ async function take(
   const request = { domain, address, owner, note: { ...note, pool }, users, early: true };
   const result = await ledger.take(request, { signal });
   if (result.outcome === "held") {
-    throw new Stopped("refused", `${address} is held for ${describeOwner(result.hold.owner)} meanwhile: one address cannot be two owners'`);
+    throw new Stopped(
+      "refused",
+      `${address} is held for ${describeOwner(result.hold.owner)} meanwhile: one address cannot be two owners'`,
+    );
   }
   if (result.outcome === "cooling") throw new Stopped("changed", `${address} was just released`);
   const { hold, outcome } = result;
@@ -158,7 +171,10 @@ async function poolFor(place: Place, address: Address, { client, signal }: Perfo
   }
   const entries = [found.object, ...found.others].some(({ spec }) => Object.keys(spec.allocations).length > 0);
   if (!found.adopted && entries) {
-    throw new Stopped("refused", `IPPool ${pool} is not adopted yet, so ${address} may be somebody's: start \`holdfast controller\` and wait until it is`);
+    throw new Stopped(
+      "refused",
+      `IPPool ${pool} is not adopted yet, so ${address} may be somebody's: start \`holdfast controller\` and wait until it is`,
+    );
   }
   return { domain, pool };
 }
@@ -170,7 +186,47 @@ async function mark({ claim }: Move, made: StoredClaim, options: PerformOptions)
   const { namespace = "", name = "", uid, resourceVersion } = claim.claim.metadata;
   const annotations = { ...claim.metadata.annotations, ...overriding(options) };
   const body = { metadata: { ...claim.metadata, annotations, uid, resourceVersion } };
-  return changedMeanwhile(claim.claim, client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal }));
+  return changedMeanwhile(
+    claim.claim,
+    client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal }),
+  );
+}
+
+/** Others write a claim's status and marks all the while; each time that happens it is read again. */
+const unmarkTries = 8;
+
+/** As it was, unless it is another's again or gone. */
+async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOptions): Promise<void> {
+  if (claim.change !== "mark") return;
+  const { client } = options;
+  const { namespace = "", name = "", uid } = marked.metadata;
+  const owner = marked.metadata.annotations?.[claimOwnerAnnotation];
+  for (let tries = 0; tries < unmarkTries; tries++) {
+    try {
+      const { metadata } = await client.get(ipamClaims, { namespace, name });
+      if (metadata.uid !== uid || metadata.annotations?.[claimOwnerAnnotation] !== owner) return;
+      const back = before(claim.claim, claim.metadata);
+      const annotations = { ...back.annotations, ...overriding(options) };
+      const body = { metadata: { ...back, annotations, uid, resourceVersion: metadata.resourceVersion } };
+      await client.patch(ipamClaims, { namespace, name }, { type: "merge", body });
+      return;
+    } catch (error) {
+      if (isApiError(error, "not-found")) return;
+      if (!isApiError(error, "conflict")) throw error;
+    }
+  }
+}
+
+/** The patch that leads back. */
+function before({ metadata }: StoredClaim, { labels = {}, annotations = {} }: MetadataPatch): MetadataPatch {
+  const old = (keys: object, values: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(Object.keys(keys).map((key) => [key, values[key] ?? null]));
+  return {
+    labels: old(labels, metadata.labels),
+    annotations: old(annotations, metadata.annotations),
+    ownerReferences: metadata.ownerReferences ?? [],
+    finalizers: metadata.finalizers ?? [],
+  };
 }
 
 async function changedMeanwhile<T>(claim: StoredClaim, write: Promise<T>): Promise<T> {

@@ -108,7 +108,13 @@ export const suites: readonly Suite[] = [
   },
   {
     name: "persistent addresses",
-    files: ["test/claims/checker", "test/claims/kubevirt-embedded", "test/claims/random-embedded"],
+    files: [
+      "test/claims/checker",
+      "test/claims/cli-embedded",
+      "test/claims/cli-leader",
+      "test/claims/kubevirt-embedded",
+      "test/claims/random-embedded",
+    ],
     about: "claims of VMs on the embedded API: KubeVirt played, everything at random, and a checker of every change",
     required: true,
   },
@@ -127,6 +133,7 @@ export const suites: readonly Suite[] = [
       "test/slices/real-keeper",
       "test/slices/stories-real",
       "test/transfer/real",
+      "test/claims/cli-real",
       "test/claims/kubevirt-real",
       "test/claims/random-real",
       "test/deploy/rights",
