@@ -12,8 +12,8 @@ import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 import { command } from "../pools/command.ts";
-import { kubevirtCrds } from "./kubevirt/crds.ts";
 import { applyDeployment, controllerKubeconfig } from "./deployed.ts";
+import { kubevirtCrds } from "./kubevirt/crds.ts";
 
 const claims = "/apis/k8s.cni.cncf.io/v1alpha1/namespaces/default/ipamclaims";
 const finalizer = "holdfast.io/persistent-ip";
@@ -46,7 +46,10 @@ describe("webhooks of a controller that is a process", { timeout: 180_000 }, () 
       apiVersion: "kubevirt.io/v1",
       kind: "VirtualMachine",
       metadata: { name: "vm1" },
-      spec: { runStrategy: "Halted", template: { spec: { networks, domain: { devices: { interfaces: [{ name: "a" }] } } } } },
+      spec: {
+        runStrategy: "Halted",
+        template: { spec: { networks, domain: { devices: { interfaces: [{ name: "a" }] } } } },
+      },
     });
   }, coldStartTimeoutMs);
   afterAll(async () => {
@@ -60,7 +63,10 @@ describe("webhooks of a controller that is a process", { timeout: 180_000 }, () 
       code: 0,
       out: expect.stringContaining("would be created"),
     });
-    expect(await holdfast("claims", "install-crd")).toMatchObject({ code: 0, out: expect.stringContaining(": created.") });
+    expect(await holdfast("claims", "install-crd")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(": created."),
+    });
     expect(await holdfast("claims", "install-crd")).toMatchObject({ out: expect.stringContaining("left as it is") });
     await until(async () => (await lab.rest.get(claims), true), { what: "the kind being served" });
   });

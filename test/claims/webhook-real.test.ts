@@ -17,11 +17,15 @@ webhookStories(
   async () => {
     const lab = await cluster();
     await applyDeployment(lab, configurations);
-    const rules = [{ apiGroups: ["k8s.cni.cncf.io"], resources: ["ipamclaims"], verbs: ["get", "list", "create", "update", "patch", "delete", "deletecollection"] }];
+    const rules = [
+      {
+        apiGroups: ["k8s.cni.cncf.io"],
+        resources: ["ipamclaims"],
+        verbs: ["get", "list", "create", "update", "patch", "delete", "deletecollection"],
+      },
+    ];
     const { kubeconfig } = await lab.clientFor({ name: "tenant", rules });
-    const connections = await Promise.all(
-      [lab.kubeconfig, await controllerKubeconfig(lab), kubeconfig].map(connected),
-    );
+    const connections = await Promise.all([lab.kubeconfig, await controllerKubeconfig(lab), kubeconfig].map(connected));
     const [admin, controller, tenant] = connections.map(({ client }) => client);
     return {
       admin: admin!,
