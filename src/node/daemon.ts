@@ -4,6 +4,7 @@
 // this node holds is known.
 import type { Socket } from "node:net";
 
+import type { IsolationRule } from "../cni/selection.ts";
 import { untilAborted } from "../kube/abort.ts";
 import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events.ts";
@@ -20,10 +21,10 @@ import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { Attachments } from "./attachment.ts";
 import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
-import type { FenceOptions } from "./claims/fence.ts";
 import { podState } from "./claims/fence-facts.ts";
 import type { ObjectName } from "./claims/fence-sandbox.ts";
 import { Sandboxes } from "./claims/fence-sandboxes.ts";
+import type { FenceOptions } from "./claims/fence.ts";
 import { Configs } from "./configs.ts";
 import { type Disk, FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
@@ -40,7 +41,6 @@ import { Quota } from "./quota.ts";
 import { Readiness } from "./readiness.ts";
 import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
-import type { IsolationRule } from "../cni/selection.ts";
 import { SocketServer } from "./server.ts";
 import { type CoexistenceChoice, SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";

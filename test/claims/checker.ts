@@ -104,13 +104,19 @@ export class Checker {
     for (const uid of this.#existing) {
       const other = this.#claims.get(uid);
       if (other !== undefined && uid !== claim.uid && claim.ownerUid !== "" && sameIdentity(other, claim)) {
-        this.#fail("unique identity", `claims ${other.name} and ${claim.name} are both for ${claim.ownerUid}/${claim.nic}`);
+        this.#fail(
+          "unique identity",
+          `claims ${other.name} and ${claim.name} are both for ${claim.ownerUid}/${claim.nic}`,
+        );
       }
     }
     for (const address of claim.addresses) {
       const held = this.#holds.get(address);
       if (held !== undefined && !this.#isOf(held, claim)) {
-        this.#fail("foreign status", `the status of claim ${claim.name} shows ${address}, which is held for ${held.owner}`);
+        this.#fail(
+          "foreign status",
+          `the status of claim ${claim.name} shows ${address}, which is held for ${held.owner}`,
+        );
       }
     }
   }
@@ -141,15 +147,23 @@ export class Checker {
     }
     for (const ghost of [...this.#ghosts.values()].flat()) {
       if (ghost.address === address) {
-        this.#fail("freed too early", `${address} is free, and pod ${ghost.pod} may run on ${ghost.node}, which is cut off`);
+        this.#fail(
+          "freed too early",
+          `${address} is free, and pod ${ghost.pod} may run on ${ghost.node}, which is cut off`,
+        );
       }
     }
   }
 
   #passed(before: Held, held: Held): void {
     const [from, to] = [this.#claimOf(before), this.#claimOf(held)];
-    const isSame = from !== undefined && to !== undefined && this.#sameFamily(from.ownerUid, to.ownerUid) && from.nic === to.nic;
-    if (!isSame) this.#fail("handed on", `${held.address} went from ${before.owner} to ${held.owner} without being free in between`);
+    const isSame =
+      from !== undefined && to !== undefined && this.#sameFamily(from.ownerUid, to.ownerUid) && from.nic === to.nic;
+    if (!isSame)
+      this.#fail(
+        "handed on",
+        `${held.address} went from ${before.owner} to ${held.owner} without being free in between`,
+      );
   }
 
   /** A NIC whose address changes has two of them at some moment, since the first is not freed while its claim exists. */
@@ -187,7 +201,8 @@ export class Checker {
       return;
     }
     this.#cutOff.delete(name);
-    for (const [uid, attachments] of this.#ghosts) if (attachments.some(({ node }) => node === name)) this.#ghosts.delete(uid);
+    for (const [uid, attachments] of this.#ghosts)
+      if (attachments.some(({ node }) => node === name)) this.#ghosts.delete(uid);
   }
 
   /** The rules about an address that pods have. */
@@ -197,11 +212,13 @@ export class Checker {
     const families = new Set(users.map((each) => this.#ownerOf(each)));
     const names = users.map(({ pod }) => pod).join(", ");
     if (families.size > 1) this.#fail("one owner", `${address} is in pods of ${families.size} owners: ${names}`);
-    if (families.size === 1 && users.length > 2) this.#fail("one owner", `${address} is in ${users.length} pods: ${names}`);
+    if (families.size === 1 && users.length > 2)
+      this.#fail("one owner", `${address} is in ${users.length} pods: ${names}`);
     const held = this.#holds.get(address);
     for (const user of users) {
       if (held === undefined) this.#fail("held while used", `pod ${user.pod} has ${address}, which is free`);
-      else if (!this.#isFor(held, user)) this.#fail("held while used", `pod ${user.pod} has ${address}, held for ${held.owner}`);
+      else if (!this.#isFor(held, user))
+        this.#fail("held while used", `pod ${user.pod} has ${address}, held for ${held.owner}`);
     }
   }
 

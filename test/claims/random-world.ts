@@ -10,8 +10,8 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { readClaimsState } from "../../src/ledger/claims-state.ts";
+import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -46,7 +46,9 @@ export async function prepare(client: KubeClient): Promise<void> {
   }
   await install(client);
   for (const resource of [networkAttachmentDefinitions, claims]) {
-    await until(async () => client.list(resource as typeof claims).then(() => true), { what: `${resource.plural} to be served` });
+    await until(async () => client.list(resource as typeof claims).then(() => true), {
+      what: `${resource.plural} to be served`,
+    });
   }
 }
 
@@ -90,7 +92,13 @@ export class RandomWorld {
       cni: this.nodes,
       place: (_, without) => this.#placed(without),
       pace: (moment) => this.#pace(moment),
-      teardown: () => this.#chance.weighed([[6, "prompt"], [2, "late"], [1, "twice"], [1, "lost"]] as const),
+      teardown: () =>
+        this.#chance.weighed([
+          [6, "prompt"],
+          [2, "late"],
+          [1, "twice"],
+          [1, "lost"],
+        ] as const),
     });
   }
 
@@ -163,7 +171,13 @@ export class RandomWorld {
 
   async #definition(namespace: string, name: string, ipam: object): Promise<void> {
     const network = `${namespace}-${name}`;
-    const config = { cniVersion: "1.0.0", name: network, type: "bridge", allowPersistentIPs: true, ipam: { type: "holdfast", ...ipam } };
+    const config = {
+      cniVersion: "1.0.0",
+      name: network,
+      type: "bridge",
+      allowPersistentIPs: true,
+      ipam: { type: "holdfast", ...ipam },
+    };
     const spec = { config: JSON.stringify(config) };
     await this.admin.create(networkAttachmentDefinitions, { metadata: { namespace, name }, spec });
     this.nodes.configs.set(`${namespace}/${name}`, config);

@@ -1,5 +1,3 @@
-// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
-import { definitionOf } from "../../../src/api/definition.ts";
 import {
   claimFinalizer,
   claimName,
@@ -7,13 +5,15 @@ import {
   claimOwnerAnnotation,
   managedLabelName,
 } from "../../../src/api/claim-marks.ts";
+// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
+import { definitionOf } from "../../../src/api/definition.ts";
 import { ipamClaimKind } from "../../../src/api/ipam-claim.ts";
 import { hashedInterfaceName, type VmInterface, type VmNetwork } from "../../../src/api/kubevirt.ts";
+import type { Hold } from "../../../src/ipam/ledger.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
-import type { Hold } from "../../../src/ipam/ledger.ts";
 import { claimsKey, writeClaimsState } from "../../../src/ledger/claims-state.ts";
 import { listHolds } from "../../../src/ledger/held-objects.ts";
 import {
@@ -163,7 +163,10 @@ export class ClaimWorld {
   }
 
   /** A VMI of it; where there is one already, in its place: the VM was started again. */
-  async instance({ name, ownerUid }: Pick<Machine, "name" | "ownerUid">, options: MachineOptions = {}): Promise<Machine> {
+  async instance(
+    { name, ownerUid }: Pick<Machine, "name" | "ownerUid">,
+    options: MachineOptions = {},
+  ): Promise<Machine> {
     await this.gone(virtualMachineInstances, name);
     const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid: ownerUid, controller: true };
     const spec = specOf(options);
@@ -179,7 +182,9 @@ export class ClaimWorld {
     const elements = machine.networks.flatMap(({ name, multus }) => {
       if (multus === undefined) return [];
       const [space, nad] = multus.networkName.split("/") as [string, string];
-      return [{ name: nad, namespace: space, ...(!isOrdinal && { interface: hashedInterfaceName(name) }), ...more[name] }];
+      return [
+        { name: nad, namespace: space, ...(!isOrdinal && { interface: hashedInterfaceName(name) }), ...more[name] },
+      ];
     });
     return this.pod(node, this.fresh(`virt-launcher-${machine.name}`), {
       labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": machine.vmiUid },
@@ -207,7 +212,12 @@ export class ClaimWorld {
   }
 
   /** The claim, as the leader makes it. */
-  async claim(machine: Machine, nic: string, net: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<StoredClaim> {
+  async claim(
+    machine: Machine,
+    nic: string,
+    net: string,
+    metadata: Partial<KubeObject["metadata"]> = {},
+  ): Promise<StoredClaim> {
     const { annotations, labels, ...more } = metadata;
     return this.admin.create(ipamClaims, {
       metadata: {
@@ -248,7 +258,13 @@ export class ClaimWorld {
     return this.askAt(command, launcher, config, hashedInterfaceName(nic), rig);
   }
 
-  async askAt(command: string, { node, name, uid, sandbox }: Launcher, config: object, interfaceName: string, rig?: Rig): Promise<Told> {
+  async askAt(
+    command: string,
+    { node, name, uid, sandbox }: Launcher,
+    config: object,
+    interfaceName: string,
+    rig?: Rig,
+  ): Promise<Told> {
     const daemon = rig ?? (await this.rig(node));
     return daemon.ask({ command, container: sandbox, interfaceName, args: podArgs(namespace, name, uid), config });
   }
