@@ -135,6 +135,14 @@ describe("a life in which everything is right", () => {
       ],
     ],
     [
+      "an answer was lost: the second address, which nobody was told of, goes again",
+      [
+        ...running,
+        ["ADDED", "reservation", hold("c1", "10.0.0.8")],
+        ["DELETED", "reservation", hold("c1", "10.0.0.8")],
+      ],
+    ],
+    [
       "a claim made by hand, used by one pod after the other",
       [
         ["ADDED", "claim", claim("c9", "")],
@@ -224,7 +232,25 @@ describe("one fault", () => {
       "handed on",
       [...running, ["DELETED", "pod", pod("p1", "vmi1")], ...other, ["MODIFIED", "reservation", hold("c2")]],
     ],
-    ["a NIC gets a second address", "same address", [...running, ["ADDED", "reservation", hold("c1", "10.0.0.8")]]],
+    [
+      "a NIC gets a second address, and its status shows it",
+      "same address",
+      [
+        ...running,
+        ["ADDED", "reservation", hold("c1", "10.0.0.8")],
+        ["MODIFIED", "claim", claim("c1", "vm1", { ips: ["10.0.0.8/24"] })],
+      ],
+    ],
+    [
+      "what a claim was given first is taken back",
+      "freed too early",
+      [
+        ["ADDED", "vm", vm("vm1")],
+        ["ADDED", "claim", claim("c1", "vm1")],
+        ["ADDED", "reservation", hold("c1")],
+        ["DELETED", "reservation", hold("c1")],
+      ],
+    ],
     [
       "a claim made anew gets another address while the first is held",
       "same address",
@@ -233,6 +259,7 @@ describe("one fault", () => {
         ["DELETED", "claim", claim("c1", "vm1")],
         ["ADDED", "claim", claim("c2", "vm1")],
         ["ADDED", "reservation", hold("c2", "10.0.0.8")],
+        ["ADDED", "pod", pod("p2", "vmi1", { ips: ["10.0.0.8"] })],
       ],
     ],
     ["two claims for one NIC", "unique identity", [...running, ["ADDED", "claim", claim("c2", "vm1")]]],
@@ -249,7 +276,7 @@ describe("one fault", () => {
   });
 
   it("and is seen at the change that makes it", () => {
-    const told = changes(...running, ["ADDED", "reservation", hold("c1", "10.0.0.8")]);
+    const told = changes(...running, ["ADDED", "claim", claim("c2", "vm1")]);
     expect(Checker.violationsOf(told)[0]?.version).toBe(BigInt(told.length));
   });
 
