@@ -41,7 +41,8 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
     beforeEach(() => {
       calls = [];
       let last = 1;
-      const note = (command: string, { pod, element }: Port) => void calls.push(`${command} ${pod} ${element.interface}`);
+      const note = (command: string, { pod, element }: Port) =>
+        void calls.push(`${command} ${pod} ${element.interface}`);
       const cni = {
         add: async (port: Port) => (note("ADD", port), [`10.0.0.${(last += 1)}/24`]),
         del: async (port: Port) => note("DEL", port),
@@ -73,14 +74,22 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
         "kubevirt.io/virtualMachineControllerFinalize",
         "kubevirt.io/foregroundDeleteVirtualMachine",
       ]);
-      expect(vmi.metadata.ownerReferences).toMatchObject([{ kind: "VirtualMachine", uid: machine.vmUid, controller: true }]);
+      expect(vmi.metadata.ownerReferences).toMatchObject([
+        { kind: "VirtualMachine", uid: machine.vmUid, controller: true },
+      ]);
       expect(vmi.status).toMatchObject({ phase: "Running", nodeName: "kv-n1" });
       expect(vmi.status?.interfaces?.map((each) => each.podInterfaceName)).toEqual([blue, green]);
       const pod = await podOf(active(machine));
       expect(pod.metadata.name).toMatch(`virt-launcher-${machine.name}-`);
       expect(pod.metadata.finalizers).toBeUndefined();
-      expect(pod.metadata.ownerReferences).toMatchObject([{ kind: "VirtualMachineInstance", uid: machine.instance?.uid }]);
-      expect(pod.metadata.labels).toMatchObject({ tier: "db", "kubevirt.io": "virt-launcher", [nodeNameLabel]: "kv-n1" });
+      expect(pod.metadata.ownerReferences).toMatchObject([
+        { kind: "VirtualMachineInstance", uid: machine.instance?.uid },
+      ]);
+      expect(pod.metadata.labels).toMatchObject({
+        tier: "db",
+        "kubevirt.io": "virt-launcher",
+        [nodeNameLabel]: "kv-n1",
+      });
       expect(elementsOfPod(pod)).toEqual([
         { name: "blue", namespace, mac: "02:11:22:33:44:55", interface: blue },
         { name: "green", namespace, interface: green },
@@ -136,18 +145,21 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
       expect(await find(client, vmims, { namespace, name: names[5]! })).toBeUndefined();
     });
 
-    it.each(["exits", "is deleted", "is forced"] as const)("section 5: the target %s, and the source goes on", async (how) => {
-      const machine = await started();
-      const source = active(machine);
-      const migration = await kubevirt.migrate(machine);
-      await migration.handOver();
-      await migration.fail(how);
-      expect(active(machine)).toBe(source);
-      expect((await podOf(source)).status?.phase).toBe("Running");
-      expect(await find(client, pods, migration.target.at).then((pod) => pod?.status?.phase)).toBe(
-        how === "exits" ? "Failed" : undefined,
-      );
-    });
+    it.each(["exits", "is deleted", "is forced"] as const)(
+      "section 5: the target %s, and the source goes on",
+      async (how) => {
+        const machine = await started();
+        const source = active(machine);
+        const migration = await kubevirt.migrate(machine);
+        await migration.handOver();
+        await migration.fail(how);
+        expect(active(machine)).toBe(source);
+        expect((await podOf(source)).status?.phase).toBe("Running");
+        expect(await find(client, pods, migration.target.at).then((pod) => pod?.status?.phase)).toBe(
+          how === "exits" ? "Failed" : undefined,
+        );
+      },
+    );
 
     it("section 5: aborted after the hand-over the target's object stays, before it it goes; the migration goes", async () => {
       const machine = await started();
@@ -206,7 +218,10 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
       expect(left.metadata.ownerReferences ?? []).toEqual([]);
       expect((await podOf(active(machine))).status?.phase).toBe("Running");
       await kubevirt.create(spec, machine);
-      expect((await client.get(vmis, machine.at)).metadata).toMatchObject({ uid, ownerReferences: [{ uid: machine.vmUid }] });
+      expect((await client.get(vmis, machine.at)).metadata).toMatchObject({
+        uid,
+        ownerReferences: [{ uid: machine.vmUid }],
+      });
     });
 
     it("section 7: a forced delete: the new sandbox is attached before the old one is torn down", async () => {
@@ -222,12 +237,16 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
       const machine = await started();
       const old = active(machine);
       expect(await kubevirt.crash(machine)).toBe(true);
-      expect(calls.indexOf(`DEL ${old.name} ${blue}`)).toBeLessThan(calls.indexOf(`ADD ${active(machine).name} ${blue}`));
+      expect(calls.indexOf(`DEL ${old.name} ${blue}`)).toBeLessThan(
+        calls.indexOf(`ADD ${active(machine).name} ${blue}`),
+      );
     });
 
     it("section 7: a VMI without a VM stays with its pod after power-off, and goes when it is deleted", async () => {
       const machine = await kubevirt.createAlone(fresh());
-      expect((await client.get(vmis, machine.at)).metadata.finalizers).toEqual(["kubevirt.io/foregroundDeleteVirtualMachine"]);
+      expect((await client.get(vmis, machine.at)).metadata.finalizers).toEqual([
+        "kubevirt.io/foregroundDeleteVirtualMachine",
+      ]);
       await kubevirt.powerOff(machine);
       expect((await podOf(active(machine))).status?.phase).toBe("Succeeded");
       await kubevirt.delete(machine);
@@ -272,10 +291,10 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
       };
       const patient = new Kubevirt({ client, cni, place: () => "kv-n1", pace: async () => {} });
       const machine = await patient.create(fresh());
-      const start = patient.start(machine);
+      const starting = patient.start(machine);
       await waiting.promise;
       await patient.delete(machine);
-      expect(await start).toBe(false);
+      expect(await starting).toBe(false);
       expect(await find(client, vms, machine.at)).toBeUndefined();
     });
   });

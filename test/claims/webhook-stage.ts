@@ -141,7 +141,13 @@ export class Stage {
 
   async define(namespace: string, name: string): Promise<void> {
     const ipam = { type: "holdfast", range: "10.0.0.0/24" };
-    const config = { cniVersion: "1.0.0", name: `${name}-${namespace}`, type: "bridge", allowPersistentIPs: true, ipam };
+    const config = {
+      cniVersion: "1.0.0",
+      name: `${name}-${namespace}`,
+      type: "bridge",
+      allowPersistentIPs: true,
+      ipam,
+    };
     await this.ground.admin.create(networkAttachmentDefinitions, {
       metadata: { namespace, name },
       spec: { config: JSON.stringify(config) },
