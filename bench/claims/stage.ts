@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { nodes as nodeKind } from "../../src/ledger/resources.ts";
 import { install } from "../../test/claims/kubevirt/crds.ts";
 import { until } from "../../test/lab/wait.ts";
-import type { BenchLab } from "../cni/lab.ts";
+import { type BenchLab, root } from "../cni/lab.ts";
 import { eachAtOnce, makeNodes } from "../cni/population.ts";
 import { Bill } from "../slices/bill.ts";
 import { Hosts } from "../slices/hosts.ts";
@@ -78,10 +78,11 @@ export class ClaimStage implements AsyncDisposable {
   }
 }
 
-/** What a cluster with KubeVirt and Multus has before the controller starts; the claims' kind is of deploy/. */
+/** What a cluster with KubeVirt and Multus has before the controller starts, and the claims' kind. */
 export async function knowKinds(lab: BenchLab): Promise<void> {
   await knowDefinitions(lab);
   await install(lab.admin);
+  await lab.cluster.kubectl(["apply", "--server-side", "-f", join(root, "deploy", "ipamclaims")]);
   await until(async () => (await lab.admin.list(claims)).items.length === 0, {
     what: "the API server to serve ipamclaims",
   });
