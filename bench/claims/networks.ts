@@ -19,7 +19,13 @@ export const plain: VmNetwork = { name: "plain", range: "10.65.0.0/16", isPersis
 
 export function configOf({ name, range, isPersistent }: VmNetwork): string {
   const ipam = { type: "holdfast", range, network_name: name };
-  const config = { cniVersion: "1.0.0", name, type: "macvlan", ...(isPersistent && { allowPersistentIPs: true }), ipam };
+  const config = {
+    cniVersion: "1.0.0",
+    name,
+    type: "macvlan",
+    ...(isPersistent && { allowPersistentIPs: true }),
+    ipam,
+  };
   return JSON.stringify(config);
 }
 

@@ -55,7 +55,7 @@ async function hold({ lab, watch }: ClaimStage, machines: readonly Machine[]): P
   let next = previous(parseCidr(persistent.range).prefix.last);
   await eachAtOnce(machines, async ({ claimName: name, uid: vm }) => {
     const owner = { kind: "claim", uid: uids.get(name) ?? "", namespace: podNamespace, name } as const;
-    for (let outcome = ""; outcome !== "taken"; ) {
+    for (let outcome = ""; outcome !== "taken";) {
       const address = next;
       if (address === undefined) throw new Error(`${persistent.range} is full`);
       next = previous(address);

@@ -14,14 +14,19 @@ export interface TurnsResult {
 export async function inTurns(stage: ClaimStage, prefix: string, count: number): Promise<TurnsResult> {
   const [kept, passing] = [persistent, plain].map((each) => stage.machines(`${prefix}-${each.name}`, each, count));
   // Each is first every other time.
-  const machines = kept!.flatMap((each, index) => (index % 2 === 0 ? [each, passing![index]!] : [passing![index]!, each]));
+  const machines = kept!.flatMap((each, index) =>
+    index % 2 === 0 ? [each, passing![index]!] : [passing![index]!, each],
+  );
   const runs: PhaseRun[] = [];
   for (const phase of phases) {
     runs.push(await runPhase({ phase, machines, nodes: stage.nodes, atOnce: 1 }));
     await stage.quiet();
   }
   const figures = (isPersistent: boolean) =>
-    Object.fromEntries(runs.map((run) => [run.phase, figuresOfPhase(run, isPersistent)])) as Record<Phase, PhaseFigures>;
+    Object.fromEntries(runs.map((run) => [run.phase, figuresOfPhase(run, isPersistent)])) as Record<
+      Phase,
+      PhaseFigures
+    >;
   return { withClaim: figures(true), plain: figures(false), runs };
 }
 
