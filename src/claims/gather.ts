@@ -137,7 +137,9 @@ export class Gatherer {
     const { networks } = this.#options;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
     // What others write may lack its spec, whatever its type says.
-    const network = (claim?.spec as Partial<StoredClaim["spec"]> | undefined)?.network ?? "";
+    const spec = claim?.spec as Partial<StoredClaim["spec"]> | undefined;
+    // One whose claim is gone must not go on to a claim on another network: the NIC may have been swapped to one.
+    const network = spec?.network ?? (claim === undefined ? networks.networkWith(hold.address) : "");
     if (network === "") return { hold, namespace, network };
     const range = networks.rangeOf(network, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);

@@ -75,6 +75,12 @@ export class ClaimNetworks {
     return this.rangesOf(network).find(({ range }) => isWithin(range, address));
   }
 
+  /** The only network of ours that hands the address out; empty: none does, or several do. */
+  networkWith(address: Address): string {
+    const found = [...this.#known().keys()].filter((network) => this.rangeOf(network, address) !== undefined);
+    return found.length === 1 ? found[0]! : "";
+  }
+
   /** Of the network that the address is in, whether it is handed out there or not; undefined: of none that is defined. */
   lengthAround(network: string, address: Address): number | undefined {
     return this.rangesOf(network).find(({ range }) => contains(range.prefix, address))?.range.prefix.length;

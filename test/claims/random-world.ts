@@ -20,7 +20,7 @@ import { CheckerRecord } from "./checker-record.ts";
 import { claims } from "./claim-objects.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
-import { addNode } from "./kubevirt/nodes.ts";
+import { addNode, removeNode, setReady } from "./kubevirt/nodes.ts";
 import { Leader } from "./leader.ts";
 import { WorldNodes } from "./random-nodes.ts";
 import type { Chance } from "./random-source.ts";
@@ -50,6 +50,9 @@ export async function prepare(client: KubeClient): Promise<void> {
   }
 }
 
+/** A real controller-manager takes a node for lost that has said nothing for 40 s. */
+const beatMs = 10_000;
+
 export interface Definition {
   readonly namespace: string;
   readonly name: string;
@@ -76,6 +79,7 @@ export class RandomWorld {
   leader: Leader | undefined;
   readonly #options: WorldOptions;
   readonly #chance: Chance;
+  #beating: NodeJS.Timeout | undefined;
 
   private constructor(options: WorldOptions) {
     this.#options = options;
@@ -99,6 +103,7 @@ export class RandomWorld {
     world.lead();
     await world.#led();
     for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line());
+    world.#beating = setInterval(() => void world.#beat(), beatMs);
     world.record = await CheckerRecord.start(world.admin);
     return world;
   }
@@ -130,10 +135,19 @@ export class RandomWorld {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#beating);
     await this.record.stop();
     await this.leader?.stop();
     await this.kubevirt.virt.kubelet.settle();
     await this.nodes.close();
+    for (const { name } of this.nodes.all) await removeNode(this.admin, name);
+  }
+
+  /** As kubelets do. One that is missed is followed by the next. */
+  async #beat(): Promise<void> {
+    for (const node of this.nodes.ready) {
+      await setReady(this.admin, node.name, "True", () => node.isReady).catch(() => {});
+    }
   }
 
   /** Two networks of its own for each namespace, and one of the first that both use; the third has IPv6 too. No address is in two of them. */

@@ -107,6 +107,18 @@ export const suites: readonly Suite[] = [
     required: true,
   },
   {
+    name: "persistent addresses",
+    files: [
+      "test/claims/checker",
+      "test/claims/daemon-embedded",
+      "test/claims/daemon-sliced",
+      "test/claims/kubevirt-embedded",
+      "test/claims/random-embedded",
+    ],
+    about: "claims of VMs on the embedded API: KubeVirt played, everything at random, and a checker of every change",
+    required: true,
+  },
+  {
     name: "real API server",
     files: [
       "test/conformance/api/real",
@@ -121,6 +133,9 @@ export const suites: readonly Suite[] = [
       "test/slices/real-keeper",
       "test/slices/stories-real",
       "test/transfer/real",
+      "test/claims/daemon-real",
+      "test/claims/kubevirt-real",
+      "test/claims/random-real",
       "test/deploy/rights",
     ],
     about: "the same conformance suites on the real kube-apiserver, random stories on both, and what deploy/ grants",

@@ -32,9 +32,14 @@ function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
   return nics.filter((_, index) => keys.indexOf(keys[index]!) === index);
 }
 
-/** The claim for a NIC on its network; one whose spec cannot be read is in its place. */
+/**
+ * The claim for a NIC on its network; one whose spec cannot be read is in its place, and so is that of a VMI which the VM is about to adopt: two
+ * would be for one NIC when it has.
+ */
 function claimFor(life: Life, { nic, network }: WantedNic, { claims }: Family): ClaimView | undefined {
-  const own = claims.filter((each) => each.kind === "owned" && each.life === life && each.nic === nic);
+  const own = claims.filter(
+    (each) => each.kind === "owned" && each.nic === nic && (each.life === life || each.life?.phase === "alive"),
+  );
   return own.find((each) => each.network === network || each.network === "");
 }
 

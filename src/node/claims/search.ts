@@ -5,6 +5,7 @@
 // is read only where there is no claim. Nobody waits longer than `waitMs`.
 import { takesPart } from "../../api/claim-choice.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { ownerUidOf } from "../../api/vm-owner.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type Clock, deadline } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -16,7 +17,7 @@ import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines 
 import { later } from "../failure.ts";
 import { untilChanged } from "./changed.ts";
 import { type ClaimUse, useOf } from "./use.ts";
-import { judgeClaims, ownerUidOf, type Seeker } from "./verdict.ts";
+import { judgeClaims, type Seeker } from "./verdict.ts";
 import { type ClaimWish, nicFor, requestedFor } from "./wish.ts";
 
 export interface ClaimSearchOptions {
@@ -59,7 +60,7 @@ export class ClaimSearch {
     /** Why it is waited; empty: it is not. */
     let why = "";
     try {
-      for (;;) {
+      for (let round = 0; ; round++) {
         const sight = await this.#look(wish, limit.signal);
         const verdict = sight && (await this.#judge(sight, limit.signal));
         if (sight === undefined || verdict === undefined) return undefined;
@@ -70,7 +71,7 @@ export class ClaimSearch {
         ({ why } = verdict);
         const { namespace } = sight.seeker;
         const version = sight.claims.get(verdict.name)?.metadata.resourceVersion;
-        await untilChanged(this.#options, { namespace, name: verdict.name, version }, limit.signal);
+        await untilChanged(this.#options, { namespace, name: verdict.name, version }, round, limit.signal);
         limit.signal.throwIfAborted();
       }
     } catch (error) {
@@ -90,7 +91,9 @@ export class ClaimSearch {
     const own = vmi !== undefined && isOf(vmi, launched?.uid ?? "") ? vmi : undefined;
     if (launched !== undefined && own === undefined && reference === undefined) {
       if (!persistence.isAllowed) return undefined;
-      throw later(`the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`);
+      throw later(
+        `the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`,
+      );
     }
     const nic = own === undefined ? undefined : nicFor(wish, own);
     if (reference === undefined && nic === undefined) return undefined;
@@ -115,7 +118,11 @@ export class ClaimSearch {
   }
 
   /** Whether somebody makes the claim: whoever wrote the reference, or our leader. */
-  async #isExpected({ persistence, reference }: ClaimWish, { vmi, namespace }: Seeker, signal: AbortSignal): Promise<boolean> {
+  async #isExpected(
+    { persistence, reference }: ClaimWish,
+    { vmi, namespace }: Seeker,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     const { gate, needsLabel } = this.#options.state();
     if (gate !== "on" || vmi === undefined) return false;
@@ -139,7 +146,12 @@ export class ClaimSearch {
   }
 
   /** Undefined where there is none, or no such kind. */
-  async #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal): Promise<T | undefined> {
+  async #read<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
     try {
       return await this.#options.client.get(resource, { namespace, name }, { signal });
     } catch (error) {

@@ -106,7 +106,7 @@ export class Kubelet {
   async unplug(launcher: Launcher, interfaceName: string): Promise<void> {
     const found = launcher.attached.get(interfaceName);
     if (found === undefined) return;
-    await this.#options.cni.del(found.port);
+    await this.#options.cni.del(found.port).catch(() => {}); // a plugin that does not answer does not keep the link
     launcher.attached.delete(interfaceName);
     await this.#status(launcher);
   }

@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
-import { edit } from "./edit.ts";
+import { edit, remove } from "./edit.ts";
 import type { Kubevirt } from "./kubevirt.ts";
 import type { Machine } from "./machine.ts";
 import { setStatus } from "./virt.ts";
@@ -21,14 +21,28 @@ export async function addNode(client: KubeClient, name: string): Promise<void> {
   await setReady(client, name, "True");
 }
 
-/** The kubelet's word, or the node lifecycle controller's. A real one takes a node for lost whose word is older than 40 s. */
-export async function setReady(client: KubeClient, name: string, status: "True" | "Unknown"): Promise<void> {
+/**
+ * The kubelet's word, or the node lifecycle controller's. A real one takes a node for lost whose word is older than 40 s. `isStill` is asked
+ * before each try: false calls it off.
+ */
+export async function setReady(
+  client: KubeClient,
+  name: string,
+  status: "True" | "Unknown",
+  isStill: () => boolean = () => true,
+): Promise<void> {
   const change = (node: NodeObject) => {
+    if (!isStill()) return false;
     const others = node.status?.conditions?.filter(({ type }) => type !== "Ready") ?? [];
     const lastHeartbeatTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
     node.status = { ...node.status, conditions: [...others, { type: "Ready", status, lastHeartbeatTime }] };
+    return true;
   };
   await edit(client, nodes, { name }, change, "status");
+}
+
+export async function removeNode(client: KubeClient, name: string): Promise<void> {
+  await remove(client, nodes, { name });
 }
 
 /** observed: section 8, the taint: nothing runs there any more, says an operator. */
