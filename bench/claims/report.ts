@@ -1,6 +1,7 @@
 // The figures of a phase. Pure.
 import { type Figures, figuresOf, rounded } from "../cni/figures.ts";
 import { showFigures } from "../cni/table.ts";
+import type { VmNetwork } from "./networks.ts";
 import { type Phase, type PhaseRun, phases } from "./phases.ts";
 
 export interface PhaseFigures {
@@ -17,8 +18,8 @@ export interface PhaseFigures {
 const problemsShown = 5;
 
 /** Of the VMs of one network. */
-export function figuresOfPhase({ steps, wallMs }: PhaseRun, isPersistent: boolean): PhaseFigures {
-  const own = steps.filter(({ machine }) => machine.network.isPersistent === isPersistent);
+export function figuresOfPhase({ steps, wallMs }: PhaseRun, network: VmNetwork): PhaseFigures {
+  const own = steps.filter(({ machine }) => machine.network === network);
   const good = own.filter(({ reply }) => reply.problem === undefined);
   const problems = new Set(own.flatMap(({ reply }) => reply.problem ?? []));
   return {

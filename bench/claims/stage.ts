@@ -1,4 +1,4 @@
-// The cluster of the benchmark: KubeVirt's kinds, two networks, nodes with the daemon's own code, and the controller as a process.
+// The cluster of the benchmark: KubeVirt's kinds, the networks, nodes with the daemon's own code, and the controller as a process.
 import { join } from "node:path";
 
 import { nodes as nodeKind } from "../../src/ledger/resources.ts";
@@ -12,7 +12,7 @@ import { KeptController } from "../slices/kept-controller.ts";
 import { knowDefinitions } from "../slices/networks.ts";
 import { claims, ClaimWatch } from "./claim-watch.ts";
 import { Machine } from "./machine.ts";
-import { define, persistent, plain, type VmNetwork } from "./networks.ts";
+import { define, networks, type VmNetwork } from "./networks.ts";
 import { quiet } from "./quiet.ts";
 
 export class ClaimStage implements AsyncDisposable {
@@ -45,7 +45,7 @@ export class ClaimStage implements AsyncDisposable {
   static async set(lab: BenchLab, count: number): Promise<ClaimStage> {
     await using stack = new AsyncDisposableStack();
     await knowKinds(lab);
-    for (const network of [persistent, plain]) await define(lab, network);
+    for (const network of networks) await define(lab, network);
     const nodes = Array.from({ length: count }, (_, index) => `vms-${index}`);
     await makeNodes(lab, nodes);
     await eachAtOnce(nodes, (name) => ready(lab, name));
