@@ -9,7 +9,13 @@ import {
   maxClaimsAnnotation,
   overrideAnnotation,
 } from "../../src/api/claim-marks.ts";
+import { moveAll } from "../../src/claims/moving.ts";
+import { readClaims } from "../../src/claims/snapshot.ts";
+import { planTakeover } from "../../src/claims/takeover.ts";
+import { realClock } from "../../src/kube/clock.ts";
 import { controllerReference } from "../../src/kube/owner.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { ipamClaims, namespaces, pods, type StoredClaim, virtualMachines } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { plug, unplug } from "./kubevirt/hotplug.ts";
@@ -195,6 +201,37 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
         await expect(patch("admin", again)).rejects.toThrow(claimOwnerAnnotation);
         await letGo(claim);
       });
+    });
+
+    test("an administrator takes over a claim of ipam-extensions through the webhook, which lets nobody else", async () => {
+      const namespace = await stage.namespace();
+      const machine = await machineOn(namespace, ["a=blue"]);
+      const { admin, tenant } = stage.ground;
+      const vm = await admin.get(virtualMachines, machine.at);
+      const theirs = claimOf(namespace, "vm1.a", `blue-${namespace}`, {
+        finalizers: ["kubevirt.io/persistent-ipam"],
+        labels: { "kubevirt.io/vm": "vm1" },
+        ownerReferences: [controllerReference(virtualMachines, vm)],
+      });
+      const claim = await tenant.create(ipamClaims, theirs);
+      const { signal } = new AbortController();
+      const takeOver = (client: KubeClient) =>
+        moveAll({
+          client,
+          clock: realClock,
+          signal,
+          ledgerOf: (at) => new ReservationLedger({ client, namespace: at, now: Date.now }),
+          look: () => readClaims({ client: admin, systemNamespace: "kube-system", namespace, now: Date.now, signal }),
+          plan: planTakeover,
+          dryRun: false,
+          say: () => {},
+        });
+      if (stage.ground.hasRights) expect(await takeOver(tenant)).toMatchObject({ moved: 0, refused: 1 });
+      expect(await takeOver(admin)).toMatchObject({ moved: 1, refused: 0 });
+      const { metadata } = await stage.claim(namespace, "vm1.a");
+      expect(metadata).toMatchObject({ uid: claim.metadata.uid, finalizers: [claimFinalizer] });
+      expect(metadata.annotations?.[claimOwnerAnnotation]).toBe(vm.metadata.uid);
+      await letGo(claim);
     });
 
     describe("deleting claims", () => {
