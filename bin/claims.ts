@@ -13,6 +13,7 @@ import { readClaims } from "../src/claims/snapshot.ts";
 import { claimRows } from "../src/claims/table.ts";
 import { planTakeover, refuseBeside } from "../src/claims/takeover.ts";
 import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
+import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import type { Claims, ClaimsRequest } from "../src/cli/claims.ts";
 import type { Output } from "../src/cli/program.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
@@ -21,7 +22,7 @@ import type { KubeClient } from "../src/kube/rest.ts";
 import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
 import { connected } from "./connected.ts";
 
-export const claims: Claims = {
+export const claims: Omit<Claims, keyof ClaimsSetup> = {
   list: (request) =>
     looking(request, (books) => ({ rows: claimRows(books, request), details: claimDetails(books, request) })),
   export: (request) => looking(request, exportClaims),
@@ -58,7 +59,9 @@ function parsed(path: string) {
     return parseExport(readFileSync(path, "utf8"), path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(error instanceof ClaimsError ? why : `--file ${path} cannot be read: ${why}`, 1, { cause: error });
+    throw new UsageError(error instanceof ClaimsError ? why : `--file ${path} cannot be read: ${why}`, 1, {
+      cause: error,
+    });
   }
 }
 
@@ -74,11 +77,7 @@ interface MovingRequest extends ClaimsRequest {
   readonly dryRun: boolean;
 }
 
-function moving(
-  request: MovingRequest,
-  output: Output,
-  plan: (books: Books) => readonly Verdict[],
-): Promise<void> {
+function moving(request: MovingRequest, output: Output, plan: (books: Books) => readonly Verdict[]): Promise<void> {
   return connected(request, async (client, signal) => {
     try {
       const report = await moveAll({
@@ -104,5 +103,6 @@ function conclude({ moved, already, refused }: MovingReport, dryRun: boolean, ou
   if (all === 0) return output.line("There is nothing to do.");
   output.line(`${moved} ${dryRun ? "would be done" : "done"}, ${already} as they must be already, ${refused} refused.`);
   if (dryRun) output.line("Nothing was written: this was a dry run.");
-  if (refused > 0) throw new UsageError(refused === 1 ? "1 was refused: see above." : `${refused} were refused: see above.`, 1);
+  if (refused > 0)
+    throw new UsageError(refused === 1 ? "1 was refused: see above." : `${refused} were refused: see above.`, 1);
 }

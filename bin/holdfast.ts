@@ -20,6 +20,8 @@ process.exitCode = await run(
       list: async (...given) => (await import("./claims.ts")).claims.list(...given),
       export: async (...given) => (await import("./claims.ts")).claims.export(...given),
       takeover: async (...given) => (await import("./claims.ts")).claims.takeover(...given),
+      installCrd: async (...given) => (await import("./claims-setup.ts")).installCrd(...given),
+      releaseFinalizers: async (...given) => (await import("./claims-setup.ts")).releaseFinalizers(...given),
     },
     controller: async (options) => (await import("./controller.ts")).controller(options),
     import: async (...given) => (await import("./transfer.ts")).takeOver(...given),

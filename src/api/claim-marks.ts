@@ -32,8 +32,8 @@ export const vmLabelName = "kubevirt.io/vm";
 /** Label of a VM, or of its template: "false" keeps it out of all this; "true" lets it in where labels are demanded. */
 export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
 /**
- * Annotation: why the marks of a claim are changed by hand, or why it is deleted under its VM. It counts in the request that writes it
- * anew, and of those only who have the right `override` on ipamclaims.
+ * Annotation: why the marks of a claim are changed by hand; it counts in the request that writes it anew. One that begins with `delete`
+ * says why the claim is deleted under its VM. Both only of those who have the right `override` on ipamclaims.
  */
 export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */

@@ -34,7 +34,7 @@ export async function freshObjects(
   }
   const pods = await freshPods(client, { namespace, name }, { ...cached, vmi, claims }, signal);
   const nodes = await freshNodes(client, cached, [...pods.values()], signal);
-  const uids = [vm?.metadata.uid, vmi?.metadata.uid];
+  const uids = new Set([vm?.metadata.uid, vmi?.metadata.uid]);
   return {
     ...(vm && { vm: trimMachine(vm) }),
     ...(vmi && { vmi: trimInstance(vmi) }),
@@ -42,7 +42,7 @@ export async function freshObjects(
     pods: [...pods.values()].filter((pod) => isOfFamily(pod, name, cached)),
     held: cached.held,
     // Those of other names are not read again: a claim's home is its owner's name.
-    lives: (uid) => uids.includes(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
+    lives: (uid) => uids.has(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
     podNamed: (each) => pods.get(each),
     node: (each) => nodes.get(each),
   };

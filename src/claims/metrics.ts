@@ -4,19 +4,25 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { ClaimStep } from "./plan/steps.ts";
 
 export class ClaimMetrics {
-  readonly #claims: Gauge<"state">;
   readonly #steps: Counter<"kind">;
   readonly #failures: Counter;
   readonly #waits: Histogram;
   readonly #upstream: Gauge;
+  #counts: () => ReadonlyMap<string, number> = () => new Map();
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#claims = new Gauge({
+    const counts = () => this.#counts();
+    // It registers itself, and is asked when somebody scrapes.
+    void new Gauge({
       name: "holdfast_claims",
-      help: "NICs of virtual machines and claims made by hand, by the state of their persistent address.",
+      help: "Claims, by the state of their persistent address.",
       labelNames: ["state"],
       registers,
+      collect() {
+        this.reset();
+        for (const [state, count] of counts()) this.set({ state }, count);
+      },
     });
     this.#steps = new Counter({
       name: "holdfast_claim_steps_total",
@@ -42,10 +48,8 @@ export class ClaimMetrics {
     });
   }
 
-  readonly states = (counts: ReadonlyMap<string, number>): void => {
-    this.#claims.reset();
-    for (const [state, count] of counts) this.#claims.set({ state }, count);
-  };
+  /** State -> how many; asked at each scrape. Of the term that is, or was the last. */
+  readonly states = (counts: () => ReadonlyMap<string, number>): void => void (this.#counts = counts);
 
   readonly did = (kind: ClaimStep["kind"]): void => this.#steps.inc({ kind });
   readonly failed = (): void => this.#failures.inc();

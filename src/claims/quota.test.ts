@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { maxClaimsAnnotation } from "../api/claim-marks.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
 import { KubeClient } from "../kube/rest.ts";
 import { FakeApi } from "../kube/testing/fake-api.ts";
-import { claimLimit, ClaimQuota, claimsLeft } from "./quota.ts";
+import { claimLimit, claimsLeft, readNamespace } from "./quota.ts";
 
 describe("the limit of a namespace", () => {
   test.each([
@@ -29,34 +28,20 @@ describe("the limit of a namespace", () => {
   ])("of %s with %d there, %s are left", (limit, count, left) => expect(claimsLeft(limit, count)).toBe(left));
 });
 
-describe("what is read of namespaces", () => {
-  const signal = new AbortController().signal;
-  const world = (namespace: object | undefined) => {
+describe("what is read of a namespace", () => {
+  test.each<[string, object | undefined, object]>([
+    ["one that lives", { status: { phase: "Active" } }, { limit: undefined, isTerminating: false }],
+    [
+      "one with a limit",
+      { metadata: { annotations: { [maxClaimsAnnotation]: "2" } } },
+      { limit: 2, isTerminating: false },
+    ],
+    ["one that is being deleted", { status: { phase: "Terminating" } }, { limit: undefined, isTerminating: true }],
+    ["one that is gone", undefined, { limit: undefined, isTerminating: true }],
+  ])("%s", async (_name, namespace, expected) => {
     const api = new FakeApi();
-    const clock = new ManualClock();
-    const put = (object: object) => api.put("/api/v1/namespaces/t", { metadata: {}, ...object });
-    if (namespace !== undefined) put(namespace);
-    const client = new KubeClient({ transport: api.transport, clock });
-    return { api, clock, put, quota: new ClaimQuota({ client, now: () => clock.wallMs() }) };
-  };
-  const limited = (text: string) => ({ metadata: { annotations: { [maxClaimsAnnotation]: text } } });
-
-  test("a new limit counts within seconds, and until then nothing is read again", async () => {
-    const { api, clock, put, quota } = world(limited("2"));
-    expect(await quota.left("t", 1, signal)).toBe(1);
-    put(limited("5"));
-    expect(await quota.left("t", 1, signal)).toBe(1);
-    expect(api.count("GET")).toBe(1);
-    await clock.advance(5000);
-    expect(await quota.left("t", 1, signal)).toBe(4);
-  });
-
-  test.each<[string, object | undefined, boolean]>([
-    ["one that lives", { status: { phase: "Active" } }, false],
-    ["one that is being deleted", { status: { phase: "Terminating" } }, true],
-    ["one that is gone", undefined, true],
-  ])("%s", async (_name, namespace, isTerminating) => {
-    const { quota } = world(namespace);
-    expect(await quota.look("t", signal)).toEqual({ limit: undefined, isTerminating });
+    if (namespace !== undefined) api.put("/api/v1/namespaces/t", { metadata: {}, ...namespace });
+    const client = new KubeClient({ transport: api.transport });
+    expect(await readNamespace(client, "t", new AbortController().signal)).toEqual(expected);
   });
 });

@@ -6,7 +6,6 @@
 import { maxClaimsAnnotation } from "../api/claim-marks.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/meta.ts";
-import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { namespaces } from "../ledger/resources.ts";
 
@@ -28,11 +27,6 @@ export function describeQuota(namespace: string, limit: number, count: number): 
   );
 }
 
-/** One read per namespace in this time. */
-const rememberMs = 5000;
-/** Namespaces with VMs: thousands at the most; each entry is some hundred bytes. */
-const maxRemembered = 10_000;
-
 export interface NamespaceFacts {
   /** Of claims; undefined: any number. */
   readonly limit: number | undefined;
@@ -52,32 +46,5 @@ export async function readNamespace(client: KubeClient, name: string, signal: Ab
   } catch (error) {
     if (isApiError(error, "not-found")) return { limit: undefined, isTerminating: true };
     throw error;
-  }
-}
-
-/** What is known of namespaces, each read at most every few seconds: a new limit counts from then on. */
-export class ClaimQuota {
-  readonly #client: KubeClient;
-  readonly #now: () => number;
-  /** Namespace -> what was read, and when. */
-  readonly #known = new Recent<{ readonly facts: NamespaceFacts; readonly readMs: number }>(maxRemembered);
-
-  constructor(options: { readonly client: KubeClient; readonly now: () => number }) {
-    this.#client = options.client;
-    this.#now = options.now;
-  }
-
-  /** `count` is how many claims the namespace has now. Undefined: any number. */
-  async left(namespace: string, count: number, signal: AbortSignal): Promise<number | undefined> {
-    return claimsLeft((await this.look(namespace, signal)).limit, count);
-  }
-
-  async look(namespace: string, signal: AbortSignal): Promise<NamespaceFacts> {
-    const known = this.#known.get(namespace);
-    if (known !== undefined && this.#now() - known.readMs < rememberMs) return known.facts;
-    const readMs = this.#now();
-    const facts = await readNamespace(this.#client, namespace, signal);
-    this.#known.set(namespace, { facts, readMs });
-    return facts;
   }
 }

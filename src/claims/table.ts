@@ -2,8 +2,8 @@
 import { homeOf } from "../api/claim-family.ts";
 import { ownershipOf } from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
-import { columnLines } from "../log/columns.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
+import { columnLines } from "../log/columns.ts";
 import type { Books } from "./books.ts";
 import { Families } from "./families.ts";
 import { attachedPods, looseTarget, targetOf } from "./plan/attachment.ts";
@@ -130,12 +130,25 @@ function usedBy(pods: readonly LauncherPod[]): Pick<ClaimRow, "pods" | "nodes"> 
 }
 
 function restingRows({ snapshot: { held, nowMs } }: Books): ClaimRow[] {
-  return held.filter((each) => isResting(each, nowMs)).map(({ hold }): ClaimRow => {
-    const { namespace, name } = hold.owner;
-    const { name: vm } = parseKey(homeOf({ metadata: { namespace, name } }));
-    const ips = [`${hold.address}`];
-    return { namespace, claim: name, vm, nic: "", network: "", ips, state: "quarantine", pods: [], nodes: [], ageSeconds: null };
-  });
+  return held
+    .filter((each) => isResting(each, nowMs))
+    .map(({ hold }): ClaimRow => {
+      const { namespace, name } = hold.owner;
+      const { name: vm } = parseKey(homeOf({ metadata: { namespace, name } }));
+      const ips = [`${hold.address}`];
+      return {
+        namespace,
+        claim: name,
+        vm,
+        nic: "",
+        network: "",
+        ips,
+        state: "quarantine",
+        pods: [],
+        nodes: [],
+        ageSeconds: null,
+      };
+    });
 }
 
 function isResting({ hold, cooling }: ReadHold, nowMs: number): boolean {

@@ -11,6 +11,7 @@ import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { Actor, isStale } from "./actor.ts";
 import { Beside } from "./beside.ts";
 import { freshObjects } from "./fresh.ts";
+import { GateTeller } from "./gate-teller.ts";
 import type { Gate } from "./gate.ts";
 import { Gatherer, namedFamilyOf } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
@@ -37,9 +38,6 @@ const sweepMs = 600_000;
 /** So many at once, so that a VM that starts meanwhile waits for a few milliseconds of them. */
 const sweepChunk = 500;
 const sweepPauseMs = 50;
-/** The gate: told again after, where somebody took it away; and where it could not be told. */
-const toldMs = 10_000;
-const untoldMs = 1000;
 
 export class Term {
   readonly #options: ClaimsOptions;
@@ -53,6 +51,7 @@ export class Term {
   readonly #actor: Actor;
   readonly #controller: Controller;
   readonly #beside: Beside;
+  readonly #teller: GateTeller;
   readonly #tally = new Tally();
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
@@ -63,10 +62,17 @@ export class Term {
     this.#options = options;
     this.#world = world;
     this.#gate = gate;
-    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
+    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } =
+      options;
     this.#state = new SharedState(options);
+    this.#teller = new GateTeller({ gate, state: this.#state, clock, log });
     this.#networks = new ClaimNetworks(definitions, systemNamespace);
-    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    this.#held = new HeldClaims({
+      reservations,
+      holds,
+      familyOf: namedFamilyOf,
+      onChange: (changed) => this.#wakes.onHeld(changed),
+    });
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
     this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
     this.#wakes = new Wakes({
@@ -96,17 +102,26 @@ export class Term {
       if (!signal.aborted) throw error;
     }
     if (signal.aborted) return;
+    this.#options.metrics?.states(() => this.#tally.counts);
     this.#held.follow(signal);
     this.#wakes.follow(signal);
-    this.#gate.follow(() => this.#wakeAll(), signal);
+    this.#gate.follow(() => {
+      this.#teller.wake();
+      this.#wakeAll();
+    }, signal);
     const { machines, instances, claims } = this.#world;
     for (const each of [machines, instances, claims, this.#options.definitions]) {
-      each.listed(signal).then(() => this.#wakeAll(), () => {}); // aborted before it was there
+      if (!each.isListed)
+        each.listed(signal).then(
+          () => this.#wakeAll(),
+          () => {},
+        ); // aborted before it was there
     }
+    this.#wakeAll();
     await Promise.all([
       this.#controller.run(signal),
       this.#beside.run(signal),
-      this.#tellGate(signal),
+      this.#teller.run(signal),
       this.#sweep(signal),
     ]);
   }
@@ -126,7 +141,7 @@ export class Term {
     this.#seen.delete(family);
     if (!this.#world.isKnown) return { requeueAfterMs: unknownMs };
     // Without the kind there is nothing to make and nothing that could be read: what is held stays.
-    if (!this.#world.claims.isServed) return undefined;
+    if (!this.#world.claims.isListed) return undefined;
     const facts = this.#gatherer.facts(family);
     const steps = planFamily(facts);
     this.#count(family, facts);
@@ -139,14 +154,12 @@ export class Term {
 
   /** A claim is counted at its home. */
   #count(family: string, facts: FamilyFacts): void {
-    const { metrics } = this.#options;
-    if (metrics === undefined) return;
+    if (this.#options.metrics === undefined) return;
     const own = facts.claims.filter((claim) => homeOf(claim) === family);
     this.#tally.set(
       family,
       own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
     );
-    metrics.states(this.#tally.counts);
   }
 
   #see(family: string): void {
@@ -176,20 +189,6 @@ export class Term {
         count += 1;
         if (count % sweepChunk === 0 && !(await sleep(clock, sweepPauseMs, signal))) return;
       }
-    }
-  }
-
-  async #tellGate(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options;
-    while (!signal.aborted) {
-      const { state } = this.#gate;
-      let isTold = false;
-      try {
-        isTold = state.gate !== "unknown" && (await this.#state.tell(state, signal));
-      } catch (error) {
-        if (!signal.aborted) log.warn("the gate of claims could not be told; it is tried again", { error });
-      }
-      await sleep(clock, isTold ? toldMs : untoldMs, signal);
     }
   }
 

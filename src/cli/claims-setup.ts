@@ -20,14 +20,14 @@ export interface ClaimsSetup {
   readonly releaseFinalizers: (request: ReleaseFinalizersRequest, output: Output) => Promise<void>;
 }
 
-export function installCrdCommand(output: Output, { installCrd }: Pick<ClaimsSetup, "installCrd">): Command {
+export function installCrdCommand(output: Output, setup: ClaimsSetup): Command {
   return withConnectionOptions(
     new Command("install-crd").description(
       "Give the cluster the kind IPAMClaim where it has none. One that is there is left as it is, unless it is an earlier one of ours.",
     ),
   )
     .option("--dry-run", "say what would be done, and write nothing", false)
-    .action((request: InstallCrdRequest) => installCrd(request, output));
+    .action((request: InstallCrdRequest) => setup.installCrd(request, output));
 }
 
 type ReleaseFlags = ConnectionOptions & {
@@ -36,10 +36,7 @@ type ReleaseFlags = ConnectionOptions & {
   readonly yes: boolean;
 };
 
-export function releaseFinalizersCommand(
-  output: Output,
-  { releaseFinalizers }: Pick<ClaimsSetup, "releaseFinalizers">,
-): Command {
+export function releaseFinalizersCommand(output: Output, setup: ClaimsSetup): Command {
   return withConnectionOptions(
     new Command("release-finalizers").description(
       "Before Holdfast is removed: take our finalizer off every claim, and keep the claims with their addresses. Refuses while a controller leads.",
@@ -48,5 +45,5 @@ export function releaseFinalizersCommand(
     .option("--system-namespace <name>", "where the controller's lease is", "kube-system")
     .option("--dry-run", "show which claims would be let go, and write nothing", false)
     .option("--yes", "confirm that nothing keeps these addresses with their VMs any more", false)
-    .action(({ yes, ...flags }: ReleaseFlags) => releaseFinalizers({ ...flags, isConfirmed: yes }, output));
+    .action(({ yes, ...flags }: ReleaseFlags) => setup.releaseFinalizers({ ...flags, isConfirmed: yes }, output));
 }

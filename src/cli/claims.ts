@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 
 import { type ClaimDetail, detailLines } from "../claims/detail.ts";
 import { type ClaimFilter, type ClaimRow, claimLines } from "../claims/table.ts";
+import { type ClaimsSetup, installCrdCommand, releaseFinalizersCommand } from "./claims-setup.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
@@ -26,7 +27,7 @@ export interface ClaimsFound {
 }
 
 /** What bin/ wires. */
-export interface Claims {
+export interface Claims extends ClaimsSetup {
   list(request: ClaimsRequest & ClaimFilter): Promise<ClaimsFound>;
   /** The file. */
   export(request: ClaimsRequest): Promise<object>;
@@ -45,7 +46,9 @@ export function claimsCommand(output: Output, claims: Claims): Command {
     .description("Addresses that stay with virtual machines: whose they are, in which state, and moving them.")
     .addCommand(listCommand(output, claims), { isDefault: true })
     .addCommand(exportCommand(output, claims))
-    .addCommand(takeoverCommand(output, claims));
+    .addCommand(takeoverCommand(output, claims))
+    .addCommand(installCrdCommand(output, claims))
+    .addCommand(releaseFinalizersCommand(output, claims));
 }
 
 const defaultNamespace = "default";
@@ -75,7 +78,8 @@ function listCommand(output: Output, claims: Claims): Command {
       const isOne = found.details.length > 0;
       if (format === "json") output.line(JSON.stringify(isOne ? { claims: found.details } : { claims: found.rows }));
       else for (const line of isOne ? found.details.flatMap(detailLines) : claimLines(found.rows)) output.line(line);
-      if (name !== undefined && found.rows.length === 0 && !isOne) throw new UsageError(nothing(name, scope.namespace), 1);
+      if (name !== undefined && found.rows.length === 0 && !isOne)
+        throw new UsageError(nothing(name, scope.namespace), 1);
     });
 }
 
@@ -91,7 +95,10 @@ function exportCommand(output: Output, claims: Claims): Command {
     ),
   )
     .option("-n, --namespace <name>", "of this namespace (default: of all)")
-    .addHelpText("after", examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"]))
+    .addHelpText(
+      "after",
+      examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"]),
+    )
     .action(async (request: ClaimsRequest) => output.line(JSON.stringify(await claims.export(request), undefined, 2)));
 }
 

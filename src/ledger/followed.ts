@@ -48,8 +48,9 @@ export class Followed<T extends KubeObject> {
     return this.#isServed === false || this.#informer.hasSynced;
   }
 
-  get isServed(): boolean {
-    return this.#isServed === true;
+  /** The cluster has the kind, and all of them have been listed. */
+  get isListed(): boolean {
+    return this.#informer.hasSynced;
   }
 
   /** Until it is known for the first time. */
@@ -57,7 +58,7 @@ export class Followed<T extends KubeObject> {
     await Promise.race([this.#informer.synced(signal), this.#asked.promise]);
   }
 
-  /** Until the cluster has the kind, and all of them have been listed. */
+  /** Until `isListed`. */
   listed(signal: AbortSignal): Promise<void> {
     return this.#informer.synced(signal);
   }

@@ -5,33 +5,23 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 
+import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { type Access, Rest } from "../lab/rest.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { allowedOf, everyQuestion, mayI } from "./reviews.ts";
 
 const file = join(import.meta.dirname, "..", "..", "deploy", "holdfast.yaml");
-/** Not ours, but read by both: without it the server would not know what is asked about. */
-const networkAttachments = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "network-attachment-definitions.k8s.cni.cncf.io" },
+const claimsFile = join(import.meta.dirname, "..", "..", "deploy", "ipamclaims", "k8s.cni.cncf.io_ipamclaims.yaml");
+const webhooksFile = join(import.meta.dirname, "..", "..", "deploy", "webhooks.yaml");
+/** Not ours, but read by both: without them the server would not know what is asked about. */
+const kubevirt = {
+  ...kubevirtCrds[0],
+  metadata: { name: "kubevirts.kubevirt.io" },
   spec: {
-    group: "k8s.cni.cncf.io",
-    scope: "Namespaced",
-    names: {
-      plural: "network-attachment-definitions",
-      singular: "network-attachment-definition",
-      kind: "NetworkAttachmentDefinition",
-    },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-      },
-    ],
+    ...(kubevirtCrds[0]?.["spec"] as object),
+    names: { plural: "kubevirts", singular: "kubevirt", kind: "KubeVirt" },
   },
 };
 
@@ -40,7 +30,10 @@ let first: string;
 beforeAll(async () => {
   lab = await cluster({ log: console.error });
   first = await lab.kubectl(["apply", "-f", file]);
-  await lab.rest.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", networkAttachments);
+  for (const crd of [networkAttachmentDefinitionCrd, ...kubevirtCrds, kubevirt]) {
+    await lab.rest.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+  }
+  await lab.kubectl(["apply", "-f", claimsFile]);
   await lab.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
   await lab.rest.create("/api/v1/namespaces", { metadata: { name: "tenant" } });
 }, coldStartTimeoutMs);
@@ -115,6 +108,10 @@ const tables: Readonly<Record<string, Table>> = {
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],
       "whereabouts.cni.cncf.io/nodeslicepools": ["get"],
+      "k8s.cni.cncf.io/ipamclaims": read,
+      "k8s.cni.cncf.io/ipamclaims/status": ["patch"],
+      "kubevirt.io/virtualmachines": ["get"],
+      "kubevirt.io/virtualmachineinstances": ["get"],
     },
     inSystemNamespace: { "/configmaps": ["get"], "coordination.k8s.io/leases": [...read, "create", "patch"] },
   },
@@ -126,7 +123,14 @@ const tables: Readonly<Record<string, Table>> = {
       "apps/statefulsets": read,
       "apps/daemonsets": ["list"],
       "apps/deployments": ["list"],
+      "/namespaces": read,
       "k8s.cni.cncf.io/network-attachment-definitions": read,
+      "k8s.cni.cncf.io/ipamclaims": [...read, ...write],
+      "k8s.cni.cncf.io/ipamclaims/status": ["update", "patch"],
+      "admissionregistration.k8s.io/mutatingwebhookconfigurations": ["list"],
+      "kubevirt.io/virtualmachines": read,
+      "kubevirt.io/virtualmachineinstances": read,
+      "kubevirt.io/kubevirts": ["list", "watch"],
       "whereabouts.cni.cncf.io/ippools": [...read, "create", "patch", "delete"],
       "whereabouts.cni.cncf.io/ippools/status": ["patch"],
       "whereabouts.cni.cncf.io/nodeslicepools": [...read, "create", "update", "delete"],
@@ -140,7 +144,8 @@ const tables: Readonly<Record<string, Table>> = {
     },
   },
 };
-const clusterWide = new Set(["/nodes", "/namespaces", ...Object.keys(everybody)]);
+const registrations = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
+const clusterWide = new Set(["/nodes", "/namespaces", registrations, ...Object.keys(everybody)]);
 
 function lines({ everywhere, inSystemNamespace }: Table): string[] {
   const every = Object.entries({ ...everywhere, ...everybody }).flatMap(([resource, verbs]) =>
@@ -250,4 +255,67 @@ test("a namespace with pools of its own takes one binding more", async () => {
   ]);
   expect(await mayI(rest, ask)).toBe(true);
   rest.close();
+});
+
+describe("the webhooks, where they are installed", () => {
+  const named = (verb: string, group: string, resource: string, name: string, namespace = "") => ({
+    namespace,
+    verb,
+    group,
+    resource,
+    name,
+  });
+  const registration = "admissionregistration.k8s.io";
+  const secret = (verb: string, name: string) => named(verb, "", "secrets", name, "kube-system");
+
+  test("one file makes them, and a second time changes nothing that the controller wrote", async () => {
+    await lab.kubectl(["apply", "-f", webhooksFile]);
+    const bundle = Buffer.from("PEM").toString("base64");
+    const path = `/apis/${registration}/v1/validatingwebhookconfigurations/holdfast-claims`;
+    interface Configuration {
+      webhooks: { clientConfig: { caBundle?: string } }[];
+    }
+    const { webhooks } = await lab.rest.get<Configuration>(path);
+    const trusted = webhooks.map((each) => ({ ...each, clientConfig: { ...each.clientConfig, caBundle: bundle } }));
+    await lab.rest.patch(path, { webhooks: trusted });
+    await lab.rest.patch("/api/v1/namespaces/kube-system/secrets/holdfast-webhook", { data: { "tls.crt": bundle } });
+    await lab.kubectl(["apply", "-f", webhooksFile]);
+    const after = await lab.rest.get<Configuration>(path);
+    expect(after.webhooks.map(({ clientConfig }) => clientConfig.caBundle)).toEqual([bundle]);
+    const kept = await lab.rest.get<{ data: object }>("/api/v1/namespaces/kube-system/secrets/holdfast-webhook");
+    expect(kept.data).toEqual({ "tls.crt": bundle });
+  });
+
+  test.each([
+    ["holdfast-controller", secret("get", "holdfast-webhook"), true],
+    ["holdfast-controller", secret("update", "holdfast-webhook"), true],
+    ["holdfast-controller", secret("get", "another"), false],
+    ["holdfast-controller", secret("list", ""), false],
+    ["holdfast-controller", secret("create", ""), false],
+    ["holdfast-controller", secret("delete", "holdfast-webhook"), false],
+    ["holdfast-controller", named("patch", registration, "mutatingwebhookconfigurations", "holdfast-claims"), true],
+    ["holdfast-controller", named("patch", registration, "validatingwebhookconfigurations", "holdfast-claims"), true],
+    ["holdfast-controller", named("patch", registration, "validatingwebhookconfigurations", "another"), false],
+    ["holdfast-controller", named("create", registration, "validatingwebhookconfigurations", ""), false],
+    ["holdfast-controller", named("create", "authorization.k8s.io", "subjectaccessreviews", ""), true],
+    ["holdfast-node", secret("get", "holdfast-webhook"), false],
+    ["holdfast-node", named("get", registration, "mutatingwebhookconfigurations", "holdfast-claims"), false],
+  ])("%s: %o: %s", async (who, question, isAllowed) => {
+    const rest = new Rest(await account(who));
+    expect(await mayI(rest, question)).toBe(isAllowed);
+    rest.close();
+  });
+});
+
+test("the kind of claims applies as it is shipped, and is no part of the installation", async () => {
+  expect(readFileSync(file, "utf8")).not.toContain("ipamclaims.k8s.cni.cncf.io");
+  const printed = await lab.kubectl([
+    "apply",
+    "--server-side",
+    "--force-conflicts",
+    "--validate=strict",
+    "-f",
+    claimsFile,
+  ]);
+  expect(printed).toContain("ipamclaims.k8s.cni.cncf.io serverside-applied");
 });

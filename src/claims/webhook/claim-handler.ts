@@ -2,14 +2,13 @@
 //
 // Promised: our own controller, garbage collection and the end of namespaces are never kept waiting by a look at the cluster. What cannot be
 // read ends the answer with an error, and the API server goes on without us.
-import { overrideAnnotation } from "../../api/claim-marks.ts";
 import { familyKeysOf } from "../../api/claim-family.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission.ts";
 import { type AnyObject, parseKey } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import { judgeCreation, type KnownNetwork } from "./creation.ts";
-import { isFreeToGo, judgeDeletion } from "./deletion.ts";
+import { asksToDelete, isFreeToGo, judgeDeletion } from "./deletion.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";
 import { isTrusted } from "./requester.ts";
 import type { ClaimsView, DefinitionFacts } from "./view.ts";
@@ -84,8 +83,7 @@ async function deleted(
       })),
     ),
   ]);
-  const asks = (claim.metadata.annotations?.[overrideAnnotation] ?? "").trim() !== "";
-  const isOverridden = asks && (await view.mayOverride(request, namespace, signal));
+  const isOverridden = asksToDelete(claim) && (await view.mayOverride(request, namespace, signal));
   return judgeDeletion({ claim, isTerminating, machines, isOverridden });
 }
 

@@ -34,6 +34,11 @@ export function isFreeToGo(claim: StoredClaim): boolean {
   return ownershipOf(claim).kind === "ownerless" || claim.metadata.deletionTimestamp !== undefined;
 }
 
+/** In so many words: what was left from another change opens nothing. */
+export function asksToDelete({ metadata }: StoredClaim): boolean {
+  return /^delete\b/i.test(metadata.annotations?.[overrideAnnotation] ?? "");
+}
+
 export function judgeDeletion({ claim, isTerminating, machines, isOverridden }: DeletionFacts): AdmissionReply {
   if (isFreeToGo(claim) || isTerminating) return { allowed: true };
   const user = machines.map((machine) => userOf(claim, machine)).find((each) => each !== undefined);
@@ -42,7 +47,7 @@ export function judgeDeletion({ claim, isTerminating, machines, isOverridden }: 
   if (isOverridden) return { allowed: true, warnings: [`${subject} is deleted although ${user} has it.`] };
   const message =
     `${subject} keeps the address of ${user}: unplug the NIC (state: absent) or delete the VM, and it goes by itself. ` +
-    `Who may \`override\` ipamclaims writes why into its annotation ${overrideAnnotation} first.`;
+    `Who may \`override\` ipamclaims writes "delete: " and why into its annotation ${overrideAnnotation} first.`;
   return { allowed: false, code: 403, reason: "Forbidden", message };
 }
 

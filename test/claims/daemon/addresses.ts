@@ -5,8 +5,9 @@ import { macLabelName, requestedAnnotation } from "../../../src/api/claim-marks.
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
 import { until } from "../../lab/wait.ts";
+import type { LauncherOptions } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
-import { conditionOf, type LauncherOptions, namespace, persistent } from "./world.ts";
+import { conditionOf, namespace, persistent } from "./world.ts";
 
 export function addressStories(world: GetClaimWorld): void {
   const scene = async (prefix: string, metadata: Partial<KubeObject["metadata"]> = {}) => {

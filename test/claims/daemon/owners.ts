@@ -9,8 +9,9 @@ import {
   continuesAnnotation,
 } from "../../../src/api/claim-marks.ts";
 import { ipamClaims, pods, virtualMachines } from "../../../src/ledger/resources.ts";
+import type { Machine } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
-import { addressesOf, conditionOf, type Machine, namespace, persistent } from "./world.ts";
+import { addressesOf, conditionOf, namespace, persistent } from "./world.ts";
 
 export function ownerStories(world: GetClaimWorld): void {
   const range = { range: "10.63.0.0/24" };

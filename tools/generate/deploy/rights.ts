@@ -45,7 +45,7 @@ const nodeRules: readonly Rule[] = [
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
   rule(pools, ["nodeslicepools"], ["get"]), // whose a slice is whose object was deleted by a hand
-  rule(claims, ["ipamclaims"], ["get", "list", "watch"]), // which claim an interface goes by, waited for by name; it makes none
+  rule(claims, ["ipamclaims"], ["get", "list", "watch"]), // which claim an interface goes by, and when it comes; it makes none
   rule(claims, ["ipamclaims/status"], ["patch"]), // the addresses, once they are held
   rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get"]), // whose a launcher pod is, and which NIC
 ];
@@ -66,8 +66,11 @@ const controllerRules: readonly Rule[] = [
   rule("", ["namespaces"], ["get", "list", "watch"]), // the quota of claims in its annotation; is it being deleted
   rule(claims, ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
   rule(claims, ["ipamclaims"], ["get", "list", "watch", ...everyWrite]), // made, marked and finished for VMs
-  rule(claims, ["ipamclaims/status"], ["patch"]),
+  rule(claims, ["ipamclaims/status"], ["update", "patch"]),
   rule(kubevirt, ["virtualmachines", "virtualmachineinstances"], ["get", "list", "watch"]), // whose claims are due, and over
+  // a claim's reference to its VM blocks the VM's end; clusters that check who may say so (OpenShift) ask for this
+  rule(kubevirt, ["virtualmachines/finalizers", "virtualmachineinstances/finalizers"], ["update"]),
+  rule("admissionregistration.k8s.io", ["mutatingwebhookconfigurations"], ["list"]), // is kubevirt/ipam-extensions here too
   rule(kubevirt, ["kubevirts"], ["list", "watch"]), // the feature gate, with --persistent-ips=kubevirt
   rule(pools, ["ippools"], ["get", "list", "watch", "create", "patch", "delete"]), // the mirror; slices of nodes
   rule(pools, ["ippools/status"], ["patch"]), // totals

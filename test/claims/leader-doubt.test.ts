@@ -1,0 +1,189 @@
+// Doubts: caches that lag, objects that cannot be read, addresses that nothing holds. Nothing is freed by mistake, and nobody waits for another's fault.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import * as marks from "../../src/api/claim-marks.ts";
+import type { ApiRequest, Transport } from "../../src/kube/transport.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { until } from "../lab/wait.ts";
+import { embeddedServer } from "../slices/embedded-server.ts";
+import { type Leader, shop, Stage, system } from "./leader-stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open(await embeddedServer());
+  await stage.define("blue");
+});
+afterEach(() => stage.close());
+const addressOf = () => [...stage.node.given.values()].at(-1);
+
+/** Watches of these paths hear nothing until they are let go. */
+class Deaf {
+  readonly #heard = Promise.withResolvers<void>();
+  readonly #paths: readonly string[];
+  isOn = false;
+
+  constructor(...paths: readonly string[]) {
+    this.#paths = paths;
+  }
+
+  hear(): void {
+    this.#heard.resolve();
+  }
+
+  readonly through =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const response = await transport(request);
+      if (!this.#isDeafTo(request)) return response;
+      return { ...response, body: this.#late(response.body) };
+    };
+
+  #isDeafTo({ path }: ApiRequest): boolean {
+    return path.includes("watch=true") && this.#paths.some((each) => path.includes(each));
+  }
+
+  async *#late(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      if (this.isOn) await this.#heard.promise;
+      yield chunk;
+    }
+  }
+}
+
+/** The leader has asked the server so often: each look that finds otherwise is followed by another. */
+const looks = (leader: Leader, path: string, count = 3) =>
+  until(async () => leader.requests.filter((each) => each === `GET ${path}`).length >= count, {
+    what: `${count} looks at ${path}`,
+  });
+
+describe("caches that lag", { timeout: 60_000 }, () => {
+  it("pods that are not told of: their address is not taken for unused", async () => {
+    const deaf = new Deaf("/pods");
+    const leader = stage.lead({ through: deaf.through });
+    const machine = await stage.machine("vm1");
+    await stage.claimIs("vm1.blue", "made", () => true);
+    deaf.isOn = true;
+    await stage.kubevirt.start(machine);
+    const first = addressOf();
+    // The leader sees a hold whose user it has never heard of, and asks.
+    await looks(leader, `/apis/kubevirt.io/v1/namespaces/${shop}/virtualmachines/vm1`);
+    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+    deaf.hear();
+    await stage.kubevirt.delete(machine);
+    await stage.claimGoes("vm1.blue");
+    await stage.booksAre();
+  });
+
+  it("VMs that are not told of: a claim of one is not taken for nobody's", async () => {
+    const first = stage.lead();
+    await stage.machine("vm0");
+    await stage.claimIs("vm0.blue", "made", () => true);
+    await first.stop();
+    const deaf = new Deaf("/virtualmachines");
+    deaf.isOn = true;
+    // It lists before the next VM comes, and hears of its claim only, which another leader has made.
+    const leader = stage.lead({ through: deaf.through });
+    await until(async () => (await leader.metric("holdfast_claims", { state: "PEND" })) === 1, { what: "vm0 counted" });
+    const other = stage.lead();
+    const machine = await stage.started("vm1");
+    const address = addressOf();
+    await stage.kubevirt.stop(machine);
+    await stage.booksAre(`${address} vm1.blue 0`);
+    await other.stop();
+    const claim = await stage.claimIs("vm1.blue", "made", () => true);
+    await looks(leader, `/apis/kubevirt.io/v1/namespaces/${shop}/virtualmachines/vm1`);
+    const after = await stage.claim("vm1.blue");
+    expect(after?.metadata.uid).toBe(claim.metadata.uid);
+    expect(after?.metadata.deletionTimestamp).toBeUndefined();
+    expect(await stage.books()).toEqual([`${address} vm1.blue 0`]);
+    deaf.hear();
+    await stage.kubevirt.delete(machine);
+    await stage.booksAre();
+  });
+});
+
+describe("objects that cannot be read", { timeout: 60_000 }, () => {
+  it("keep nobody else waiting", async () => {
+    await stage.client.create(kinds.virtualMachines, {
+      metadata: { namespace: shop, name: "odd" },
+      spec: { template: { spec: { networks: [null, { multus: 7 }, "x"], domain: { devices: { interfaces: 5 } } } } },
+    } as never);
+    await stage.client.create(kinds.networkAttachmentDefinitions, {
+      metadata: { namespace: shop, name: "broken" },
+      spec: { config: "{" },
+    });
+    await stage.machine("lost", {
+      nics: [
+        { name: "blue", definition: "broken" },
+        { name: "green", definition: "missing" },
+      ],
+    });
+    await stage.client.create(kinds.pods, {
+      metadata: {
+        namespace: shop,
+        name: "virt-launcher-odd-1",
+        labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": "u" },
+        annotations: { "kubevirt.io/domain": "odd", "k8s.v1.cni.cncf.io/networks": "[" },
+      },
+      spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] },
+    } as kinds.Pod);
+    stage.lead();
+    await stage.started("vm1");
+    expect(await stage.books()).toEqual([`${addressOf()} vm1.blue 1`]);
+    await stage.told("Pod virt-launcher-odd-1 UnreadableNetworks");
+  });
+
+  it("a family whose writes are refused keeps no other waiting", async () => {
+    const refuse =
+      (transport: Transport): Transport =>
+      async (request) => {
+        if (request.method === "POST" && String(request.body).includes('"name":"bad.blue"')) {
+          throw new Error("the test refuses it");
+        }
+        return transport(request);
+      };
+    const leader = stage.lead({ through: refuse });
+    await stage.machine("bad");
+    await stage.started("vm1");
+    await until(async () => (await leader.metric("holdfast_claim_failures_total")) > 0, { what: "a failure counted" });
+    expect(await stage.claim("bad.blue")).toBeUndefined();
+  });
+});
+
+describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, () => {
+  const stake = async (name: string, ips: string[]) => {
+    const at = { namespace: shop, name };
+    const made = await stage.client.create(kinds.ipamClaims, {
+      metadata: at,
+      spec: { network: "blue", interface: "" },
+    });
+    const body = { status: { ips } };
+    await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body }, { subresource: "status" });
+    return made;
+  };
+
+  it("are held for it", async () => {
+    await stake("stake", ["10.9.0.77/24"]);
+    stage.lead();
+    await stage.booksAre("10.9.0.77 stake 0");
+    const [held] = await stage.held();
+    expect(held?.hold.note?.pool).toMatch(new RegExp(`^${system}/`));
+    await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
+    await stage.booksAre();
+  });
+
+  it("are another's: it says so, and the other keeps it", async () => {
+    stage.lead();
+    await stage.started("vm1");
+    const first = addressOf();
+    await stake("thief", [`${first}/24`]);
+    const conditionOf = ({ status }: kinds.StoredClaim) =>
+      status?.conditions?.find(({ type }) => type === marks.allocatedCondition);
+    await stage.claimIs(
+      "thief",
+      "in conflict",
+      (claim) => conditionOf(claim)?.reason === marks.allocationReasons.addressConflict,
+    );
+    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+  });
+});

@@ -1,0 +1,36 @@
+// Many VMs whose addresses are settled: a leader that begins asks nothing about any of them.
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import { until } from "../lab/wait.ts";
+import { embeddedServer } from "../slices/embedded-server.ts";
+import { Stage } from "./leader-stage.ts";
+
+const machines = 60;
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open(await embeddedServer());
+  await stage.define("blue");
+});
+afterEach(() => stage.close());
+
+it("a leader that begins makes no call per VM", { timeout: 60_000 }, async () => {
+  const first = stage.lead();
+  for (let index = 0; index < machines; index++) {
+    const machine = await stage.started(`vm${index}`);
+    if (index % 2 === 0) await stage.kubevirt.stop(machine);
+  }
+  const counted = async (leader: typeof first) =>
+    (await leader.metric("holdfast_claims", { state: "RSVD" })) === machines / 2 &&
+    (await leader.metric("holdfast_claims", { state: "BOUND" })) === machines / 2;
+  await until(() => counted(first), { what: "all settled" });
+  await first.stop();
+  const before = await stage.books();
+  const second = stage.lead();
+  await until(() => counted(second), { what: "all counted by the second" });
+  const about = second.requests.filter((each) => /vm\d/.test(each));
+  expect(about).toEqual([]);
+  expect(second.writes).toBe(0);
+  expect(await stage.books()).toEqual(before);
+  expect(before).toHaveLength(machines);
+});

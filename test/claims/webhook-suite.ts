@@ -1,0 +1,295 @@
+// What the webhooks do to pods and claims, on whichever API server: through real TLS, by the server's own rules of admission.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  claimFinalizer,
+  claimNicAnnotation,
+  claimOwnerAnnotation,
+  managedLabelName,
+  maxClaimsAnnotation,
+  overrideAnnotation,
+} from "../../src/api/claim-marks.ts";
+import { controllerReference } from "../../src/kube/owner.ts";
+import { ipamClaims, namespaces, pods, type StoredClaim, virtualMachines } from "../../src/ledger/resources.ts";
+import { until } from "../lab/wait.ts";
+import { plug, unplug } from "./kubevirt/hotplug.ts";
+import type { Machine } from "./kubevirt/machine.ts";
+import { networksAnnotation } from "./kubevirt/objects.ts";
+import { claimOf, type Ground, Stage } from "./webhook-stage.ts";
+
+const storyMs = 120_000;
+
+export function webhookStories(server: string, open: () => Promise<Ground>, startMs: number): void {
+  describe(`webhooks on ${server}`, { timeout: storyMs }, () => {
+    let stage: Stage;
+    beforeAll(async () => void (stage = await Stage.open(await open())), startMs);
+    afterAll(() => stage?.close(), 60_000);
+
+    /** interface's definition -> reference, of the pod that runs. */
+    const referencesOf = async (machine: Machine) => {
+      const { namespace, name } = machine.instance!.active;
+      const pod = await stage.ground.admin.get(pods, { namespace, name });
+      const elements = JSON.parse(pod.metadata.annotations?.[networksAnnotation] ?? "[]") as Record<string, string>[];
+      return elements.map((each) => `${each["name"]} ${each["ipam-claim-reference"] ?? "-"}`);
+    };
+    const machineOn = async (namespace: string, nics: readonly string[], name = "vm1") => {
+      const machine = await stage.kubevirt.create({
+        namespace,
+        name,
+        nics: nics.map((nic) => ({ name: nic.split("=")[0]!, definition: nic.split("=")[1]! })),
+      });
+      await stage.kubevirt.start(machine);
+      return machine;
+    };
+    /** As the reconciler makes it. */
+    const claimFor = async (machine: Machine, nic: string): Promise<StoredClaim> => {
+      const vm = await stage.ground.admin.get(virtualMachines, machine.at);
+      const made = await stage.ground.controller.create(
+        ipamClaims,
+        claimOf(machine.namespace, `${machine.name}.${nic}`, `blue-${machine.namespace}`, {
+          annotations: { [claimOwnerAnnotation]: vm.metadata.uid!, [claimNicAnnotation]: nic },
+          labels: { [managedLabelName]: "true" },
+          finalizers: [claimFinalizer],
+          ownerReferences: [controllerReference(virtualMachines, vm)],
+        }),
+      );
+      return made;
+    };
+    const nameOf = ({ metadata: { namespace = "", name = "" } }: StoredClaim) => ({ namespace, name });
+    /** What the leader does when it is over. */
+    const letGo = (claim: StoredClaim) =>
+      stage.ground.controller.patch(ipamClaims, nameOf(claim), {
+        type: "merge",
+        body: { metadata: { finalizers: null } },
+      });
+    const isGone = (claim: StoredClaim) =>
+      stage.claim(claim.metadata.namespace!, claim.metadata.name!).then(
+        () => false,
+        () => true,
+      );
+
+    describe("launcher pods", () => {
+      test("every NIC refers to its own claim, two of one network too, and a missing network takes nothing from others", async () => {
+        const namespace = await stage.namespace();
+        const machine = await machineOn(namespace, ["a=blue", "b=blue", "c=nowhere", "d=green"]);
+        expect(await referencesOf(machine)).toEqual(["blue vm1.a", "blue vm1.b", "nowhere -", "green vm1.d"]);
+      });
+
+      test("a NIC that is plugged into a running VM refers to its claim; the others keep theirs, and so when it goes", async () => {
+        const namespace = await stage.namespace();
+        const machine = await machineOn(namespace, ["a=blue"]);
+        await plug(stage.kubevirt, machine, { name: "late", definition: "green" }, "in place");
+        expect(await referencesOf(machine)).toEqual(["blue vm1.a", "green vm1.late"]);
+        await unplug(stage.kubevirt, machine, "late", "in place");
+        expect(await referencesOf(machine)).toEqual(["blue vm1.a"]);
+      });
+
+      test("a claim of an earlier VM of that name is not referred to", async () => {
+        const namespace = await stage.namespace();
+        const old = await machineOn(namespace, ["a=blue"]);
+        const claim = await claimFor(old, "a");
+        await stage.kubevirt.delete(old, "Background");
+        await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
+          what: "garbage collection, which no webhook stops",
+        });
+        expect(await referencesOf(await machineOn(namespace, ["a=blue"]))).toEqual(["blue -"]);
+        await letGo(claim);
+      });
+
+      test("the first interface on a primary network refers to its claim, and asks for the address that the VM asks for", async () => {
+        const namespace = await stage.primaryNamespace("10.1.0.0/16,fd00:1::/64");
+        const annotations = { "network.kubevirt.io/addresses": '{"default":["10.1.2.3"]}' };
+        const machine = await stage.kubevirt.create({ namespace, name: "vm1", nics: [], annotations });
+        await stage.kubevirt.start(machine);
+        const { name } = machine.instance!.active;
+        const { metadata } = await stage.ground.admin.get(pods, { namespace, name });
+        expect(metadata.annotations?.["k8s.ovn.org/primary-udn-ipamclaim"]).toBe("vm1.default");
+        expect(JSON.parse(metadata.annotations?.["v1.multus-cni.io/default-network"] ?? "null")).toEqual([
+          { name: "default", namespace, ips: ["10.1.2.3/16"], "ipam-claim-reference": "vm1.default" },
+        ]);
+      });
+
+      test("one of a VM that keeps out, and one of no VM, are as they were", async () => {
+        const namespace = await stage.namespace();
+        const labels = { "allow-persistent-ips.k8s.cni.cncf.io": "false" };
+        const out = await stage.kubevirt.create({
+          namespace,
+          name: "out",
+          nics: [{ name: "a", definition: "blue" }],
+          labels,
+        });
+        await stage.kubevirt.start(out);
+        expect(await referencesOf(out)).toEqual(["blue -"]);
+        const text = '[{"name":"blue","interface":"net1"},7';
+        const odd = await stage.ground.admin.create(pods, {
+          metadata: {
+            namespace,
+            name: "odd",
+            labels: { "kubevirt.io": "virt-launcher" },
+            annotations: { [networksAnnotation]: text, "kubevirt.io/domain": "nobody" },
+          },
+          spec: { containers: [{ name: "c", image: "none" }] } as object,
+        });
+        expect(odd.metadata.annotations?.[networksAnnotation]).toBe(text);
+      });
+    });
+
+    describe("creating claims", () => {
+      test("a network that nobody defines is refused with what was meant; one defined this moment is taken", async () => {
+        const namespace = await stage.namespace();
+        const { tenant } = stage.ground;
+        await expect(tenant.create(ipamClaims, claimOf(namespace, "hand", "blue"))).rejects.toThrow(
+          `calls its network blue-${namespace}: write that`,
+        );
+        await stage.define(namespace, "red");
+        const made = await tenant.create(ipamClaims, claimOf(namespace, "hand", `red-${namespace}`));
+        expect(made.metadata.uid).toBeDefined();
+      });
+
+      test("no more than the namespace may have", async () => {
+        const namespace = await stage.namespace({ [maxClaimsAnnotation]: "2" });
+        const { tenant } = stage.ground;
+        for (const name of ["one", "two"])
+          await tenant.create(ipamClaims, claimOf(namespace, name, `blue-${namespace}`));
+        await expect(tenant.create(ipamClaims, claimOf(namespace, "three", `blue-${namespace}`))).rejects.toThrow(
+          "may have 2 claims",
+        );
+        await tenant.delete(ipamClaims, { namespace, name: "one" });
+        await tenant.create(ipamClaims, claimOf(namespace, "three", `blue-${namespace}`));
+      });
+
+      test("marks of ours are not for others to set, but come back from a backup", async () => {
+        const namespace = await stage.namespace();
+        const { tenant } = stage.ground;
+        const annotations = { [claimOwnerAnnotation]: "somebody" };
+        const stolen = claimOf(namespace, "x", `blue-${namespace}`, { annotations });
+        await expect(tenant.create(ipamClaims, stolen)).rejects.toThrow(claimOwnerAnnotation);
+        const labels = { "velero.io/restore-name": "monday" };
+        await tenant.create(ipamClaims, claimOf(namespace, "x", "a network that comes later", { annotations, labels }));
+      });
+    });
+
+    describe("changing claims", () => {
+      test("spec and marks stay; what is not ours may change; the controller writes its marks", async () => {
+        const namespace = await stage.namespace();
+        const machine = await machineOn(namespace, ["a=blue"]);
+        const claim = await claimFor(machine, "a");
+        const patch = (who: "tenant" | "controller" | "admin", body: object) =>
+          stage.ground[who].patch(ipamClaims, nameOf(claim), { type: "merge", body });
+        await expect(patch("tenant", { spec: { network: "red" } })).rejects.toThrow("cannot become");
+        await expect(patch("controller", { spec: { interface: "net1" } })).rejects.toThrow("cannot become");
+        await expect(patch("tenant", { metadata: { finalizers: null } })).rejects.toThrow(claimFinalizer);
+        const owner = { metadata: { annotations: { [claimOwnerAnnotation]: "me" } } };
+        await expect(patch("tenant", owner)).rejects.toThrow(claimOwnerAnnotation);
+        await expect(patch("admin", owner)).rejects.toThrow(overrideAnnotation);
+        await patch("tenant", { metadata: { labels: { team: "a" } } });
+        await patch("controller", { metadata: { annotations: { "holdfast.io/claim-instance": "x" } } });
+        const overriding = {
+          metadata: { annotations: { [claimOwnerAnnotation]: "me", [overrideAnnotation]: "a test" } },
+        };
+        if (stage.ground.hasRights) await expect(patch("tenant", overriding)).rejects.toThrow(claimOwnerAnnotation);
+        const changed = await patch("admin", overriding);
+        expect(changed.metadata.annotations?.[claimOwnerAnnotation]).toBe("me");
+        // The same word a second time opens nothing.
+        const again = { metadata: { annotations: { [claimOwnerAnnotation]: "you", [overrideAnnotation]: "a test" } } };
+        await expect(patch("admin", again)).rejects.toThrow(claimOwnerAnnotation);
+        await letGo(claim);
+      });
+    });
+
+    describe("deleting claims", () => {
+      const remove = (who: "tenant" | "admin", claim: StoredClaim) =>
+        stage.ground[who].delete(ipamClaims, nameOf(claim));
+
+      test("of a VM that lives, running or stopped: refused; where its NIC has gone: not", async () => {
+        const namespace = await stage.namespace();
+        const machine = await machineOn(namespace, ["a=blue", "b=green"]);
+        const claim = await claimFor(machine, "a");
+        await expect(remove("tenant", claim)).rejects.toThrow(`VirtualMachine ${namespace}/vm1 (network a)`);
+        await stage.kubevirt.stop(machine);
+        await expect(remove("admin", claim)).rejects.toThrow("network a");
+        await expect(stage.ground.tenant.deleteCollection(ipamClaims, { namespace })).rejects.toThrow("network a");
+        await unplug(stage.kubevirt, machine, "a", "in place");
+        await remove("tenant", claim);
+        await letGo(claim);
+        expect(await isGone(claim)).toBe(true);
+      });
+
+      test("whoever may override says why on the claim, and then deletes it", async () => {
+        const namespace = await stage.namespace();
+        const machine = await machineOn(namespace, ["a=blue"]);
+        const claim = await claimFor(machine, "a");
+        const say = (text: string) =>
+          stage.ground.tenant.patch(ipamClaims, nameOf(claim), {
+            type: "merge",
+            body: { metadata: { annotations: { [overrideAnnotation]: text } } },
+          });
+        await say("something else");
+        await expect(remove("admin", claim)).rejects.toThrow("network a");
+        await say("delete: a test");
+        if (stage.ground.hasRights) await expect(remove("tenant", claim)).rejects.toThrow("network a");
+        await remove("admin", claim);
+        await letGo(claim);
+      });
+
+      test.each(["Background", "Foreground"] as const)(
+        "garbage collection after a VM's end is not refused: %s",
+        async (policy) => {
+          const namespace = await stage.namespace();
+          const machine = await machineOn(namespace, ["a=blue"]);
+          const claim = await claimFor(machine, "a");
+          const ended = stage.kubevirt.delete(machine, policy);
+          await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
+            what: "the claim being deleted",
+          });
+          await letGo(claim);
+          await ended;
+          await until(() => isGone(claim), { what: "the claim gone" });
+        },
+      );
+
+      test("the end of a namespace is not refused while its VM stands", async () => {
+        const namespace = await stage.namespace();
+        const machine = await machineOn(namespace, ["a=blue"]);
+        const claim = await claimFor(machine, "a");
+        // Pods end first, and the rest is deleted when they have: there is no kubelet here to end one.
+        await stage.kubevirt.stop(machine);
+        await stage.ground.admin.delete(namespaces, { name: namespace });
+        await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
+          what: "the claim being deleted with its namespace",
+        });
+        await letGo(claim);
+        await until(() => isGone(claim), { what: "the claim gone" });
+      });
+
+      test("made by hand: its owner's to delete", async () => {
+        const namespace = await stage.namespace();
+        const made = await stage.ground.tenant.create(ipamClaims, claimOf(namespace, "hand", `blue-${namespace}`));
+        await remove("tenant", made);
+        expect(await isGone(made)).toBe(true);
+      });
+    });
+
+    test("with the controller away everything goes on, unreferenced and unprotected; and when it is back it is as before", async () => {
+      const namespace = await stage.namespace();
+      const machine = await machineOn(namespace, ["a=blue"]);
+      const claim = await claimFor(machine, "a");
+      await stage.halt();
+      const other = await machineOn(namespace, ["a=blue"], "vm2");
+      expect(await referencesOf(other)).toEqual(["blue -"]);
+      await stage.ground.tenant.create(ipamClaims, claimOf(namespace, "hand", "no such network"));
+      const patch = { type: "merge", body: { metadata: { labels: { [managedLabelName]: null } } } } as const;
+      await stage.ground.tenant.patch(ipamClaims, nameOf(claim), patch);
+      await stage.ground.tenant.delete(ipamClaims, nameOf(claim));
+      expect((await stage.claim(namespace, "vm1.a")).metadata.finalizers).toContain(claimFinalizer);
+      await stage.start();
+      expect(await referencesOf(await machineOn(namespace, ["a=blue"], "vm3"))).toEqual(["blue vm3.a"]);
+      // The pod that came meanwhile is attached as it is.
+      await plug(stage.kubevirt, other, { name: "b", definition: "green" }, "in place");
+      expect(await referencesOf(other)).toEqual(["blue -", "green vm2.b"]);
+      await letGo(claim);
+    });
+
+    test("no answer failed meanwhile", () => expect(stage.errors).toEqual([]));
+  });
+}
