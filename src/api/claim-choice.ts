@@ -14,9 +14,8 @@ export interface ChoosingVm extends Labelled {
  * for one where there is no VM.
  */
 export function takesPart(vm: ChoosingVm | undefined, vmi: Labelled | undefined, needsLabel: boolean): boolean {
-  const labels = [vm?.metadata, vm?.spec?.template?.metadata, vmi?.metadata].map(
-    (metadata) => metadata?.labels?.[persistenceLabelName],
-  );
-  if (labels.includes("false")) return false;
-  return !needsLabel || labels.includes("true");
+  const places = [vm?.metadata, vm?.spec?.template?.metadata, vmi?.metadata];
+  const labels = new Set(places.map((metadata) => metadata?.labels?.[persistenceLabelName]));
+  if (labels.has("false")) return false;
+  return !needsLabel || labels.has("true");
 }

@@ -166,12 +166,24 @@ describe("adopt", () => {
     expect(plan(books, { nic: "blue" })).toHaveLength(1);
   });
 
+  it("cut short after its first write, it goes on; passed on by the leader meanwhile, it is done", () => {
+    const note = { identity: identityOf("vm-2", "blue"), why: "adopted from the owner vm-1" };
+    const begun = heldFor("10.0.0.7", "claim-1", { note });
+    expect(told(plan(scene({ machines: [vm], held: [begun] }))[0])).toBe("create db.blue, pass 10.0.0.7");
+    const made = claim({ uid: "claim-2", owner: "vm-2" });
+    expect(told(plan(scene({ machines: [vm], held: [begun], claims: [made] }))[0])).toBe(
+      "mark db.blue claim-2, pass 10.0.0.7",
+    );
+    const passed = heldFor("10.0.0.7", "claim-2", { note });
+    expect(told(plan(scene({ machines: [vm], held: [passed], claims: [made] }))[0])).toBe(
+      "done it was adopted from vm-1 before",
+    );
+  });
+
   it("done before, it says so", () => {
     const done = claim({ uid: "claim-9", owner: "vm-2" });
     done.metadata.annotations![adoptedFromAnnotation] = old;
-    expect(told(plan(scene({ machines: [vm], claims: [done] }))[0])).toBe(
-      "done IPAMClaim shop/db.blue was adopted from vm-1 before",
-    );
+    expect(told(plan(scene({ machines: [vm], claims: [done] }))[0])).toBe("done it was adopted from vm-1 before");
   });
 
   it("the marks that it writes name the new owner, drop what was of the old VMI, and keep others' finalizers", () => {

@@ -83,30 +83,51 @@ function sourcesOf(books: Books, target: Target, from: string): Map<string, Sour
     books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
     (claim) => nicOfClaim(claim, ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
   );
-  const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from)]);
+  const begun = begunFor(books, target, from);
+  const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from), ...begun.keys()]);
   return new Map(
     [...nics].toSorted().map((nic) => {
       const own = claims.get(nic) ?? [];
       const holds = new Set([
         ...books.heldAs(identityOf(from, nic)),
         ...own.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? "")),
+        ...(begun.get(nic) ?? []),
       ]);
       return [nic, { nic, claims: own, holds: [...holds] }] as const;
     }),
   );
 }
 
-/** Where it was done before there is nothing left of the old owner, and the claims say so. */
+/** Noted as the target's by an adoption that was cut short: no claim has it yet. Key: the NIC. */
+function begunFor(books: Books, target: Target, from: string): Map<string, readonly ReadHold[]> {
+  return new Map(
+    target.nics.flatMap(({ nic }) => {
+      const begun = adoptedHolds(books, target, nic, from).filter(({ hold }) => !books.claims.has(hold.owner.uid));
+      return begun.length === 0 ? [] : [[nic, begun] as const];
+    }),
+  );
+}
+
+function adoptedHolds(books: Books, { uid }: Target, nic: string, from: string): ReadHold[] {
+  return books.heldAs(identityOf(uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
+}
+
+function adoptedWords(from: string): string {
+  return `adopted from the owner ${from}`;
+}
+
+/** Where it was done before there is nothing left of the old owner, and claims or holds say so. */
 function nothingToAdopt(books: Books, target: Target, { from, nic }: AdoptionRequest): Verdict[] {
-  const done = books
+  const marked = books
     .claimsOf(target.uid)
     .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
-    .map((claim): Verdict => {
-      const what = ownershipOf(claim).kind === "owned" ? (nicOfClaim(claim, new Map()) ?? "") : "";
-      return { verdict: "done", what, words: `${describeClaim(claim)} was adopted from ${from} before` };
-    })
-    .filter(({ what }) => nic === undefined || what === nic);
-  if (done.length > 0) return done;
+    .flatMap((claim) => nicOfClaim(claim, new Map()) ?? []);
+  const noted = target.nics.filter((each) => adoptedHolds(books, target, each.nic, from).length > 0);
+  const done = new Set([...marked, ...noted.map((each) => each.nic)]);
+  const asked = [...done].filter((each) => nic === undefined || each === nic);
+  if (asked.length > 0) {
+    return asked.map((what) => ({ verdict: "done", what, words: `it was adopted from ${from} before` }));
+  }
   const where = nic === undefined ? "" : ` for network ${nic}`;
   throw new ClaimsError(
     "no-proof",
@@ -137,7 +158,8 @@ function verdictOf(books: Books, target: Target, source: Source, from: string): 
     ...source.holds.map(({ hold }) => `${hold.address}`),
     ...take.map(({ address }) => `${address}`),
   ]);
-  const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`));
+  // What an adoption that was cut short has passed already is no other address.
+  const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`) && hold.note?.why !== adoptedWords(from));
   if (other.length > 0) return refused(hasOther(target, own, other));
   const claim = changeOf(books, target, source, own, from);
   if (typeof claim === "string") return refused(claim);
@@ -147,7 +169,7 @@ function verdictOf(books: Books, target: Target, source: Source, from: string): 
     claim,
     pass: source.holds.map((held) => ({ held, part: partOfHeld(held) })),
     take,
-    note: noteFor(target, nic, `adopted from the owner ${from}`),
+    note: noteFor(target, nic, adoptedWords(from)),
     users: [],
   };
   return { verdict: "move", what: nic, move };

@@ -3,15 +3,15 @@ import { holdfastGroup } from "../api/kind.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../cni/invocation.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
+import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "../cni/selection.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
 import { staticRequests } from "../cni/static-request.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
-import type { LoadedConfig } from "./configs.ts";
 import { type ClaimUse, statusAddresses } from "./claims/use.ts";
+import type { LoadedConfig } from "./configs.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
-import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "../cni/selection.ts";
 
 const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
 const stickyAnnotation = `${holdfastGroup}/sticky`;

@@ -30,8 +30,7 @@ export async function check(
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
     const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim });
-    const holdOf =
-      claim === undefined ? heldByPod(parts, invocation) : await heldByClaim(parts, asking, claim, signal);
+    const holdOf = claim === undefined ? heldByPod(parts, invocation) : await heldByClaim(parts, asking, claim, signal);
     const allocated = new Map<number, Address>();
     for (const share of asking.shares) {
       const own = holdOf(share);

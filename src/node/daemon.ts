@@ -2,36 +2,29 @@
 //
 // It serves DEL from its first moment, the API server up or not: a release that cannot be done is recorded. ADD waits until what
 // this node holds is known.
-import type { Socket } from "node:net";
-
 import { untilAborted } from "../kube/abort.ts";
-import type { Clock } from "../kube/clock.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { Informer } from "../kube/informer.ts";
 import { Manager } from "../kube/manager.ts";
-import type { KubeMetrics } from "../kube/metrics.ts";
 import { Recent } from "../kube/recent.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
 import type { Journal } from "../ledger/journal/journal.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { configMaps, pods } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
-import type { Log } from "../log/log.ts";
 import { Attachments } from "./attachment.ts";
 import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
-import type { FenceOptions } from "./claims/fence.ts";
 import { podState } from "./claims/fence-facts.ts";
 import type { ObjectName } from "./claims/fence-sandbox.ts";
 import { Sandboxes } from "./claims/fence-sandboxes.ts";
 import { Configs } from "./configs.ts";
-import { type Disk, FlatFiles } from "./flat-file.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
+import { FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
 import { Held } from "./held.ts";
 import { Intents } from "./intents.ts";
 import { Ledgers } from "./ledgers.ts";
 import { Legacy } from "./legacy.ts";
-import type { NodeMetrics } from "./metrics.ts";
 import { OwnHolds } from "./own-holds.ts";
 import type { Parts, Probe } from "./parts.ts";
 import { Pictures } from "./pictures.ts";
@@ -40,45 +33,11 @@ import { Quota } from "./quota.ts";
 import { Readiness } from "./readiness.ts";
 import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
-import type { IsolationRule } from "../cni/selection.ts";
 import { SocketServer } from "./server.ts";
-import { type CoexistenceChoice, SharedState } from "./shared-state.ts";
+import { SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";
-import type { SliceMetrics } from "./slices/metrics.ts";
 import { Taker } from "./take.ts";
 import { Upkeep } from "./upkeep.ts";
-
-export interface DaemonOptions {
-  /** Its calls are observed by who made it: `onCall` of NodeMetrics. */
-  readonly client: KubeClient;
-  readonly node: string;
-  readonly systemNamespace: string;
-  readonly socket: string;
-  /** Folder of what must survive a restart. */
-  readonly state: string;
-  readonly coexistence: CoexistenceChoice;
-  readonly isolation: IsolationRule;
-  readonly cooldownMs: number;
-  /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
-  readonly sliceAuthorityMs?: number;
-  readonly sliceMetrics?: SliceMetrics;
-  /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
-  readonly claimWaitMs?: number;
-  readonly health?: { readonly host?: string; readonly port?: number };
-  readonly metrics: NodeMetrics;
-  readonly kubeMetrics?: KubeMetrics;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly disk: Disk;
-  readonly probe: Probe;
-  /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
-  readonly fencing?: Pick<FenceOptions, "identify" | "shut">;
-  readonly peerUid: (socket: Socket) => number;
-  readonly ownUid: number;
-  readonly log: Log;
-  /** Told when the socket is open. */
-  readonly onListen?: () => void;
-}
 
 /** A gone attachment is forgotten when so many newer ones came: a node tears down some sandboxes a second at most. */
 const maxGone = 4096;
@@ -108,6 +67,8 @@ class Assembly {
   readonly #journal: Journal;
   readonly #sandboxes: Sandboxes;
   readonly #held = new Held();
+  /** Aborts when no request is answered any more. */
+  readonly #served = new AbortController();
 
   constructor(options: DaemonOptions, intents: Intents, journal: Journal, sandboxes: Sandboxes) {
     this.#options = options;
@@ -214,7 +175,8 @@ class Assembly {
         { name: "releases", run: (stop) => replay.run(stop) },
         { name: "upkeep", run: (stop) => upkeep.run(stop) },
         ...(claims.fence === undefined ? [] : [{ name: "fence", run: claims.fence.run.bind(claims.fence) }]),
-        { name: "claim statuses", run: (stop) => claims.statuses.run(stop) },
+        // Until the last request is answered: it may have a status to write.
+        { name: "claim statuses", run: () => claims.statuses.run(this.#served.signal) },
         { name: "slices", run: (stop) => slices.keeper.run(stop) },
       ],
     }).run(signal);
@@ -308,11 +270,15 @@ class Assembly {
       name: "socket",
       startsSlowly: true,
       run: async (signal, ready) => {
-        await server.listen();
-        this.#options.onListen?.();
-        ready();
-        await untilAborted(signal);
-        await server.close(AbortSignal.timeout(drainMs));
+        try {
+          await server.listen();
+          this.#options.onListen?.();
+          ready();
+          await untilAborted(signal);
+          await server.close(AbortSignal.timeout(drainMs));
+        } finally {
+          this.#served.abort();
+        }
       },
     };
   }

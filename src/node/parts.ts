@@ -1,3 +1,4 @@
+import type { IsolationRule } from "../cni/selection.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Recent } from "../kube/recent.ts";
 import type { Log } from "../log/log.ts";
@@ -11,7 +12,6 @@ import type { Intents } from "./intents.ts";
 import type { PodSource } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Releases } from "./release.ts";
-import type { IsolationRule } from "../cni/selection.ts";
 import type { Sliced } from "./sliced.ts";
 import type { Taker } from "./take.ts";
 

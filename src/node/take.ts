@@ -170,25 +170,29 @@ export class Taker {
         if (outcome.outcome === "held") picture.met(outcome.hold);
       },
     };
-    const result = await this.#acquire(order, { pool, picture, name }, {
-      ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace, picture.domain), observer, {
-        early,
-        loose: name === undefined,
-        ...(claim !== undefined && { users: [claim.user] }),
-      }),
-      domain: picture.domain,
-      pool,
-      // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
-      request: { owner, want, strategy: claim === undefined ? picture.crowd.strategy : { kind: "sticky" } },
-      random: this.#options.random,
-      signal,
-      note: (grant, candidate): HoldNote => ({
-        ...(name !== undefined && { pool: name }),
-        ...(keeper !== undefined && { keeper }),
-        ...(claim?.identity !== undefined && { identity: claim.identity }),
-        why: whyOf(network, grant, candidate),
-      }),
-    });
+    const result = await this.#acquire(
+      order,
+      { pool, picture, name },
+      {
+        ledger: new ObservedLedger(this.#options.ledgers.of(share.namespace, picture.domain), observer, {
+          early,
+          loose: name === undefined,
+          ...(claim !== undefined && { users: [claim.user] }),
+        }),
+        domain: picture.domain,
+        pool,
+        // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
+        request: { owner, want, strategy: claim === undefined ? picture.crowd.strategy : { kind: "sticky" } },
+        random: this.#options.random,
+        signal,
+        note: (grant, candidate): HoldNote => ({
+          ...(name !== undefined && { pool: name }),
+          ...(keeper !== undefined && { keeper }),
+          ...(claim?.identity !== undefined && { identity: claim.identity }),
+          why: whyOf(network, grant, candidate),
+        }),
+      },
+    );
     return { result, fresh, conflicts };
   }
 

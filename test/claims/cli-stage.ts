@@ -96,7 +96,11 @@ export class CliStage {
   async start(name = "db"): Promise<HoldUser> {
     const vm = await this.client.get(kinds.virtualMachines, { namespace: "shop", name });
     const reference = (kind: string, { metadata }: KubeObject) => ({
-      ...{ apiVersion: "kubevirt.io/v1", kind, name, uid: metadata.uid ?? "", controller: true },
+      apiVersion: "kubevirt.io/v1",
+      kind,
+      name,
+      uid: metadata.uid ?? "",
+      controller: true,
     });
     const spec = vm.spec?.template?.spec ?? {};
     const vmi = await this.client.create(kinds.virtualMachineInstances, {
@@ -212,6 +216,24 @@ export class CliStage {
 
   run(...argv: string[]) {
     return command(...argv, "--kubeconfig", this.stage.server.kubeconfig);
+  }
+
+  /** The writer is killed after so many writes: nothing of it reaches the server any more. True where it was done before. */
+  async killedAfter(writes: number, work: () => Promise<unknown>): Promise<boolean> {
+    let sent = 0;
+    let isDead = false;
+    this.stage.fault = (method) => {
+      if (method !== "GET") isDead ||= ++sent > writes;
+      return isDead;
+    };
+    try {
+      await work();
+    } catch (error) {
+      if (!isDead) throw error;
+    } finally {
+      this.stage.fault = undefined;
+    }
+    return !isDead;
   }
 
   /** Whatever keeps it. */

@@ -18,8 +18,14 @@ export function cliSuite(name: string, start: () => Promise<PoolsServer>): void 
     beforeAll(async () => void (stage = await CliStage.open(start)), startTimeoutMs);
     afterAll(async () => stage?.stage.close(), startTimeoutMs);
 
-    describe("claims, who, check", () => lookStories(() => stage));
-    describe("adopt", () => adoptStories(() => stage));
-    describe("takeover", () => takeoverStories(() => stage));
+    describe("claims, who, check", () => {
+      lookStories(() => stage);
+    });
+    describe("adopt", () => {
+      adoptStories(() => stage);
+    });
+    describe("takeover", () => {
+      takeoverStories(() => stage);
+    });
   });
 }

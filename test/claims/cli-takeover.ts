@@ -1,7 +1,10 @@
 // `holdfast claims takeover` on a server: claims of kubevirt/ipam-extensions become ours, one by one, whole or not at all.
 import { beforeEach, expect, it } from "vitest";
 
+import { moveAll } from "../../src/claims/moving.ts";
+import { planTakeover } from "../../src/claims/takeover.ts";
 import { reservations } from "../../src/ledger/resources.ts";
+import { movingOptions } from "./cli-moving.ts";
 import { type CliStage, theirFinalizer } from "./cli-stage.ts";
 
 export function takeoverStories(stage: () => CliStage): void {
@@ -84,6 +87,29 @@ export function takeoverStories(stage: () => CliStage): void {
     expect((await takeover("--beside")).code).toBe(0);
     await stage().withdrawExtensions();
     expect((await stage().readClaim()).metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
+  });
+
+  it("killed at any write, a second call finishes it", async () => {
+    let isWhole = false;
+    // The pool, two holds, one of them passed from the pod, and the marks.
+    for (let last = 1; last <= 6 && !isWhole; last++) {
+      await stage().clear();
+      const uid = await stage().vm("db", ["dual"]);
+      const user = await stage().start();
+      await stage().stage.hold("10.1.0.9", { uid: user.uid, name: user.name, interface: "net1" });
+      const { metadata } = await stage().theirs(uid, { nic: "dual", ips: ["10.1.0.9/24", "fd00::9/64"] });
+      const again = () => moveAll(movingOptions(stage().client, planTakeover));
+      isWhole = await stage().killedAfter(last, again);
+      const holders = (await stage().held()).map(({ hold }) => hold.owner.uid);
+      expect([user.uid, metadata.uid]).toContain(holders[0]);
+      expect(await again()).toMatchObject({ refused: 0 });
+      for (const { hold } of await stage().held()) {
+        expect(hold).toMatchObject({ owner: { uid: metadata.uid }, note: { identity: `${uid}/dual` }, users: [user] });
+      }
+      expect(await stage().held()).toHaveLength(2);
+      expect((await stage().readClaim("db.dual")).metadata.finalizers).toEqual(["holdfast.io/persistent-ip"]);
+    }
+    expect(isWhole).toBe(true);
   });
 
   it("an address that was taken between the look and the write is seen by the ledger", async () => {

@@ -21,12 +21,17 @@ interface ServedList {
 
 /** Every question there is, in these namespaces. */
 export async function everyQuestion(admin: Rest, namespaces: readonly string[]): Promise<Question[]> {
-  const { groups } = await admin.get<{ groups: { preferredVersion: { groupVersion: string } }[] }>("/apis");
-  const versions = ["/api/v1", ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
+  const { groups } = await admin.get<{ groups: { versions: { groupVersion: string }[] }[] }>("/apis");
+  // Rights know groups only; a kind may be in any version of its group.
+  const all = groups.flatMap(({ versions: each }) => each.map(({ groupVersion }) => `/apis/${groupVersion}`));
+  const versions = ["/api/v1", ...all];
   const lists = await Promise.all(versions.map((path) => admin.get<ServedList>(path)));
+  const seen = new Set<string>();
   return lists.flatMap(({ groupVersion, resources }) => {
     const group = groupVersion.includes("/") ? (groupVersion.split("/")[0] ?? "") : "";
-    return resources.flatMap(({ name, namespaced }) =>
+    const own = resources.filter(({ name }) => !seen.has(`${group}/${name}`));
+    for (const { name } of own) seen.add(`${group}/${name}`);
+    return own.flatMap(({ name, namespaced }) =>
       (namespaced ? namespaces : [""]).flatMap((namespace) =>
         verbs.map((verb) => ({ namespace, group, resource: name, verb })),
       ),

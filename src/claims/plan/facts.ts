@@ -30,7 +30,10 @@ export interface LauncherPod {
   /** Succeeded or Failed. */
   readonly isOver: boolean;
   readonly isDeleting: boolean;
-  /** From the networks annotation and from network-status: an interface that either lists is attached. */
+  /**
+   * From the networks annotation and from network-status: an interface that either lists is attached. One that the two list with different
+   * definitions is in it twice.
+   */
   readonly nics: readonly LauncherNic[];
   /**
    * The runtime has written network-status: what was set up when the pod started is in it. Before, an ADD may be under way for an

@@ -5,15 +5,16 @@ import { describe, expect, it } from "vitest";
 
 import { Simulation } from "./testing/simulation.ts";
 
-/** About 100 choices make a few lives of two VMs; 400 runs take some seconds. */
-const runs = 400;
+/** 800 choices make some lives of two VMs, with about five ADDs that end; 300 runs take some seconds. */
+const runs = 300;
+const choices = fc.array(fc.nat({ max: 0xff_ffff }), { minLength: 400, maxLength: 1200, size: "max" });
 
 describe("any order of events, deaths of leaders and old caches", () => {
   it("never gives an address twice, never frees one that is used or claimed, keeps a NIC's address, and ends", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat({ max: 0xff_ffff }), { minLength: 20, maxLength: 160 }), async (choices) => {
+      fc.asyncProperty(choices, async (drawn) => {
         const simulation = new Simulation();
-        for (const choice of choices) await simulation.next(choice);
+        for (const choice of drawn) await simulation.next(choice);
         await simulation.heal();
         expect(simulation.faults).toEqual([]);
       }),

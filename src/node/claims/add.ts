@@ -67,10 +67,7 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const { parts, asking, signal } = addition;
   const { holds, macs, users } = parts.claims;
   assertInRange(addition, use);
-  const [found] = await Promise.all([
-    Promise.all(asking.shares.map((share) => holds.find(share, use, signal))),
-    macs.assertFree(use, signal),
-  ]);
+  const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
   const count = users.reader(use.owner.namespace);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
@@ -84,7 +81,12 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
 }
 
-async function takeMissing(addition: Addition, use: ClaimUse, missing: readonly Share[], settled: Settled[]): Promise<void> {
+async function takeMissing(
+  addition: Addition,
+  use: ClaimUse,
+  missing: readonly Share[],
+  settled: Settled[],
+): Promise<void> {
   const { parts, signal } = addition;
   assertLasting(use);
   const { namespace } = use.owner;
@@ -115,7 +117,8 @@ async function assertWithin(addition: Addition, namespace: string, limit: number
   } catch (error) {
     for (const { held, isNew } of settled.splice(0)) {
       // At the version that this ADD wrote: who joined since keeps it.
-      if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
+      if (isNew)
+        await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
     }
     throw error;
   }

@@ -5,8 +5,9 @@ import { ipamClaims } from "../../ledger/resources.ts";
 
 /** Also without a word everything is read again so often: what else is waited for (the VMI's owner) is in no watch of the claim. */
 const roundMs = 2000;
-/** After a watch that failed, or that told what was known: so often a second at most. */
-const pauseMs = 50;
+/** After a watch that failed or ended: doubled from the first to the last with every round. */
+const firstPauseMs = 50;
+const longestPauseMs = 1000;
 
 export interface ChangedOptions {
   readonly client: KubeClient;
@@ -20,10 +21,11 @@ export interface SeenClaim {
   readonly version: string | undefined;
 }
 
-/** Resolves when there is a reason to read it again. Never rejects: the read says what is wrong. */
+/** Resolves when there is a reason to read it again. Never rejects: the read says what is wrong. `round`: how often it was called before. */
 export async function untilChanged(
   { client, clock }: ChangedOptions,
   { namespace, name, version }: SeenClaim,
+  round: number,
   signal: AbortSignal,
 ): Promise<void> {
   using limit = deadline(clock, roundMs, signal);
@@ -38,5 +40,5 @@ export async function untilChanged(
   } catch {
     // As when it ended.
   }
-  await sleep(clock, pauseMs, limit.signal);
+  await sleep(clock, Math.min(firstPauseMs * 2 ** round, longestPauseMs), limit.signal);
 }

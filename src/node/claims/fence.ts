@@ -17,7 +17,7 @@ import { judgeSandbox, type KnownSandbox, linksOf, type ObjectName, othersAt, ty
 import type { Sandboxes } from "./fence-sandboxes.ts";
 
 /** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
-export type ShutLinks = (request: {
+type ShutLinks = (request: {
   readonly netns: string;
   /** Nothing is done in a namespace that is another. */
   readonly netnsId: string;

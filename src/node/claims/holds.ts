@@ -2,8 +2,7 @@
 //
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
-import { continuesAnnotation } from "../../api/claim-marks.ts";
-import { allocationReasons } from "../../api/claim-marks.ts";
+import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
 import { type AmendableLedger, type AmendRequest, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
@@ -38,19 +37,23 @@ export class ClaimHolds {
     this.#options = options;
   }
 
-  /** What the claim holds of the share's range; undefined: nothing. What a claim before it had is passed on to it. */
-  async find(share: Share, use: ClaimUse, signal: AbortSignal): Promise<ClaimHeld | undefined> {
-    const { picture } = await this.#options.pictures.open(share, signal);
-    const { domain } = picture;
-    const { namespace } = share;
-    const ledger = this.#options.ledgers.shared(namespace);
-    const hold =
-      (await this.#recorded(ledger, domain, share, use, signal)) ??
-      (await this.#owned(ledger, domain, share, signal)) ??
-      (await this.#continued(ledger, domain, share, use, signal));
-    if (hold === undefined) return undefined;
-    picture.met(hold);
-    return { namespace, hold };
+  /**
+   * What the claim holds of each share's range; undefined: nothing. What a claim before it had is passed on to it. Where the status is right,
+   * one read for each; else one list for all that are in one domain.
+   */
+  async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(ClaimHeld | undefined)[]> {
+    const lists = new Map<string, Promise<readonly Hold[]>>();
+    return Promise.all(
+      shares.map(async (share) => {
+        const { picture } = await this.#options.pictures.open(share, signal);
+        const { namespace } = share;
+        const ledger = this.#options.ledgers.shared(namespace);
+        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists });
+        if (hold === undefined) return undefined;
+        picture.met(hold);
+        return { namespace, hold };
+      }),
+    );
   }
 
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
@@ -78,47 +81,57 @@ export class ClaimHolds {
       if (outcome.outcome === "gone" || !sameOwner(outcome.hold.owner, owner)) throw lostMeanwhile(use, address);
       now = outcome.hold;
     }
-    throw new LedgerError("unavailable", `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`);
+    throw new LedgerError(
+      "unavailable",
+      `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`,
+    );
   }
+}
 
-  /** At the address that the status names: one read, and no list. */
-  async #recorded(
-    ledger: AmendableLedger,
-    domain: Domain,
-    { recorded, owner }: Share,
-    use: ClaimUse,
-    signal: AbortSignal,
-  ): Promise<Hold | undefined> {
-    if (recorded === undefined || owner.kind !== "claim") return undefined;
-    const hold = await holdAt(ledger, domain, recorded.address, owner, signal);
-    if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
-    return isBefore(hold, owner, use) ? passOn(ledger, hold, owner, use, signal) : undefined;
-  }
+/** The search for the hold of one share. */
+interface Quest {
+  readonly ledger: AmendableLedger;
+  readonly domain: Domain;
+  readonly share: Share;
+  readonly use: ClaimUse;
+  readonly signal: AbortSignal;
+  /** Domain and owner -> the list that was asked for. */
+  readonly lists: Map<string, Promise<readonly Hold[]>>;
+}
 
-  async #owned(
-    ledger: AmendableLedger,
-    domain: Domain,
-    { owner, definition }: Share,
-    signal: AbortSignal,
-  ): Promise<Hold | undefined> {
-    const found = await ledger.find(domain, ownerKey(owner), { signal });
-    return first(found.filter(({ address }) => contains(definition.prefix, address)));
-  }
+async function findOne(quest: Quest): Promise<Hold | undefined> {
+  const { owner } = quest.share;
+  if (owner.kind !== "claim") return undefined;
+  return (await recorded(quest, owner)) ?? (await owned(quest, owner)) ?? continued(quest, owner);
+}
 
-  async #continued(
-    ledger: AmendableLedger,
-    domain: Domain,
-    { owner, definition }: Share,
-    use: ClaimUse,
-    signal: AbortSignal,
-  ): Promise<Hold | undefined> {
-    const uid = use.claim.metadata.annotations?.[continuesAnnotation] ?? "";
-    if (uid === "" || owner.kind !== "claim") return undefined;
-    const found = await ledger.find(domain, ownerKey({ ...owner, uid }), { signal });
-    const mine = found.filter((hold) => contains(definition.prefix, hold.address) && isBefore(hold, owner, use));
-    const hold = first(mine);
-    return hold === undefined ? undefined : passOn(ledger, hold, owner, use, signal);
-  }
+/** At the address that the status names: one read, and no list. */
+async function recorded({ ledger, domain, share, use, signal }: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+  if (share.recorded === undefined) return undefined;
+  const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
+  if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
+  return isBefore(hold, owner, use) ? passOn(ledger, hold, owner, use, signal) : undefined;
+}
+
+async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+  return first(await listed(quest, owner));
+}
+
+async function continued(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+  const { ledger, use, signal } = quest;
+  const uid = use.claim.metadata.annotations?.[continuesAnnotation] ?? "";
+  if (uid === "" || use.identity === undefined) return undefined;
+  const before = await listed(quest, { ...owner, uid });
+  const hold = first(before.filter((each) => isBefore(each, owner, use)));
+  return hold === undefined ? undefined : passOn(ledger, hold, owner, use, signal);
+}
+
+/** Of the share's range. */
+async function listed({ ledger, domain, share, signal, lists }: Quest, owner: ClaimOwner): Promise<readonly Hold[]> {
+  const key = `${share.namespace} ${domain} ${ownerKey(owner)}`;
+  const list = lists.get(key) ?? ledger.find(domain, ownerKey(owner), { signal });
+  lists.set(key, list);
+  return (await list).filter(({ address }) => contains(share.definition.prefix, address));
 }
 
 /**
@@ -170,9 +183,7 @@ async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signa
 
 /** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
 function first(holds: readonly Hold[]): Hold | undefined {
-  return holds.toSorted(
-    (a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address),
-  )[0];
+  return holds.toSorted((a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address))[0];
 }
 
 function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUser[]): void {
@@ -185,7 +196,10 @@ function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUse
     );
   }
   if (hasRoom(use, others)) return;
-  const rule = use.identity === undefined ? "a claim without an owner is for one pod at a time" : "an owner has two at most, during a migration";
+  const rule =
+    use.identity === undefined
+      ? "a claim without an owner is for one pod at a time"
+      : "an owner has two at most, during a migration";
   throw new ClaimRefusal(
     allocationReasons.inUse,
     `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,

@@ -30,7 +30,10 @@ export class MacCheck {
 }
 
 /** The older one keeps it. Claims of the same NIC, one after the other, are no rivals. */
-export function rivalOf({ claim, identity }: Pick<ClaimUse, "claim" | "identity">, others: readonly StoredClaim[]): StoredClaim | undefined {
+export function rivalOf(
+  { claim, identity }: Pick<ClaimUse, "claim" | "identity">,
+  others: readonly StoredClaim[],
+): StoredClaim | undefined {
   return others.find(
     (other) =>
       other.metadata.uid !== claim.metadata.uid &&

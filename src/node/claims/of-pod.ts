@@ -1,8 +1,9 @@
 // The claim of one interface of one pod, as ADD and CHECK ask for it.
-import { asError } from "../../kube/abort.ts";
-import type { AttachmentInvocation } from "../../cni/invocation.ts";
-import type { LoadedConfig } from "../configs.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
+import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import { asError } from "../../kube/abort.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { LoadedConfig } from "../configs.ts";
 import type { Parts } from "../parts.ts";
 import type { PodFacts } from "../pods.ts";
 import type { ClaimUse } from "./use.ts";
@@ -41,8 +42,9 @@ export async function claimOf(
         parts.tell(wish.pod.object, "Warning", "WaitingForClaim", `${interfaceName}: ${error.message}`);
       throw error;
     }
-    // What comes from this node's slices alone needs no API server, where nobody was promised more.
-    if (persistence.isAllowed || wish.reference !== undefined || !parts.sliced.isWhole(config)) throw error;
+    // Where nobody was promised more: what comes from this node's slices alone needs no API server, and no right to read VMs.
+    const isNeedless = parts.sliced.isWhole(config) || isApiError(error, "forbidden");
+    if (persistence.isAllowed || wish.reference !== undefined || !isNeedless) throw error;
     parts.log.warn("the VM cannot be asked for; its pod gets an address without a claim", {
       pod: `${wish.pod.namespace}/${wish.pod.name}`,
       error: asError(error),

@@ -1,14 +1,17 @@
 // Finds the claim that an ADD goes by, and waits for it where it is about to be made.
 //
 // Promised: claims and VMIs are read from the API server at every ADD, never from memory: that a claim is gone is what frees its address, and a
-// pod that comes later must find none. With a reference VMI and claim are read at once; without one the claim comes after the VMI. The VM
-// is read only where there is no claim. Nobody waits longer than `waitMs`.
+// pod that comes later must find none. VMI and claim are read at once where the claim's name is known or can be guessed. The VM is read only
+// where there is no claim. Nobody waits longer than `waitMs`.
 import { takesPart } from "../../api/claim-choice.ts";
-import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { claimName } from "../../api/claim-marks.ts";
+import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { ownerUidOf } from "../../api/vm-owner.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type Clock, deadline } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";
+import { Recent } from "../../kube/recent.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { ClaimsState } from "../../ledger/claims-state.ts";
@@ -16,7 +19,7 @@ import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines 
 import { later } from "../failure.ts";
 import { untilChanged } from "./changed.ts";
 import { type ClaimUse, useOf } from "./use.ts";
-import { judgeClaims, ownerUidOf, type Seeker } from "./verdict.ts";
+import { judgeClaims, type Seeker } from "./verdict.ts";
 import { type ClaimWish, nicFor, requestedFor } from "./wish.ts";
 
 export interface ClaimSearchOptions {
@@ -30,6 +33,8 @@ export interface ClaimSearchOptions {
 }
 
 const defaultWaitMs = 25_000;
+/** The names of networks in VMs' specs: a handful, the same in most of them. */
+const nicsMax = 256;
 /** Two names of the NIC, and a reference. */
 const readsMax = 4;
 
@@ -47,6 +52,8 @@ interface Sight {
 
 export class ClaimSearch {
   readonly #options: ClaimSearchOptions;
+  /** Interface name -> the NIC that had it last. Names with a hash mean the same NIC in every VM, so the guess is right but for the first. */
+  readonly #nics = new Recent<string>(nicsMax);
 
   constructor(options: ClaimSearchOptions) {
     this.#options = options;
@@ -59,7 +66,7 @@ export class ClaimSearch {
     /** Why it is waited; empty: it is not. */
     let why = "";
     try {
-      for (;;) {
+      for (let round = 0; ; round++) {
         const sight = await this.#look(wish, limit.signal);
         const verdict = sight && (await this.#judge(sight, limit.signal));
         if (sight === undefined || verdict === undefined) return undefined;
@@ -70,7 +77,7 @@ export class ClaimSearch {
         ({ why } = verdict);
         const { namespace } = sight.seeker;
         const version = sight.claims.get(verdict.name)?.metadata.resourceVersion;
-        await untilChanged(this.#options, { namespace, name: verdict.name, version }, limit.signal);
+        await untilChanged(this.#options, { namespace, name: verdict.name, version }, round, limit.signal);
         limit.signal.throwIfAborted();
       }
     } catch (error) {
@@ -83,19 +90,28 @@ export class ClaimSearch {
   async #look(wish: ClaimWish, signal: AbortSignal): Promise<Sight | undefined> {
     const { pod, reference, launched, persistence } = wish;
     const { namespace } = pod;
-    const [vmi, referred] = await Promise.all([
+    const name = reference ?? this.#guess(wish);
+    const [vmi, first] = await Promise.all([
       launched === undefined ? undefined : this.#read(virtualMachineInstances, namespace, launched.name, signal),
-      reference === undefined ? undefined : this.#read(ipamClaims, namespace, reference, signal),
+      name === undefined ? undefined : this.#read(ipamClaims, namespace, name, signal),
     ]);
     const own = vmi !== undefined && isOf(vmi, launched?.uid ?? "") ? vmi : undefined;
     if (launched !== undefined && own === undefined && reference === undefined) {
       if (!persistence.isAllowed) return undefined;
-      throw later(`the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`);
+      throw later(
+        `the VirtualMachineInstance of pod ${namespace}/${pod.name}, ${launched.name}, is gone: the pod ends too, or has to be deleted.`,
+      );
     }
     const nic = own === undefined ? undefined : nicFor(wish, own);
     if (reference === undefined && nic === undefined) return undefined;
+    if (nic !== undefined && hashedInterfaceName(nic) === wish.interfaceName) this.#nics.set(wish.interfaceName, nic);
     const seeker = { namespace, pod: pod.name, reference, network: persistence.network, vmi: own, nic };
-    return { seeker, claims: new Map(reference === undefined ? [] : [[reference, referred]]) };
+    return { seeker, claims: new Map(name === undefined ? [] : [[name, first]]) };
+  }
+
+  #guess({ launched, interfaceName }: ClaimWish): string | undefined {
+    const nic = this.#nics.get(interfaceName);
+    return launched === undefined || nic === undefined ? undefined : claimName(launched.name, nic);
   }
 
   async #judge({ seeker, claims }: Sight, signal: AbortSignal) {
@@ -115,7 +131,11 @@ export class ClaimSearch {
   }
 
   /** Whether somebody makes the claim: whoever wrote the reference, or our leader. */
-  async #isExpected({ persistence, reference }: ClaimWish, { vmi, namespace }: Seeker, signal: AbortSignal): Promise<boolean> {
+  async #isExpected(
+    { persistence, reference }: ClaimWish,
+    { vmi, namespace }: Seeker,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     const { gate, needsLabel } = this.#options.state();
     if (gate !== "on" || vmi === undefined) return false;
@@ -139,7 +159,12 @@ export class ClaimSearch {
   }
 
   /** Undefined where there is none, or no such kind. */
-  async #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal): Promise<T | undefined> {
+  async #read<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
     try {
       return await this.#options.client.get(resource, { namespace, name }, { signal });
     } catch (error) {

@@ -29,7 +29,8 @@ const waitingMax = 1000;
 const writersMax = 4;
 const triesMax = 5;
 const pauseMs = 500;
-const flushMs = 5000;
+/** After the last request, which has 20 s, within the 25 s of the whole process. */
+const flushMs = 4000;
 const callMs = 10_000;
 
 export class StatusWriter {

@@ -32,8 +32,7 @@ export interface UseInput {
 export function useOf({ claim, user, vmiUid, nic, requested, mac }: UseInput): ClaimUse {
   const { uid = "", namespace = "", name = "" } = claim.metadata;
   const ownership = ownershipOf(claim);
-  const identity =
-    ownership.kind === "owned" ? identityOf(ownership.uid, ownership.nic ?? nic ?? "") : undefined;
+  const identity = ownership.kind === "owned" ? identityOf(ownership.uid, ownership.nic ?? nic ?? "") : undefined;
   return {
     claim,
     owner: { kind: "claim", uid, namespace, name },

@@ -18,7 +18,10 @@ export interface LiveUser {
 const ofOneOwner = 2;
 
 /** Whether the pod may come to those who are there. Of a claim without an owner only launchers of one VMI are two. */
-export function hasRoom({ identity, vmiUid }: Pick<ClaimUse, "identity" | "vmiUid">, others: readonly LiveUser[]): boolean {
+export function hasRoom(
+  { identity, vmiUid }: Pick<ClaimUse, "identity" | "vmiUid">,
+  others: readonly LiveUser[],
+): boolean {
   if (others.length === 0) return true;
   if (others.length >= ofOneOwner) return false;
   const isOneVmi = vmiUid !== undefined && others.every((each) => each.vmiUid === vmiUid);

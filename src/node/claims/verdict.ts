@@ -1,8 +1,9 @@
 // Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules.
 //
 // Promised: a claim of another owner is never used, whatever its name is, and neither is that of another NIC or another network.
-import { claimInstanceAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
+import { claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { isClaimOf } from "../../api/vm-owner.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 
 export interface Seeker {
@@ -78,41 +79,29 @@ function standingOf(claim: StoredClaim, seeker: Seeker, isReferred: boolean): St
     // Of whoever refers to it; a name alone proves nothing.
     if (!isReferred) return "foreign";
   } else {
-    if (!isOwner(claim, ownership.uid, seeker.vmi)) return "foreign";
+    if (seeker.vmi === undefined || !isClaimOf(claim, seeker.vmi)) return "foreign";
     if (!isForNic(claim, ownership.nic, seeker)) return "nic";
   }
   return claim.spec.network === seeker.network ? "fits" : "network";
-}
-
-/** The VM's UID, or the VMI's. A claim that names this very VMI is of it, whoever is its owner by now: it was orphaned, or adopted by a new VM. */
-function isOwner(claim: StoredClaim, uid: string, vmi: VirtualMachineInstance | undefined): boolean {
-  if (vmi === undefined) return false;
-  const own = vmi.metadata.uid ?? "";
-  const instance = claim.metadata.annotations?.[claimInstanceAnnotation];
-  return uid === ownerUidOf(vmi) || (own !== "" && (uid === own || instance === own));
-}
-
-/** Of the VM, or of the VMI without one. */
-export function ownerUidOf({ metadata }: VirtualMachineInstance): string {
-  const owner = metadata.ownerReferences?.find(
-    ({ apiVersion, kind, controller }) =>
-      controller === true && apiVersion.startsWith("kubevirt.io/") && kind === "VirtualMachine",
-  );
-  return owner?.uid ?? metadata.uid ?? "";
 }
 
 /** Where nothing is recorded the claim's name says it, ours or that of kubevirt/ipam-extensions; one that says nothing is believed. */
 function isForNic({ metadata }: StoredClaim, recorded: string | undefined, { vmi, nic }: Seeker): boolean {
   if (nic === undefined || recorded !== undefined) return nic === undefined || recorded === nic;
   const vm = vmi?.metadata.name ?? "";
-  const isNamedBy = (network: string) => [claimName(vm, network), extensionsName(vm, network)].includes(metadata.name ?? "");
+  const isNamedBy = (network: string) =>
+    [claimName(vm, network), extensionsName(vm, network)].includes(metadata.name ?? "");
   if (isNamedBy(nic)) return true;
   return !(vmi?.spec?.networks ?? []).some((each) => each.name !== nic && isNamedBy(each.name));
 }
 
 /** How kubevirt/ipam-extensions names claims: dots for all that a name may not have. */
 function extensionsName(vm: string, network: string): string {
-  return `${vm}.${network}`.toLowerCase().split(/[^a-z0-9-]/).join(".").slice(0, 253);
+  return `${vm}.${network}`
+    .toLowerCase()
+    .split(/[^a-z0-9-]/)
+    .join(".")
+    .slice(0, 253);
 }
 
 function claimText({ namespace }: Seeker, name: string): string {

@@ -5,8 +5,9 @@ import { macLabelName, requestedAnnotation } from "../../../src/api/claim-marks.
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
 import { until } from "../../lab/wait.ts";
+import type { LauncherOptions } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
-import { conditionOf, type LauncherOptions, namespace, persistent } from "./world.ts";
+import { conditionOf, namespace, persistent } from "./world.ts";
 
 export function addressStories(world: GetClaimWorld): void {
   const scene = async (prefix: string, metadata: Partial<KubeObject["metadata"]> = {}) => {
@@ -17,8 +18,16 @@ export function addressStories(world: GetClaimWorld): void {
     return { net, claim: `${net}.blue`, launch, config: (ipam: object) => persistent(net, ipam) };
   };
   const withStatus = (name: string, ips: readonly string[]) =>
-    world().admin.patch(ipamClaims, { namespace, name }, { type: "merge", body: { status: { ips } } }, { subresource: "status" });
-  const addresses = (net: string) => world().held(net).then((holds) => holds.map(({ address }) => String(address)));
+    world().admin.patch(
+      ipamClaims,
+      { namespace, name },
+      { type: "merge", body: { status: { ips } } },
+      { subresource: "status" },
+    );
+  const addresses = (net: string) =>
+    world()
+      .held(net)
+      .then((holds) => holds.map(({ address }) => String(address)));
 
   it("two families: one address of each, all in the status, and the same at the next start", async () => {
     const { net, claim, launch, config } = await scene("dual");
@@ -37,7 +46,10 @@ export function addressStories(world: GetClaimWorld): void {
     const first = await world().add(await launch(), nested);
     expect(new Set(first).size).toBe(2);
     expect(await world().add(await launch({}, "node2"), nested)).toEqual(first);
-    expect((await world().held(net)).map(({ owner }) => owner.kind === "claim" && (owner.part ?? 0)).toSorted()).toEqual([0, 1]);
+    const parts = (await world().held(net)).map(({ owner }) =>
+      owner.kind === "claim" ? `part ${owner.part ?? 0}` : "",
+    );
+    expect(parts.toSorted()).toEqual(["part 0", "part 1"]);
   });
 
   it("a range without a free address: the claim says so, keeps what it has, and goes on when there is one", async () => {
@@ -63,7 +75,11 @@ export function addressStories(world: GetClaimWorld): void {
 
   it.each([
     ["ips of the element", { more: { blue: { ips: ["10.67.0.9/24"] } } }, {}],
-    ["network.kubevirt.io/addresses", { annotations: { "network.kubevirt.io/addresses": '{"blue":["10.67.0.9"]}' } }, {}],
+    [
+      "network.kubevirt.io/addresses",
+      { annotations: { "network.kubevirt.io/addresses": '{"blue":["10.67.0.9"]}' } },
+      {},
+    ],
     ["requested-ips of the claim", {}, { annotations: { [requestedAnnotation]: "10.67.0.9" } }],
   ])("an address asked for by number, in %s, becomes the claim's", async (_, options, metadata) => {
     const { net, launch, config } = await scene("asked", metadata);
@@ -144,17 +160,29 @@ export function addressStories(world: GetClaimWorld): void {
     await world().add(await launch(), config({ range: "10.71.0.0/24" }));
     const { metadata } = await world().admin.get(namespaces, { name: namespace });
     const quota = (value: string | null) =>
-      world().admin.patch(namespaces, { name: namespace }, { type: "merge", body: { metadata: { annotations: { "holdfast.io/max-addresses": value } } } });
+      world().admin.patch(
+        namespaces,
+        { name: namespace },
+        { type: "merge", body: { metadata: { annotations: { "holdfast.io/max-addresses": value } } } },
+      );
     expect(metadata.annotations?.["holdfast.io/max-addresses"]).toBeUndefined();
     await quota("1");
     try {
       const rig = await world().daemon({ node: "node3" });
       const other = await scene("quota");
-      const { json } = await world().ask("ADD", await other.launch(), other.config({ range: "10.71.0.0/24" }), "blue", rig);
+      const { json } = await world().ask(
+        "ADD",
+        await other.launch(),
+        other.config({ range: "10.71.0.0/24" }),
+        "blue",
+        rig,
+      );
       expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("max-addresses") as string });
       expect(await world().held(other.net)).toEqual([]);
       // What is held already is not counted anew.
-      expect(await world().add(await launch({}, "node3"), config({ range: "10.71.0.0/24" }), "blue", rig)).toHaveLength(1);
+      expect(await world().add(await launch({}, "node3"), config({ range: "10.71.0.0/24" }), "blue", rig)).toHaveLength(
+        1,
+      );
       expect(await addresses(net)).toHaveLength(1);
     } finally {
       await quota(null);

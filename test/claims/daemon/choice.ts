@@ -11,7 +11,6 @@ import { addressesOf, conditionOf, namespace, persistent } from "./world.ts";
 export function choiceStories(world: GetClaimWorld): void {
   const range = { range: "10.62.0.0/24" };
   afterEach(() => world().gate("on"));
-  const told = (gate: "on" | "off" | "unknown", needsLabel = false) => world().gate(gate, needsLabel);
   /** A daemon that has heard the leader's word. */
   const hasHeard = () => world().daemon({ node: "node1", claimWaitMs: 500 });
 
@@ -61,21 +60,24 @@ export function choiceStories(world: GetClaimWorld): void {
     ["the gate is not known", "unknown", {}, {}],
     ["the VM opted out", "on", { "allow-persistent-ips.k8s.cni.cncf.io": "false" }, {}],
     ["the definition does not allow it", "on", {}, { allowPersistentIPs: false }],
-  ] as const)("where %s and there is no claim, the pod has an address of its own that ends with it", async (_, gate, labels, more) => {
-    await told(gate);
-    const net = world().fresh("plain");
-    const machine = await world().machine(net, { labels });
-    const pod = await world().launcher(machine, "node1");
-    const rig = await hasHeard();
-    const config = persistent(net, range, more);
-    expect(addressesOf(await world().ask("ADD", pod, config, "blue", rig))).toEqual(["10.62.0.1/24"]);
-    expect(await world().lines(net)).toEqual([`10.62.0.1 pod:${pod.name}`]);
-    await world().ask("DEL", pod, config, "blue", rig);
-    expect(await world().held(net)).toEqual([]);
-  });
+  ] as const)(
+    "where %s and there is no claim, the pod has an address of its own that ends with it",
+    async (_, gate, labels, more) => {
+      await world().gate(gate);
+      const net = world().fresh("plain");
+      const machine = await world().machine(net, { labels });
+      const pod = await world().launcher(machine, "node1");
+      const rig = await hasHeard();
+      const config = persistent(net, range, more);
+      expect(addressesOf(await world().ask("ADD", pod, config, "blue", rig))).toEqual(["10.62.0.1/24"]);
+      expect(await world().lines(net)).toEqual([`10.62.0.1 pod:${pod.name}`]);
+      await world().ask("DEL", pod, config, "blue", rig);
+      expect(await world().held(net)).toEqual([]);
+    },
+  );
 
   it("where labels are demanded, a VM without one gets no claim, and one with it waits for its own", async () => {
-    await told("on", true);
+    await world().gate("on", true);
     const config = (net: string) => persistent(net, range);
     const [without, having] = [world().fresh("unlabelled"), world().fresh("labelled")];
     const rig = await hasHeard();
@@ -94,7 +96,7 @@ export function choiceStories(world: GetClaimWorld): void {
     const first = await world().add(old, persistent(net, range));
     await world().settled(`${net}.blue`, ({ status }) => status !== undefined);
     await world().gone(pods, old.name);
-    await told("off");
+    await world().gate("off");
     const rig = await hasHeard();
     const pod = await world().launcher(machine, "node1");
     const off = network(net, { network_name: net, ...range });
@@ -120,7 +122,10 @@ export function choiceStories(world: GetClaimWorld): void {
     const [b] = addressesOf(await world().askAt("ADD", pod, config, "net1"));
     const [c] = addressesOf(await world().askAt("ADD", pod, config, "net2"));
     expect(await world().lines(net)).toEqual(
-      [`${b!.split("/")[0]} claim:${net}.b ${pod.name}@node1`, `${c!.split("/")[0]} claim:${net}.c ${pod.name}@node1`].sort(),
+      [
+        `${b!.split("/")[0]} claim:${net}.b ${pod.name}@node1`,
+        `${c!.split("/")[0]} claim:${net}.c ${pod.name}@node1`,
+      ].sort(),
     );
   });
 

@@ -151,7 +151,10 @@ export function lifeStories(world: GetClaimWorld): void {
     await world().settled(claim, ({ status }) => status !== undefined);
     await world().gone(pods, old.name);
     const rig = await world().rig("node2");
-    await world().add(await world().launcher(await world().machine(`${claim}-warm`.replace(".", "-")), "node2"), persistent("warm", { range: "10.61.0.0/24" }, { allowPersistentIPs: false }));
+    await world().add(
+      await world().launcher(await world().machine(`${claim}-warm`.replace(".", "-")), "node2"),
+      persistent("warm", { range: "10.61.0.0/24" }, { allowPersistentIPs: false }),
+    );
     await world().add(await world().launcher(machine, "node2"), config, "blue", rig); // the pool is known from here on
     const target = await world().launcher(machine, "node2");
     rig.calls.length = 0;

@@ -18,10 +18,17 @@ export function outageStories(world: GetClaimWorld): void {
     const { net, machine, config, claim } = await scene("killed");
     const { rig, line } = await world().lined({ node: "node1" });
     // The pool is known, and what is written next is the hold.
-    await world().add(await world().launcher(await world().machine(`${net}-warm`), "node1"), persistent(net, range, { allowPersistentIPs: false }), "blue", rig);
+    await world().add(
+      await world().launcher(await world().machine(`${net}-warm`), "node1"),
+      persistent(net, range, { allowPersistentIPs: false }),
+      "blue",
+      rig,
+    );
     const pod = await world().launcher(machine, "node1");
     const dead = line.dieAfter(1);
-    const asked = world().ask("ADD", pod, config, "blue", rig).catch(() => undefined);
+    const asked = world()
+      .ask("ADD", pod, config, "blue", rig)
+      .catch(() => undefined);
     await dead;
     await rig.stop();
     expect((await asked)?.status).not.toBe(0);

@@ -9,8 +9,9 @@ import {
   continuesAnnotation,
 } from "../../../src/api/claim-marks.ts";
 import { ipamClaims, pods, virtualMachines } from "../../../src/ledger/resources.ts";
+import type { Machine } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
-import { addressesOf, conditionOf, type Machine, namespace, persistent } from "./world.ts";
+import { addressesOf, conditionOf, namespace, persistent } from "./world.ts";
 
 export function ownerStories(world: GetClaimWorld): void {
   const range = { range: "10.63.0.0/24" };
@@ -24,7 +25,9 @@ export function ownerStories(world: GetClaimWorld): void {
   const free = async (name: string) => {
     const at = { namespace, name };
     await world().admin.delete(ipamClaims, at);
-    await world().admin.patch(ipamClaims, at, { type: "merge", body: { metadata: { finalizers: [] } } }).catch(() => {});
+    await world()
+      .admin.patch(ipamClaims, at, { type: "merge", body: { metadata: { finalizers: [] } } })
+      .catch(() => {});
   };
 
   it("a pod that names the claim of another owner is refused, and has an event", async () => {
@@ -46,7 +49,10 @@ export function ownerStories(world: GetClaimWorld): void {
     );
   });
 
-  it.each([["by reference", true], ["by its name", false]])(
+  it.each([
+    ["by reference", true],
+    ["by its name", false],
+  ])(
     "a new VM of an old name waits while the old one's claim is there, found %s, and gets an address of its own",
     async (_, isReferred) => {
       const net = world().fresh("renewed");
@@ -83,9 +89,12 @@ export function ownerStories(world: GetClaimWorld): void {
 
   it("a claim of kubevirt/ipam-extensions is the VM's by its reference", async () => {
     const net = world().fresh("upstream");
-    const machine = await world().machine(net, { nics: ["my_net"].map((each) => each.replace("_", "-")) });
+    const machine = await world().machine(net, { nics: ["my-net"] });
     const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: net, uid: machine.ownerUid };
-    await world().stake(`${net}.my-net`, net, { ownerReferences: [owner], finalizers: ["kubevirt.io/persistent-ipam"] });
+    await world().stake(`${net}.my-net`, net, {
+      ownerReferences: [owner],
+      finalizers: ["kubevirt.io/persistent-ipam"],
+    });
     const reference = { "ipam-claim-reference": `${net}.my-net` };
     const pod = await world().launcher(machine, "node1", { more: { "my-net": reference } });
     await world().add(pod, persistent(net, range), "my-net");
@@ -139,7 +148,8 @@ export function ownerStories(world: GetClaimWorld): void {
         return world().askAt("ADD", pod, config, "net1");
       }),
     );
-    expect(asked.map(({ status }) => status).toSorted()).toEqual([0, 1, 1]);
+    expect(asked.filter(({ status }) => status === 0)).toHaveLength(1);
+    expect(asked.filter(({ json }) => json.code === 101)).toHaveLength(2);
     expect(await world().held(net)).toHaveLength(1);
   });
 
@@ -187,6 +197,8 @@ export function ownerStories(world: GetClaimWorld): void {
       },
     });
     expect(await world().add(await world().launcher(thief, "node2"), persistent(net, range))).not.toEqual([first]);
-    expect((await world().held(net)).find(({ address }) => first!.startsWith(`${address}/`))!.owner.uid).toBe(metadata.uid);
+    expect((await world().held(net)).find(({ address }) => first!.startsWith(`${address}/`))!.owner.uid).toBe(
+      metadata.uid,
+    );
   });
 }

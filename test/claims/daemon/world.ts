@@ -1,5 +1,3 @@
-// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
-import { definitionOf } from "../../../src/api/definition.ts";
 import {
   claimFinalizer,
   claimName,
@@ -7,13 +5,15 @@ import {
   claimOwnerAnnotation,
   managedLabelName,
 } from "../../../src/api/claim-marks.ts";
+// What the stories of claims and daemons share: a server with all kinds on it, daemons, and objects as KubeVirt and our leader make them.
+import { definitionOf } from "../../../src/api/definition.ts";
 import { ipamClaimKind } from "../../../src/api/ipam-claim.ts";
-import { hashedInterfaceName, type VmInterface, type VmNetwork } from "../../../src/api/kubevirt.ts";
+import { hashedInterfaceName } from "../../../src/api/kubevirt.ts";
+import type { Hold } from "../../../src/ipam/ledger.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
-import type { Hold } from "../../../src/ipam/ledger.ts";
 import { claimsKey, writeClaimsState } from "../../../src/ledger/claims-state.ts";
 import { listHolds } from "../../../src/ledger/held-objects.ts";
 import {
@@ -33,40 +33,16 @@ import { podArgs, type Told } from "../../node/shim.ts";
 import { network, type Server, World } from "../../node/world.ts";
 import { Line } from "../../slices/line.ts";
 import { install } from "../kubevirt/crds.ts";
+import {
+  type Launcher,
+  launcherMetadata,
+  type LauncherOptions,
+  type Machine,
+  type MachineOptions,
+  specOf,
+} from "./objects.ts";
 
 export const namespace = "default";
-
-/** A VM, or a VMI without one, and the VMI that runs. */
-export interface Machine {
-  readonly name: string;
-  /** Whose the claims are. */
-  readonly ownerUid: string;
-  readonly vmiUid: string;
-  readonly networks: readonly VmNetwork[];
-}
-
-export interface MachineOptions {
-  readonly nics?: readonly string[];
-  readonly absent?: readonly string[];
-  /** The definition of every NIC. */
-  readonly definition?: string;
-  readonly labels?: Record<string, string>;
-  readonly isBare?: boolean;
-}
-
-export interface Launcher {
-  readonly node: string;
-  readonly name: string;
-  readonly uid: string;
-  sandbox: string;
-}
-
-export interface LauncherOptions {
-  /** NIC -> more of its element. */
-  readonly more?: Readonly<Record<string, object>>;
-  readonly isOrdinal?: boolean;
-  readonly annotations?: Record<string, string>;
-}
 
 const definitions = defineResource<AnyObject>({
   group: "apiextensions.k8s.io",
@@ -163,7 +139,10 @@ export class ClaimWorld {
   }
 
   /** A VMI of it; where there is one already, in its place: the VM was started again. */
-  async instance({ name, ownerUid }: Pick<Machine, "name" | "ownerUid">, options: MachineOptions = {}): Promise<Machine> {
+  async instance(
+    { name, ownerUid }: Pick<Machine, "name" | "ownerUid">,
+    options: MachineOptions = {},
+  ): Promise<Machine> {
     await this.gone(virtualMachineInstances, name);
     const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid: ownerUid, controller: true };
     const spec = specOf(options);
@@ -175,29 +154,7 @@ export class ClaimWorld {
 
   /** A pod of the VMI, as virt-controller makes it. */
   async launcher(machine: Machine, node: string, options: LauncherOptions = {}): Promise<Launcher> {
-    const { more = {}, isOrdinal = false, annotations = {} } = options;
-    const elements = machine.networks.flatMap(({ name, multus }) => {
-      if (multus === undefined) return [];
-      const [space, nad] = multus.networkName.split("/") as [string, string];
-      return [{ name: nad, namespace: space, ...(!isOrdinal && { interface: hashedInterfaceName(name) }), ...more[name] }];
-    });
-    return this.pod(node, this.fresh(`virt-launcher-${machine.name}`), {
-      labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": machine.vmiUid },
-      annotations: {
-        "kubevirt.io/domain": machine.name,
-        "k8s.v1.cni.cncf.io/networks": JSON.stringify(elements),
-        ...annotations,
-      },
-      ownerReferences: [
-        {
-          apiVersion: "kubevirt.io/v1",
-          kind: "VirtualMachineInstance",
-          name: machine.name,
-          uid: machine.vmiUid,
-          controller: true,
-        },
-      ],
-    });
+    return this.pod(node, this.fresh(`virt-launcher-${machine.name}`), launcherMetadata(machine, options));
   }
 
   async pod(node: string, name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<Launcher> {
@@ -207,7 +164,12 @@ export class ClaimWorld {
   }
 
   /** The claim, as the leader makes it. */
-  async claim(machine: Machine, nic: string, net: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<StoredClaim> {
+  async claim(
+    machine: Machine,
+    nic: string,
+    net: string,
+    metadata: Partial<KubeObject["metadata"]> = {},
+  ): Promise<StoredClaim> {
     const { annotations, labels, ...more } = metadata;
     return this.admin.create(ipamClaims, {
       metadata: {
@@ -248,7 +210,13 @@ export class ClaimWorld {
     return this.askAt(command, launcher, config, hashedInterfaceName(nic), rig);
   }
 
-  async askAt(command: string, { node, name, uid, sandbox }: Launcher, config: object, interfaceName: string, rig?: Rig): Promise<Told> {
+  async askAt(
+    command: string,
+    { node, name, uid, sandbox }: Launcher,
+    config: object,
+    interfaceName: string,
+    rig?: Rig,
+  ): Promise<Told> {
     const daemon = rig ?? (await this.rig(node));
     return daemon.ask({ command, container: sandbox, interfaceName, args: podArgs(namespace, name, uid), config });
   }
@@ -306,10 +274,4 @@ export function persistent(name: string, ipam: object, more: object = {}): objec
 export function conditionOf({ status }: StoredClaim): string {
   const condition = status?.conditions?.find(({ type }) => type === "IPsAllocated");
   return `${condition?.status} ${condition?.reason}`;
-}
-
-function specOf({ nics = ["blue"], absent = [], definition = "default/nad" }: MachineOptions) {
-  const networks = nics.map((name): VmNetwork => ({ name, multus: { networkName: definition } }));
-  const interfaces = nics.map((name): VmInterface => ({ name, ...(absent.includes(name) && { state: "absent" }) }));
-  return { networks, domain: { devices: { interfaces } } };
 }

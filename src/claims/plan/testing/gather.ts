@@ -82,7 +82,10 @@ function holdOf(hold: Hold): ClaimHold {
 }
 
 function podOf({ metadata, node, vmiUid, isOver, listed, status, hasStatus = false, problem }: ModelPod): LauncherPod {
-  const nics = [...listed, ...status.filter((each) => !listed.some(({ nic }) => nic === each.nic))];
+  const nics = [
+    ...listed,
+    ...status.filter((each) => !listed.some((one) => one.nic === each.nic && one.definition === each.definition)),
+  ];
   return {
     uid: metadata.uid ?? "",
     name: metadata.name ?? "",

@@ -3,6 +3,7 @@
 import type { ClaimStep } from "../steps.ts";
 import type { ModelCluster, Sandbox } from "./cluster.ts";
 import type { PodNic } from "./objects.ts";
+import { nicsOf } from "./virt.ts";
 
 export class Oracle {
   readonly #cluster: ModelCluster;
@@ -31,6 +32,7 @@ export class Oracle {
       if (other !== undefined) this.#fault(`${sandbox.address} is ${sandbox.pod}'s and ${other.pod}'s`);
     }
     this.#seen = sandboxes;
+    this.#forget();
   }
 
   /** Its pod was deleted by force, and its kubelet can be reached: it ends it now, which is what the cooldown is for. */
@@ -51,9 +53,21 @@ export class Oracle {
     if (claim !== undefined) this.#fault(`${address} is freed and its claim ${claim.metadata.name} is there`);
   }
 
-  /** The guest gave this NIC up, or somebody took its claim away where none is made anew: another address is right. */
-  forget(guest: string, nic: string): void {
-    for (const key of this.#kept.keys()) if (key.startsWith(`${guest} ${nic} `)) this.#kept.delete(key);
+  /** A NIC that neither VM nor VMI has any more may come back with another address. */
+  #forget(): void {
+    const { vms, vmis, guests } = this.#cluster;
+    const specs = [
+      ...[...vms.objects.values()].map(({ metadata, spec }) => [metadata.uid!, spec?.template?.spec] as const),
+      ...[...vmis.objects.values()].map(({ metadata, spec }) => [metadata.uid!, spec] as const),
+    ];
+    const there = new Set(
+      specs.flatMap(([uid, spec]) =>
+        nicsOf(spec).map(({ nic, definition }) => {
+          return `${guests.get(uid)} ${nic} ${definition.split("/")[1]}-net`;
+        }),
+      ),
+    );
+    for (const key of this.#kept.keys()) if (!there.has(key)) this.#kept.delete(key);
   }
 
   /** From now on any address is right. */

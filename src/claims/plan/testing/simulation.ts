@@ -158,6 +158,8 @@ export class Simulation {
         this.#deleteClaim(rest);
         return;
       case 9: {
+        // Until now its kubelet was there, and has ended what was deleted by force.
+        this.#reap();
         const node = [...this.cluster.nodes.keys()][rest % this.cluster.nodes.size]!;
         this.cluster.nodes.set(node, this.cluster.nodes.get(node) === "ready" ? "unreachable" : "ready");
         return;
@@ -186,10 +188,14 @@ export class Simulation {
     this.cluster.claims.delete(claim);
     if (rest % 2 !== 0) return;
     this.cluster.forceFinalizers(claim, claimFinalizer);
-    // An ADD that has read the claim takes an address for one that is gone: the claim that is made anew cannot know of it.
+    // An ADD that has read the claim takes an address for one that is gone: the claim that is made anew cannot know of it. And an address
+    // whose claim is lost is known by its owner's UID alone: a guest that changes owners meanwhile may lose it.
     const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } =
       claim.metadata.annotations ?? {};
-    if (this.#adds.size > 0) this.#oracle.forgive(this.cluster.guests.get(owner) ?? "", nic);
+    const guest = this.cluster.guests.get(owner) ?? "";
+    const vmi = this.cluster.vmis.get(claim.metadata.name!.split(".")[0]!);
+    const isAdopted = vmi?.status?.virtualMachineRevisionName !== `revision-start-vm-${owner}-1`;
+    if (this.#adds.size > 0 || isAdopted) this.#oracle.forgive(guest, nic);
   }
 
   #migrate(name: string, rest: number): void {
@@ -218,9 +224,6 @@ export class Simulation {
     const shape = shapes[Math.floor(rest / 4) % shapes.length]!;
     const absent = rest % 4 === 1 ? ["n"] : [];
     this.cluster.vms.update(vm, (now) => ({ ...now, spec: { template: { spec: specOf(shape, absent) } } }));
-    const guest = this.cluster.guests.get(vm.metadata.uid!)!;
-    // What was left out, made absent or swapped may be freed from now on.
-    for (const nic of ["n", "m"]) this.#oracle.forget(guest, nic);
   }
 
   #isAdding({ metadata, hasStatus }: ModelPod): boolean {

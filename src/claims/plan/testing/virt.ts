@@ -230,7 +230,7 @@ function isSwappable({ listed }: ModelPod, present: readonly PodNic[]): boolean 
   return !isSwapped && names(present) !== names(listed);
 }
 
-function nicsOf(spec: VmiSpec | undefined): readonly PodNic[] {
+export function nicsOf(spec: VmiSpec | undefined): readonly PodNic[] {
   const absent = absentOf(spec);
   return (spec?.networks ?? [])
     .filter(({ name }) => !absent.has(name))

@@ -1,0 +1,46 @@
+// What the outside world is to the node daemon: bin/node.ts gives the real one, tests their own.
+import type { Socket } from "node:net";
+
+import type { IsolationRule } from "../cni/selection.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { KubeMetrics } from "../kube/metrics.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { Log } from "../log/log.ts";
+import type { FenceOptions } from "./claims/fence.ts";
+import type { Disk } from "./flat-file.ts";
+import type { NodeMetrics } from "./metrics.ts";
+import type { Probe } from "./parts.ts";
+import type { CoexistenceChoice } from "./shared-state.ts";
+import type { SliceMetrics } from "./slices/metrics.ts";
+
+export interface DaemonOptions {
+  /** Its calls are observed by who made it: `onCall` of NodeMetrics. */
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly systemNamespace: string;
+  readonly socket: string;
+  /** Folder of what must survive a restart. */
+  readonly state: string;
+  readonly coexistence: CoexistenceChoice;
+  readonly isolation: IsolationRule;
+  readonly cooldownMs: number;
+  /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
+  readonly sliceAuthorityMs?: number;
+  readonly sliceMetrics?: SliceMetrics;
+  /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
+  readonly claimWaitMs?: number;
+  readonly health?: { readonly host?: string; readonly port?: number };
+  readonly metrics: NodeMetrics;
+  readonly kubeMetrics?: KubeMetrics;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly disk: Disk;
+  readonly probe: Probe;
+  /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
+  readonly fencing?: Pick<FenceOptions, "identify" | "shut">;
+  readonly peerUid: (socket: Socket) => number;
+  readonly ownUid: number;
+  readonly log: Log;
+  /** Told when the socket is open. */
+  readonly onListen?: () => void;
+}
