@@ -1,15 +1,17 @@
 // Finds the claim that an ADD goes by, and waits for it where it is about to be made.
 //
 // Promised: claims and VMIs are read from the API server at every ADD, never from memory: that a claim is gone is what frees its address, and a
-// pod that comes later must find none. With a reference VMI and claim are read at once; without one the claim comes after the VMI. The VM
-// is read only where there is no claim. Nobody waits longer than `waitMs`.
+// pod that comes later must find none. VMI and claim are read at once where the claim's name is known or can be guessed. The VM is read only
+// where there is no claim. Nobody waits longer than `waitMs`.
 import { takesPart } from "../../api/claim-choice.ts";
-import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { claimName } from "../../api/claim-marks.ts";
+import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { ownerUidOf } from "../../api/vm-owner.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type Clock, deadline } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";
+import { Recent } from "../../kube/recent.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { ClaimsState } from "../../ledger/claims-state.ts";
@@ -31,6 +33,8 @@ export interface ClaimSearchOptions {
 }
 
 const defaultWaitMs = 25_000;
+/** The names of networks in VMs' specs: a handful, the same in most of them. */
+const nicsMax = 256;
 /** Two names of the NIC, and a reference. */
 const readsMax = 4;
 
@@ -48,6 +52,8 @@ interface Sight {
 
 export class ClaimSearch {
   readonly #options: ClaimSearchOptions;
+  /** Interface name -> the NIC that had it last. Names with a hash mean the same NIC in every VM, so the guess is right but for the first. */
+  readonly #nics = new Recent<string>(nicsMax);
 
   constructor(options: ClaimSearchOptions) {
     this.#options = options;
@@ -84,9 +90,10 @@ export class ClaimSearch {
   async #look(wish: ClaimWish, signal: AbortSignal): Promise<Sight | undefined> {
     const { pod, reference, launched, persistence } = wish;
     const { namespace } = pod;
-    const [vmi, referred] = await Promise.all([
+    const name = reference ?? this.#guess(wish);
+    const [vmi, first] = await Promise.all([
       launched === undefined ? undefined : this.#read(virtualMachineInstances, namespace, launched.name, signal),
-      reference === undefined ? undefined : this.#read(ipamClaims, namespace, reference, signal),
+      name === undefined ? undefined : this.#read(ipamClaims, namespace, name, signal),
     ]);
     const own = vmi !== undefined && isOf(vmi, launched?.uid ?? "") ? vmi : undefined;
     if (launched !== undefined && own === undefined && reference === undefined) {
@@ -97,8 +104,14 @@ export class ClaimSearch {
     }
     const nic = own === undefined ? undefined : nicFor(wish, own);
     if (reference === undefined && nic === undefined) return undefined;
+    if (nic !== undefined && hashedInterfaceName(nic) === wish.interfaceName) this.#nics.set(wish.interfaceName, nic);
     const seeker = { namespace, pod: pod.name, reference, network: persistence.network, vmi: own, nic };
-    return { seeker, claims: new Map(reference === undefined ? [] : [[reference, referred]]) };
+    return { seeker, claims: new Map(name === undefined ? [] : [[name, first]]) };
+  }
+
+  #guess({ launched, interfaceName }: ClaimWish): string | undefined {
+    const nic = this.#nics.get(interfaceName);
+    return launched === undefined || nic === undefined ? undefined : claimName(launched.name, nic);
   }
 
   async #judge({ seeker, claims }: Sight, signal: AbortSignal) {
