@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { claimFinalizer, claimOwnerAnnotation, continuesAnnotation, ownershipOf } from "../../api/claim-marks.ts";
-import { cooldownMs } from "./testing/cluster.ts";
 import { Story } from "./testing/story.ts";
 
 let story: Story;
@@ -603,10 +602,29 @@ describe("networks and nodes", () => {
     expect(ownerOf("a")).toBe(vmUid("a"));
   });
 
-  it("cooldown over, QUAR: free, NONE", () => {
-    // The ledger's, and its conformance suite's: here nothing is left to plan.
-    expect(cooldownMs).toBe(0);
+  it("QUAR: nobody gets the address while it cools down; cooldown over: free, NONE", async () => {
+    story.cluster.cooldownMs = 30_000;
+    await story.run("a");
+    const before = story.addresses("a");
+    await story.delete("a");
     expect(story.state("a")).toBe("NONE");
-    expect(story.planWith("a", (facts) => facts)).toEqual([]);
+    await story.run("b");
+    expect(story.addresses("b")).not.toEqual(before);
+    story.cluster.nowMs += 30_000;
+    await story.run("c");
+    expect(story.addresses("c")).toEqual(before);
+  });
+
+  it("pod of another owner, any: it counts for nothing, whatever it refers to", async () => {
+    await story.run("a");
+    await story.run("b");
+    const pod = story.pods("b")[0]!;
+    const referring = pod.listed.map((each) => ({ ...each, claim: "a.n" }));
+    story.cluster.pods.update(pod, (now) => ({ ...now, listed: referring }));
+    expect(story.state("a")).toBe("BOUND");
+    await story.delete("a");
+    expect(story.claim("a")).toBeUndefined();
+    expect(story.addresses("a")).toEqual([]);
+    expect(story.addresses("b")).toHaveLength(1);
   });
 });

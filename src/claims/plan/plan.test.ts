@@ -1,0 +1,409 @@
+// What the rows do not say: bad objects, leftovers of others, limits, marks, and old caches.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import * as marks from "../../api/claim-marks.ts";
+import { identityOf } from "../../api/claim-marks.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import { planFamily } from "./plan.ts";
+import { type ClaimStep, confirmed, isFinal } from "./steps.ts";
+import { namespace } from "./testing/cluster.ts";
+import { gather, snapshotOf } from "./testing/gather.ts";
+import { Story } from "./testing/story.ts";
+
+let story: Story;
+beforeEach(() => {
+  story = new Story();
+});
+
+const names = (): readonly string[] => [...story.cluster.claims.objects.keys()];
+const annotate = (claim: StoredClaim, annotations: Record<string, string>): void => {
+  story.cluster.claims.update(claim, (now) => ({
+    ...now,
+    metadata: { ...now.metadata, annotations: { ...now.metadata.annotations, ...annotations } },
+  }));
+};
+
+describe("one bad object", () => {
+  it("a claim without a spec is said, and the other NICs go on", async () => {
+    story.virt.createVm("a", { n: "blue", m: "green" });
+    await story.rest("a");
+    const { spec: _, ...rest } = story.claim("a")!;
+    story.cluster.claims.update(story.claim("a")!, () => rest as StoredClaim);
+    story.virt.running.add("a");
+    await story.rest("a").catch(() => {}); // the model's daemon is not that careful
+    expect(story.events("a")).toContain("claim UnreadableClaim");
+    expect(planFamily(gather(story.cluster, "a")).filter(({ kind }) => kind !== "event")).toEqual([]);
+  });
+
+  it("a claim of a dead owner goes also without a spec", () => {
+    const claim = story.byHand("a.n");
+    const { spec: _, ...rest } = claim;
+    story.cluster.claims.update(claim, () => rest as StoredClaim);
+    annotate(claim, { [marks.claimOwnerAnnotation]: "gone", [marks.claimNicAnnotation]: "n" });
+    expect(story.planWith("a", (facts) => facts)).toMatchObject([{ kind: "delete" }]);
+  });
+
+  it("a claim with an empty owner is left alone, and said", async () => {
+    const claim = story.byHand("a.n");
+    annotate(claim, { [marks.claimOwnerAnnotation]: "" });
+    await story.run("a", { n: "blue", m: "green" });
+    expect(story.claim("a")!.metadata.uid).toBe(claim.metadata.uid);
+    expect(story.events("a")).toEqual(expect.arrayContaining(["claim UnreadableClaim", "vm ClaimNameTaken"]));
+    expect(story.state("a", "m")).toBe("BOUND");
+  });
+
+  it("a pod whose annotation cannot be read may have any address: all are kept while it lives", async () => {
+    await story.run("a");
+    await story.stop("a");
+    const broken = { listed: [], status: [], problem: "the annotation cannot be read" };
+    const metadata = { name: "p", namespace, annotations: { "kubevirt.io/domain": "a" }, finalizers: ["kubelet"] };
+    const pod = story.cluster.pods.create({ ...broken, metadata, node: "n1", vmiUid: "vmi-x", isOver: false })!;
+    await story.delete("a");
+    expect(story.events("a")).toContain("pod UnreadableNetworks");
+    expect(story.addresses("a")).toHaveLength(1);
+    expect(story.claim("a")).toBeDefined();
+    story.cluster.pods.delete(pod);
+    await story.rest("a");
+    expect(story.addresses("a")).toEqual([]);
+  });
+
+  it("a VM whose networks are no networks gets no claims, and harms nobody", () => {
+    const networks = [null, { multus: {} }, { name: "n", multus: { networkName: 7 } }, { name: "m" }];
+    const spec = { template: { spec: { networks: networks as never[] } } };
+    story.cluster.vms.create({ metadata: { name: "a", namespace }, spec });
+    expect(story.planWith("a", (facts) => facts)).toEqual([]);
+  });
+
+  it("users that nobody can read keep an address", async () => {
+    await story.run("a");
+    await story.delete("a");
+    await story.take("a.n", "claim-gone", "10.1.0.9");
+    const unreadable = [{ uid: "", name: "", node: "" }];
+    const plan = (users: typeof unreadable) =>
+      story.planWith("a", (facts) => ({
+        ...facts,
+        holds: facts.holds.map((each) => ({ ...each, hold: { ...each.hold, users } })),
+      }));
+    expect(plan(unreadable)).toEqual([]);
+    expect(plan([])).toMatchObject([{ kind: "release" }]);
+  });
+});
+
+describe("claims of kubevirt/ipam-extensions", () => {
+  const theirs = (change: Partial<StoredClaim["metadata"]>): StoredClaim =>
+    story.cluster.claims.create({
+      metadata: { name: "a.n", namespace, labels: { [marks.vmLabelName]: "a" }, ...change },
+      spec: { network: "blue-net", interface: "" },
+      status: { ips: ["10.1.0.9/24"] },
+    })!;
+
+  it.each([
+    ["of a VM that is gone", { finalizers: [marks.upstreamClaimFinalizer], ownerReferences: [reference("vm-gone")] }],
+    ["of this VM", { finalizers: [marks.upstreamClaimFinalizer], ownerReferences: [reference("vm-1")] }],
+    ["left by an orphan deletion", {}],
+  ])("%s: neither changed nor finished nor used, with the remedy", async (_, change) => {
+    const claim = theirs(change);
+    await story.run("a");
+    expect(story.claim("a")!.metadata).toMatchObject({ uid: claim.metadata.uid, ...change });
+    expect(story.cluster.holds()).toEqual([]);
+    const event = planFamily(gather(story.cluster, "a")).find(({ kind }) => kind === "event");
+    expect(event).toMatchObject({ on: "vm", message: expect.stringContaining("holdfast claims takeover") as string });
+  });
+
+  it("taken over: ours like any other, and what its status says is held", async () => {
+    story.virt.createVm("a", { n: "blue" });
+    const claim = theirs({ finalizers: [marks.upstreamClaimFinalizer], ownerReferences: [reference("vm-1")] });
+    annotate(claim, { [marks.claimOwnerAnnotation]: "vm-1", [marks.claimNicAnnotation]: "n" });
+    await story.rest("a");
+    expect(story.addresses("a")).toEqual(["10.1.0.9"]);
+    expect(story.cluster.holds()[0]!.note?.identity).toBe(identityOf("vm-1", "n"));
+    expect(story.claim("a")!.metadata.finalizers).toEqual([marks.upstreamClaimFinalizer, marks.claimFinalizer]);
+  });
+
+  function reference(uid: string) {
+    return {
+      apiVersion: "kubevirt.io/v1",
+      kind: "VirtualMachine",
+      name: "a",
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    };
+  }
+});
+
+describe("whose a claim is", () => {
+  it("of a VM of another name: left alone, and its name is no obstacle", async () => {
+    await story.run("x");
+    const { metadata, spec } = story.claim("x")!;
+    story.cluster.claims.create({ spec, metadata: { ...metadata, name: "a.n" } });
+    await story.run("a");
+    expect(story.state("a")).toBe("BOUND");
+    expect(names().filter((name) => name.startsWith("a.n"))).toHaveLength(2);
+  });
+
+  it("the owner lives under another name than the label says: not finished", () => {
+    const vm = story.virt.createVm("x", { n: "blue" })!;
+    const claim = story.byHand("a.n");
+    annotate(claim, { [marks.claimOwnerAnnotation]: vm.metadata.uid!, [marks.claimVmAnnotation]: "a" });
+    expect(story.planWith("a", (facts) => facts)).toEqual([]);
+  });
+
+  it("VM a with network b-c and VM a.b with network c have claims of their own", async () => {
+    await story.run("a", { "b-c": "blue" });
+    await story.run("a.b", { c: "blue" });
+    expect(new Set(names())).toEqual(new Set(["a.b-c", "a.b.c"]));
+    expect(story.state("a", "b-c")).toBe("BOUND");
+    expect(story.state("a.b", "c")).toBe("BOUND");
+  });
+
+  it("a VM's name that fits no label is known by the annotation, also without references", async () => {
+    const long = `v${"m".repeat(100)}`;
+    await story.run(long);
+    const [claim] = [...story.cluster.claims.objects.values()];
+    expect(claim!.metadata.labels).not.toHaveProperty([marks.vmLabelName]);
+    expect(claim!.metadata.annotations).toMatchObject({ [marks.claimVmAnnotation]: long });
+    await story.delete(long, "orphan");
+    expect(story.state(long)).toBe("BOUND");
+  });
+
+  it("our marks that a hand took off come back", async () => {
+    await story.run("a");
+    const before = story.claim("a")!.metadata;
+    const { annotations, labels, ownerReferences, finalizers, ...bare } = before;
+    story.cluster.claims.update(story.claim("a")!, (now) => ({
+      ...now,
+      metadata: { ...bare, annotations: { [marks.claimOwnerAnnotation]: annotations![marks.claimOwnerAnnotation]! } },
+    }));
+    await story.rest("a");
+    expect(story.claim("a")!.metadata).toMatchObject({ annotations, labels, ownerReferences, finalizers });
+  });
+});
+
+describe("what is wanted", () => {
+  it("the pod network where the namespace's primary definition allows it; none without", async () => {
+    const spec = { networks: [{ name: "default", pod: {} }] };
+    story.cluster.vms.create({ metadata: { name: "a", namespace }, spec: { template: { spec } } });
+    await story.rest("a");
+    expect(names()).toEqual([]);
+    story.cluster.primary = { network: "udn", isAllowed: true, isPrimary: true, isOurs: false, problem: "" };
+    await story.rest("a");
+    expect(story.claim("a", "default")!.spec).toEqual({ network: "udn", interface: "" });
+    story.cluster.primary = undefined;
+    await story.rest("a");
+    expect(names()).toEqual(["a.default"]);
+  });
+
+  it("no default network of Multus", async () => {
+    const spec = { networks: [{ name: "n", multus: { networkName: "blue", default: true } }] };
+    story.cluster.vms.create({ metadata: { name: "a", namespace }, spec: { template: { spec } } });
+    await story.rest("a");
+    expect(names()).toEqual([]);
+  });
+
+  it("only with the label where labels are demanded", async () => {
+    story.cluster.gate = { gate: "on", needsLabel: true };
+    story.virt.createVm("a", { n: "blue" });
+    story.virt.createVm("b", { n: "blue" }, { [marks.persistenceLabelName]: "true" });
+    await story.rest("a");
+    await story.rest("b");
+    expect(names()).toEqual(["b.n"]);
+  });
+
+  it("nothing in a namespace that is being deleted", () => {
+    story.virt.createVm("a", { n: "blue" });
+    expect(story.planWith("a", (facts) => ({ ...facts, isTerminating: true }))).toEqual([]);
+  });
+
+  it("a definition that asks for what cannot be is said", () => {
+    story.cluster.define("blue", { isAllowed: false, problem: "it needs subnets" });
+    story.virt.createVm("a", { n: "blue" });
+    expect(story.events("a")).toEqual(["vm NoPersistentAddress"]);
+  });
+
+  it("as many as the namespace may have, and the rest is said and tried again", () => {
+    story.virt.createVm("a", { n: "blue", m: "green" });
+    story.cluster.claimsLeft = 1;
+    const steps = planFamily(gather(story.cluster, "a"));
+    expect(steps.map(({ kind }) => kind)).toEqual(["create", "event", "again"]);
+  });
+
+  it("addresses asked for by number land in the claim; an annotation that cannot be read is said", async () => {
+    const nics = { networks: [{ name: "n", multus: { networkName: "blue" } }] };
+    const annotated = (text: string) => ({
+      metadata: { annotations: { [marks.addressesAnnotation]: text } },
+      spec: nics,
+    });
+    story.cluster.vms.create({
+      metadata: { name: "a", namespace },
+      spec: { template: annotated('{"n":["10.1.0.7/24"]}') },
+    });
+    story.cluster.vms.create({ metadata: { name: "b", namespace }, spec: { template: annotated("{n") } });
+    await story.rest("a");
+    await story.rest("b");
+    expect(story.claim("a")!.metadata.annotations).toMatchObject({ [marks.requestedAnnotation]: "10.1.0.7" });
+    expect(story.claim("b")).toBeDefined();
+    expect(story.events("b")).toEqual(["vm NoPersistentAddress"]);
+  });
+});
+
+describe("MACs", () => {
+  const withMac = (name: string, macAddress: string): void => {
+    story.cluster.vms.create({
+      metadata: { name, namespace },
+      spec: {
+        template: {
+          spec: {
+            networks: [{ name: "n", multus: { networkName: "blue" } }],
+            domain: { devices: { interfaces: [{ name: "n", macAddress }] } },
+          },
+        },
+      },
+    });
+  };
+  const macs = (name: string): string | undefined => story.claim(name)!.metadata.labels?.[marks.macLabelName];
+
+  it("of the spec, else as the VMI reports it, kept while the VM is stopped", async () => {
+    withMac("a", "02:AA:22:33:44:55");
+    await story.rest("a");
+    expect(macs("a")).toBe("02-aa-22-33-44-55");
+    await story.run("b");
+    const status = { interfaces: [{ name: "n", mac: "02:00:00:00:00:07" }] };
+    story.cluster.vmis.update(story.vmi("b"), (now) => ({ ...now, status: { ...now.status, ...status } }));
+    await story.rest("b");
+    await story.stop("b");
+    expect(macs("b")).toBe("02-00-00-00-00-07");
+  });
+
+  it("one that an older claim of the network has is not the younger's, and is said", async () => {
+    withMac("a", "02:00:00:00:00:01");
+    withMac("b", "02:00:00:00:00:01");
+    await story.rest("a");
+    await story.rest("b");
+    const older = story.claim("a")!;
+    const steps = planFamily({ ...gather(story.cluster, "b"), macHolder: () => older });
+    expect(steps).toMatchObject([
+      { kind: "mark", metadata: { labels: { [marks.macLabelName]: null } } },
+      { kind: "event", on: "vm", reason: "MACAddressConflict" },
+      { kind: "again" },
+    ]);
+    expect(planFamily({ ...gather(story.cluster, "a"), macHolder: () => older })).toEqual([]);
+  });
+});
+
+describe("status", () => {
+  it("a length that nothing tells stays as it stands, and is not invented", async () => {
+    await story.run("a");
+    const unknown = (facts: ReturnType<typeof gather>): ReturnType<typeof gather> => ({
+      ...facts,
+      holds: facts.holds.map(({ prefixLength: _, ...hold }) => hold),
+    });
+    expect(story.planWith("a", unknown)).toEqual([]);
+    const { status: _, ...rest } = story.claim("a")!;
+    story.cluster.claims.update(story.claim("a")!, () => rest as StoredClaim);
+    expect(story.planWith("a", unknown)).toEqual([]);
+  });
+
+  it("what the daemon says about a refused pod stands while the addresses do", async () => {
+    await story.run("a");
+    const { status } = story.claim("a")!;
+    const conditions = [{ ...status!.conditions![0]!, reason: "InUse", message: "a third pod" }];
+    story.cluster.claims.update(story.claim("a")!, (now) => ({ ...now, status: { ...status!, conditions } }));
+    expect(story.planWith("a", (facts) => facts)).toEqual([]);
+  });
+
+  it("back in range: said to be allocated again", async () => {
+    await story.run("a");
+    const { status } = story.claim("a")!;
+    const conditions = [{ ...status!.conditions![0]!, status: "False" as const, reason: "OutOfRange" }];
+    story.cluster.claims.update(story.claim("a")!, (now) => ({ ...now, status: { ...status!, conditions } }));
+    expect(story.planWith("a", (facts) => facts)).toMatchObject([
+      { kind: "status", status: { conditions: [{ status: "True", reason: "SuccessfulAllocation" }] } },
+    ]);
+  });
+
+  it("of a network whose addresses others give is theirs", async () => {
+    story.cluster.define("blue", { isOurs: false });
+    story.virt.createVm("a", { n: "blue" });
+    await story.rest("a");
+    const status = { ips: ["10.1.0.9/24"] };
+    story.cluster.claims.update(story.claim("a")!, (now) => ({ ...now, status }));
+    await story.rest("a");
+    expect(story.claim("a")!.status).toEqual(status);
+    expect(story.cluster.holds()).toEqual([]);
+    expect(story.state("a")).toBe("RSVD");
+  });
+
+  it("addresses that nothing holds are taken, and in a conflict tried again later", async () => {
+    story.virt.createVm("a", { n: "blue" });
+    await story.rest("a");
+    const conditions = [{ type: "IPsAllocated", status: "False" as const, reason: "IPAddressConflict" }];
+    const status = { ips: ["10.1.0.9/24", "fd00::9/64", "no address"], conditions };
+    story.cluster.claims.update(story.claim("a")!, (now) => ({ ...now, status }));
+    expect(planFamily(gather(story.cluster, "a"))).toMatchObject([
+      { kind: "take", addresses: ["10.1.0.9", "fd00::9"], identity: `${story.cluster.vms.get("a")!.metadata.uid}/n` },
+      { kind: "again" },
+    ]);
+  });
+});
+
+describe("two addresses of one pool for one claim", () => {
+  it("the one that nobody was told of is released, the other stays", async () => {
+    await story.run("a");
+    const [told] = story.addresses("a");
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    await story.stop("a");
+    expect(story.addresses("a")).toEqual([told]);
+    expect(story.claim("a")!.status?.ips).toEqual([`${told}/24`]);
+  });
+});
+
+describe("old caches", () => {
+  const fresh = (): readonly ClaimStep[] => planFamily(gather(story.cluster, "a"));
+
+  it("a VM that the cache has not seen yet: its claim is not deleted", async () => {
+    const before = snapshotOf(story.cluster);
+    await story.run("a");
+    await story.stop("a");
+    const old = { ...snapshotOf(story.cluster), vms: before.vms };
+    const steps = planFamily(gather(story.cluster, "a", old)).filter(isFinal);
+    expect(steps).toMatchObject([{ kind: "delete" }]);
+    expect(confirmed(steps[0]!, fresh())).toBeUndefined();
+  });
+
+  it("a claim that the cache has not seen yet: its address is not freed", async () => {
+    const before = snapshotOf(story.cluster);
+    await story.run("a");
+    await story.stop("a");
+    const old = { ...snapshotOf(story.cluster), vms: before.vms, claims: before.claims };
+    const steps = planFamily(gather(story.cluster, "a", old)).filter(isFinal);
+    expect(steps).toMatchObject([{ kind: "release" }]);
+    expect(confirmed(steps[0]!, fresh())).toBeUndefined();
+  });
+
+  it("a pod that the cache has not seen yet: it stays among the users", async () => {
+    const before = snapshotOf(story.cluster);
+    await story.run("a");
+    const old = { ...snapshotOf(story.cluster), pods: before.pods };
+    const steps = planFamily(gather(story.cluster, "a", old)).filter(isFinal);
+    expect(steps).toMatchObject([{ kind: "users", users: [] }]);
+    expect(confirmed(steps[0]!, fresh())).toBeUndefined();
+  });
+
+  it("what is still so is confirmed, with the versions of now", async () => {
+    await story.run("a");
+    story.isLed = false;
+    await story.stop("a");
+    const step = fresh().find(({ kind }) => kind === "users")!;
+    await story.cluster.ledger.amend({ ...hold(), note: { pool: "blue-net", identity: "vm-1/n", why: "changed" } });
+    expect(confirmed(step, fresh())).toMatchObject({
+      kind: "users",
+      hold: { hold: { version: story.cluster.holds()[0]!.version } },
+    });
+  });
+
+  const hold = () => {
+    const { domain, address, version, owner } = story.cluster.holds()[0]!;
+    return { domain, address, version, owner: `claim:${owner.uid}:` as never };
+  };
+});
