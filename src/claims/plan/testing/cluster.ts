@@ -140,9 +140,6 @@ export class ModelCluster {
 
   /** A hand that takes every finalizer off. */
   forceFinalizers(claim: StoredClaim, finalizer: string): boolean {
-    return this.claims.update(
-      claim,
-      (now) => withMetadata(now, { finalizers: without(now, finalizer) }) as StoredClaim,
-    );
+    return this.claims.update(claim, (now) => withMetadata(now, { finalizers: without(now, finalizer) }));
   }
 }

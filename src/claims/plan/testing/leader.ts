@@ -2,7 +2,6 @@
 // write.
 import { claimFinalizer } from "../../../api/claim-marks.ts";
 import { ownerKey } from "../../../ipam/owner.ts";
-import type { StoredClaim } from "../../../ledger/resources.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { ClaimHold, FamilyFacts } from "../facts.ts";
 import { planFamily } from "../plan.ts";
@@ -48,12 +47,12 @@ async function* confirm(
   step: ClaimStep,
   { plan }: LeaderWays,
 ): AsyncGenerator<undefined, ClaimStep | undefined> {
-  let fresh = snapshotOf(cluster);
+  const fresh = new Map<string, unknown>();
   for (const kind of kinds) {
     yield;
-    fresh = { ...fresh, [kind]: snapshotOf(cluster)[kind] };
+    fresh.set(kind, snapshotOf(cluster)[kind]);
   }
-  return confirmed(step, plan(gather(cluster, name, fresh)));
+  return confirmed(step, plan(gather(cluster, name, Object.fromEntries(fresh) as unknown as Snapshot)));
 }
 
 /** Plans and acts with nothing in between until nothing is left to do. Returns the steps that were done. */
@@ -95,7 +94,7 @@ async function act(cluster: ModelCluster, step: ClaimStep): Promise<void> {
     case "drop-finalizer":
       claims.update(
         step.claim,
-        (now) => withMetadata(now, { finalizers: without(now, claimFinalizer) }) as StoredClaim,
+        (now) => withMetadata(now, { finalizers: without(now, claimFinalizer) }),
         step.claim.metadata.resourceVersion,
       );
       return;
