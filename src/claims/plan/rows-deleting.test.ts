@@ -20,7 +20,7 @@ describe("deleting", () => {
     await story.delete("a", finalizer);
     expect(story.addresses("a")).toHaveLength(1);
     expect(story.claim("a")).toBeDefined();
-    if (finalizer !== undefined) expect(story.state("a")).toBe("TERM");
+    expect(story.state("a")).toBe("TERM");
     story.cluster.nodes.set(node, "ready");
     await story.rest("a");
     expect(story.state("a")).toBe("NONE");
