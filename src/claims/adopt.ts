@@ -183,14 +183,19 @@ function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonl
   );
 }
 
+/** Whose a claim is, where it is neither of these. */
+function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefined {
+  const ownership = ownershipOf(claim);
+  if (ownership.kind === "ownerless") return "which was made by hand,";
+  return either.includes(ownership.uid) ? undefined : `whose owner is ${ownership.uid}`;
+}
+
 /** In a sentence why this hold cannot be the target's. */
 function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold, from: string): string | undefined {
   const { hold } = held;
   const claim = books.claims.get(hold.owner.uid);
-  const ownership = claim && ownershipOf(claim);
-  const third = ownership?.kind === "owned" && ownership.uid !== from && ownership.uid !== target.uid;
-  if (third)
-    return `${hold.address} is held for ${describeOwner(hold.owner)}, whose owner is ${ownership.uid} and not ${from}`;
+  const third = claim && thirdOf(claim, [from, target.uid]);
+  if (third !== undefined) return `${hold.address} is held for ${describeOwner(hold.owner)}, ${third} and not ${from}`;
   const placing = books.places.of([own.definition], hold.address);
   if (placing.kind === "nowhere") return placing.why;
   if (

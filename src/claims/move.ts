@@ -84,7 +84,7 @@ export function newClaim(target: Target, nic: string, network: string, before: B
 }
 
 /** Ours is there, theirs is not; what others keep it with stays. */
-export function finalizersOf({ metadata }: StoredClaim): string[] {
+function finalizersOf({ metadata }: StoredClaim): string[] {
   const others = (metadata.finalizers ?? []).filter(
     (each) => each !== upstreamClaimFinalizer && each !== claimFinalizer,
   );

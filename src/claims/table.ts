@@ -13,7 +13,7 @@ import { type ClaimState, stateOfClaim } from "./plan/state.ts";
 import { isForeign } from "./takeover.ts";
 
 /** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address rests. */
-export type RowState =
+type RowState =
   | "pending"
   | "bound"
   | "migrating"
@@ -101,7 +101,7 @@ function rowOf(view: ClaimView, facts: FamilyFacts, pods: readonly LauncherPod[]
   };
 }
 
-export function stateOfRow({ claim, uid }: ClaimView, facts: FamilyFacts): RowState {
+function stateOfRow({ claim, uid }: ClaimView, facts: FamilyFacts): RowState {
   if (isForeign(claim) && claim.metadata.deletionTimestamp === undefined) return "foreign";
   return words[stateOfClaim(facts, uid)];
 }

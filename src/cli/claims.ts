@@ -14,7 +14,7 @@ export interface ClaimsRequest extends ConnectionOptions {
   readonly namespace?: string;
 }
 
-export interface TakeoverRequest extends ClaimsRequest {
+interface TakeoverRequest extends ClaimsRequest {
   readonly dryRun: boolean;
   /** Although kubevirt/ipam-extensions runs. */
   readonly beside: boolean;

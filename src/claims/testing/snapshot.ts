@@ -137,7 +137,7 @@ export interface SceneParts extends Partial<
   readonly pods?: readonly Pod[];
 }
 
-export function snapshot({ machines = [], instances = [], pods = [], ...rest }: SceneParts = {}): ClaimsSnapshot {
+function snapshot({ machines = [], instances = [], pods = [], ...rest }: SceneParts = {}): ClaimsSnapshot {
   return {
     systemNamespace: "kube-system",
     nowMs,
