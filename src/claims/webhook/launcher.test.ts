@@ -228,6 +228,15 @@ describe("a pod that is there already", () => {
     expect(references(told)).toEqual(["vm1.a", "vm1.b"]);
   });
 
+  test("a second NIC of a network that is attached already gets a claim of its own", () => {
+    const told = judged({
+      vmi: vmi("a=blue b=blue"),
+      before: [referring],
+      elements: [element("a", "blue"), element("b", "blue")],
+    });
+    expect(references(told)).toEqual(["vm1.a", "vm1.b"]);
+  });
+
   test("one that was attached without a reference stays without: it has an address of its own", () => {
     const told = judged({
       vmi: machine,
