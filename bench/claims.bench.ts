@@ -17,12 +17,12 @@ import { ipamExtensions } from "./claims/ipam-extensions.ts";
 import { nic } from "./claims/machine.ts";
 import { persistent, plain } from "./claims/networks.ts";
 import { answersOf, phases, type PhaseRun } from "./claims/phases.ts";
+import { differences } from "./claims/report.ts";
 import { fill, restart } from "./claims/restart.ts";
 import { ClaimStage } from "./claims/stage.ts";
 import { storm } from "./claims/storm.ts";
 import { inTurns, showTurns } from "./claims/turns.ts";
 import { isPresent } from "./cni/contestant.ts";
-import { rounded } from "./cni/figures.ts";
 import { BenchLab } from "./cni/lab.ts";
 import { machine } from "./cni/machine.ts";
 import { against } from "./cni/ratio.ts";
@@ -65,7 +65,10 @@ async function run() {
     watch: stage.watch,
     nodes: stage.nodes,
     atOnce,
-    groups: [persistent, plain].map((each) => ({ name: each.name, machines: stage.machines(`vm-${each.name}`, each, vms) })),
+    groups: [persistent, plain].map((each) => ({
+      name: each.name,
+      machines: stage.machines(`vm-${each.name}`, each, vms),
+    })),
     quiet: () => stage.quiet(),
   });
   runs.push(...turns.runs, ...stormed.runs);
@@ -91,12 +94,14 @@ const allPhases = [turns.withClaim, turns.plain, ...Object.values(stormed.groups
 const judged = judge({
   start: p50Of("start"),
   migrate: p50Of("migrate"),
-  refused: allPhases.flatMap((each) => phases.map((phase) => each[phase]?.refused ?? 0)).reduce((sum, each) => sum + each, 0),
+  refused: allPhases
+    .flatMap((each) => phases.map((phase) => each[phase]?.refused ?? 0))
+    .reduce((sum, each) => sum + each, 0),
   claims: filled.claims,
   caughtUpMs: restarts.map(({ caughtUpMs }) => caughtUpMs),
 });
 
-function p50Of(phase: "first" | "start" | "migrate") {
+function p50Of(phase: "start" | "migrate") {
   return { withClaim: turns.withClaim[phase].call.p50Ms, plain: turns.plain[phase].call.p50Ms };
 }
 
@@ -105,7 +110,10 @@ close({
   bench: "claims",
   ...against(p50Of("start").withClaim, p50Of("start").plain, { better: "lower", reason: undefined }),
   unit: "ms, p50 of the ADD of a VM whose claim exists, one at a time; the peer is the same VM on a network without persistence",
-  firstStartSlowerMs: rounded(p50Of("first").withClaim - p50Of("first").plain),
+  differences: {
+    oneAtATime: differences(turns.withClaim, turns.plain),
+    atOnce: differences(stormed.groups[persistent.name] ?? {}, stormed.groups[plain.name] ?? {}),
+  },
   oneAtATime: { withClaim: turns.withClaim, plain: turns.plain },
   atOnce: { vms, atOnce, ...stormed.groups },
   memoryMiB,
@@ -117,7 +125,10 @@ close({
     ipamExtensions: isPresent(peer) ? peer.claim : null,
     ...(isPresent(peer) ? {} : { reason: peer.reason }),
   },
-  ovnKubernetes: { peer: null, reason: "OVN-Kubernetes cannot be installed here: it needs Open vSwitch in the kernel of every node" },
+  ovnKubernetes: {
+    peer: null,
+    reason: "OVN-Kubernetes cannot be installed here: it needs Open vSwitch in the kernel of every node",
+  },
   ...judged,
   goals,
   goalsMet: Object.values(judged.met).every((each) => each !== false) && controllerEnds.length === 0,

@@ -41,7 +41,11 @@ describe("the audit of claims", () => {
       { answers: [{ vm: "a", phase: "first", addresses: [] }] },
       /a was answered 0 addresses in first/,
     ],
-    ["an address that nobody holds", { held: right.held.slice(0, 1) }, /10\.0\.0\.2 was given to b, and is held by nobody/],
+    [
+      "an address that nobody holds",
+      { held: right.held.slice(0, 1) },
+      /10\.0\.0\.2 was given to b, and is held by nobody/,
+    ],
     [
       "an address that a pod holds",
       { held: [right.held[0]!, { address: "10.0.0.2", ownerKind: "pod", ownerUid: "2" }] },

@@ -11,7 +11,9 @@ import {
   elementsOf,
   foregroundFinalizer,
   launcherPod,
+  networksAnnotation,
   ownedBy,
+  type Pod,
   pods,
   statusAnnotation,
   type Vm,
@@ -162,7 +164,8 @@ export class Machine {
   async #launch(node: string, beganMs: number, sourceNode?: string): Promise<Attached> {
     const migration = sourceNode === undefined ? {} : { migration: { name: this.name, uid: randomUUID(), sourceNode } };
     const launcher = launcherPod(this.#vmi!, { scheme: "hashed", ...migration });
-    const made = await this.#lab.admin.create(pods, { ...launcher, spec: { ...launcher.spec, nodeName: node } });
+    const metadata = this.network.hasLaunchers ? launcher.metadata : asPod(launcher.metadata);
+    const made = await this.#lab.admin.create(pods, { metadata, spec: { ...launcher.spec, nodeName: node } });
     const { name = "", uid = "" } = made.metadata;
     const pod: BenchPod = { namespace: podNamespace, name, uid, node };
     const [element] = elementsOf(this.#vmi!.spec, podNamespace, "hashed");
@@ -191,4 +194,9 @@ export class Machine {
     const at = { namespace: podNamespace, name: this.name };
     await this.#lab.admin.patch(vmis, at, { type: "merge", body });
   }
+}
+
+/** The same without anything of KubeVirt's. */
+function asPod({ namespace = "", generateName = "", annotations = {} }: Pod["metadata"]): Pod["metadata"] {
+  return { namespace, generateName, annotations: { [networksAnnotation]: annotations[networksAnnotation] ?? "" } };
 }

@@ -1,4 +1,5 @@
-// The two networks of the benchmark: alike in everything but that one lets addresses stay with virtual machines.
+// The networks of the benchmark: alike in everything but that one lets addresses stay with virtual machines, and that the pods on another do not
+// look like a virtual machine's.
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { type BenchLab, podNamespace } from "../cni/lab.ts";
@@ -8,18 +9,28 @@ export interface VmNetwork {
   readonly name: string;
   readonly range: string;
   readonly isPersistent: boolean;
+  /** Its pods are launchers of VMs; false: ordinary pods, which nobody looks a VM up for. */
+  readonly hasLaunchers: boolean;
 }
 
 /**
  * /16: 65,534 addresses. Four starts of 1,000 VMs on the plain network take at most 4,000, each resting for 30 s when it is given back; 10,000
  * claims take 10,000 of the other.
  */
-export const persistent: VmNetwork = { name: "kept", range: "10.64.0.0/16", isPersistent: true };
-export const plain: VmNetwork = { name: "plain", range: "10.65.0.0/16", isPersistent: false };
+export const persistent: VmNetwork = { name: "kept", range: "10.64.0.0/16", isPersistent: true, hasLaunchers: true };
+export const plain: VmNetwork = { name: "plain", range: "10.65.0.0/16", isPersistent: false, hasLaunchers: true };
+export const podsOnly: VmNetwork = { name: "pods", range: "10.66.0.0/16", isPersistent: false, hasLaunchers: false };
+export const networks = [persistent, plain, podsOnly] as const;
 
 export function configOf({ name, range, isPersistent }: VmNetwork): string {
   const ipam = { type: "holdfast", range, network_name: name };
-  const config = { cniVersion: "1.0.0", name, type: "macvlan", ...(isPersistent && { allowPersistentIPs: true }), ipam };
+  const config = {
+    cniVersion: "1.0.0",
+    name,
+    type: "macvlan",
+    ...(isPersistent && { allowPersistentIPs: true }),
+    ipam,
+  };
   return JSON.stringify(config);
 }
 

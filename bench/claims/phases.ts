@@ -52,7 +52,8 @@ export async function runPhase({ phase, machines, nodes, atOnce }: PhasePlan): P
   };
   const { wallMs } = await runLoad({ count: machines.length, atOnce, limitMs, call: run });
   if (phase !== "stop") await afterwards(phase, machines, attached, atOnce);
-  if (steps.length < machines.length) throw new Error(`only ${steps.length} of ${machines.length} VMs came through ${phase}`);
+  if (steps.length < machines.length)
+    throw new Error(`only ${steps.length} of ${machines.length} VMs came through ${phase}`);
   return { phase, steps, wallMs };
 }
 

@@ -14,10 +14,11 @@ export function workLeft(text: string): number {
 
 export async function quiet(metricsPort: () => number): Promise<void> {
   const endMs = performance.now() + limitMs;
-  for (let calm = 0; calm < looks; ) {
+  for (let calm = 0; calm < looks;) {
     const left = await lookAt(metricsPort());
     calm = left === 0 ? calm + 1 : 0;
-    if (performance.now() > endMs) throw new Error(`the controller still has work after ${limitMs / 1000} s: ${left} keys`);
+    if (performance.now() > endMs)
+      throw new Error(`the controller still has work after ${limitMs / 1000} s: ${left} keys`);
     if (calm < looks) await sleep(everyMs);
   }
 }

@@ -1,7 +1,8 @@
 // The figures of a phase. Pure.
-import { type Figures, figuresOf } from "../cni/figures.ts";
+import { type Figures, figuresOf, rounded } from "../cni/figures.ts";
 import { showFigures } from "../cni/table.ts";
-import type { PhaseRun } from "./phases.ts";
+import type { VmNetwork } from "./networks.ts";
+import { type Phase, type PhaseRun, phases } from "./phases.ts";
 
 export interface PhaseFigures {
   /** From the request for the VMI, or for the target pod, until the CNI call was answered; of a stop until everything is gone. */
@@ -17,8 +18,8 @@ export interface PhaseFigures {
 const problemsShown = 5;
 
 /** Of the VMs of one network. */
-export function figuresOfPhase({ steps, wallMs }: PhaseRun, isPersistent: boolean): PhaseFigures {
-  const own = steps.filter(({ machine }) => machine.network.isPersistent === isPersistent);
+export function figuresOfPhase({ steps, wallMs }: PhaseRun, network: VmNetwork): PhaseFigures {
+  const own = steps.filter(({ machine }) => machine.network === network);
   const good = own.filter(({ reply }) => reply.problem === undefined);
   const problems = new Set(own.flatMap(({ reply }) => reply.problem ?? []));
   return {
@@ -34,6 +35,27 @@ export function figuresOfPhase({ steps, wallMs }: PhaseRun, isPersistent: boolea
     refused: own.length - good.length,
     problems: [...problems].slice(0, problemsShown),
   };
+}
+
+type PhaseTable = Readonly<Partial<Record<Phase, PhaseFigures>>>;
+
+/** What a claim costs: p50 and p99 with one, less those without; of the CNI call, and of the whole. */
+export function differences(withClaim: PhaseTable, plain: PhaseTable) {
+  return Object.fromEntries(
+    phases.flatMap((phase) => {
+      const [a, b] = [withClaim[phase], plain[phase]];
+      if (a === undefined || b === undefined) return [];
+      const of = (what: "call" | "whole", quantile: "p50Ms" | "p99Ms") =>
+        rounded(a[what][quantile] - b[what][quantile]);
+      const each = {
+        callP50Ms: of("call", "p50Ms"),
+        callP99Ms: of("call", "p99Ms"),
+        wholeP50Ms: of("whole", "p50Ms"),
+        wholeP99Ms: of("whole", "p99Ms"),
+      };
+      return [[phase, each] as const];
+    }),
+  );
 }
 
 export function showPhase(what: string, { whole, call, retries, refused, problems }: PhaseFigures): void {

@@ -3,7 +3,7 @@
 // Caught up: it has made the claim of a VM that came while nobody led, and no key waits any more. From the start of the process on.
 import { formatDomain } from "../../src/api/domain.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { plus } from "../../src/net/address.ts";
+import { previous } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";
 import { until } from "../../test/lab/wait.ts";
 import { rounded } from "../cni/figures.ts";
@@ -24,9 +24,6 @@ export interface FillResult {
   /** From the first hold until the last claim says its address. */
   readonly boundMs: number;
 }
-
-/** VMs give the lower half of the range; what is filled in takes the upper one. */
-const upperHalf = 32_768;
 
 /** Stopped VMs until there are so many claims; the controller makes the claims. Each then has a hold, as if it had run. */
 export async function fill(stage: ClaimStage, count: number): Promise<FillResult> {
@@ -49,17 +46,21 @@ export async function fill(stage: ClaimStage, count: number): Promise<FillResult
   };
 }
 
+/** The first of the range that are free, from above: one after the other where somebody has one. */
 async function hold({ lab, watch }: ClaimStage, machines: readonly Machine[]): Promise<void> {
   const ledger = new ReservationLedger({ client: lab.admin, namespace: systemNamespace, now: Date.now });
   const domain = formatDomain({ scope: "network", network: persistent.name });
-  const pool = poolOf({ range: persistent.range, network: persistent.name });
-  const first = parseCidr(persistent.range).prefix.first;
+  const note = { pool: poolOf({ range: persistent.range, network: persistent.name }) };
   const uids = new Map(watch.list().map(({ name, uid }) => [name, uid]));
-  await eachAtOnce(machines, async ({ claimName: name, uid: vm }, index) => {
+  let next = previous(parseCidr(persistent.range).prefix.last);
+  await eachAtOnce(machines, async ({ claimName: name, uid: vm }) => {
     const owner = { kind: "claim", uid: uids.get(name) ?? "", namespace: podNamespace, name } as const;
-    const address = plus(first, upperHalf + index)!;
-    const { outcome } = await ledger.take({ domain, address, owner, note: { pool, identity: `${vm}/${nic}` } });
-    if (outcome !== "taken") throw new Error(`${address} for ${name}: ${outcome}`);
+    for (let outcome = ""; outcome !== "taken";) {
+      const address = next;
+      if (address === undefined) throw new Error(`${persistent.range} is full`);
+      next = previous(address);
+      ({ outcome } = await ledger.take({ domain, address, owner, note: { ...note, identity: `${vm}/${nic}` } }));
+    }
   });
 }
 

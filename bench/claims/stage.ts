@@ -1,10 +1,10 @@
-// The cluster of the benchmark: KubeVirt's kinds, two networks, nodes with the daemon's own code, and the controller as a process.
+// The cluster of the benchmark: KubeVirt's kinds, the networks, nodes with the daemon's own code, and the controller as a process.
 import { join } from "node:path";
 
 import { nodes as nodeKind } from "../../src/ledger/resources.ts";
 import { install } from "../../test/claims/kubevirt/crds.ts";
 import { until } from "../../test/lab/wait.ts";
-import type { BenchLab } from "../cni/lab.ts";
+import { type BenchLab, root } from "../cni/lab.ts";
 import { eachAtOnce, makeNodes } from "../cni/population.ts";
 import { Bill } from "../slices/bill.ts";
 import { Hosts } from "../slices/hosts.ts";
@@ -12,7 +12,7 @@ import { KeptController } from "../slices/kept-controller.ts";
 import { knowDefinitions } from "../slices/networks.ts";
 import { claims, ClaimWatch } from "./claim-watch.ts";
 import { Machine } from "./machine.ts";
-import { define, persistent, plain, type VmNetwork } from "./networks.ts";
+import { define, networks, type VmNetwork } from "./networks.ts";
 import { quiet } from "./quiet.ts";
 
 export class ClaimStage implements AsyncDisposable {
@@ -45,7 +45,7 @@ export class ClaimStage implements AsyncDisposable {
   static async set(lab: BenchLab, count: number): Promise<ClaimStage> {
     await using stack = new AsyncDisposableStack();
     await knowKinds(lab);
-    for (const network of [persistent, plain]) await define(lab, network);
+    for (const network of networks) await define(lab, network);
     const nodes = Array.from({ length: count }, (_, index) => `vms-${index}`);
     await makeNodes(lab, nodes);
     await eachAtOnce(nodes, (name) => ready(lab, name));
@@ -78,10 +78,11 @@ export class ClaimStage implements AsyncDisposable {
   }
 }
 
-/** What a cluster with KubeVirt and Multus has before the controller starts; the claims' kind is of deploy/. */
+/** What a cluster with KubeVirt and Multus has before the controller starts, and the claims' kind. */
 export async function knowKinds(lab: BenchLab): Promise<void> {
   await knowDefinitions(lab);
   await install(lab.admin);
+  await lab.cluster.kubectl(["apply", "--server-side", "-f", join(root, "deploy", "ipamclaims")]);
   await until(async () => (await lab.admin.list(claims)).items.length === 0, {
     what: "the API server to serve ipamclaims",
   });

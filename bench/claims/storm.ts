@@ -1,10 +1,11 @@
-// Many VMs at once, phase by phase: those with claims, then the same without, so that a busy minute hits both; and what each phase costs.
+// Many VMs at once, phase by phase: one network after the other, so that a busy minute hits all of them; and what each phase costs.
 import { type Figures, figuresOf, rounded } from "../cni/figures.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import type { Bill } from "../slices/bill.ts";
 import type { Costs } from "../slices/growth.ts";
 import type { ClaimWatch } from "./claim-watch.ts";
 import type { Machine } from "./machine.ts";
+import type { VmNetwork } from "./networks.ts";
 import { type Phase, type PhaseRun, phases, runPhase } from "./phases.ts";
 import { figuresOfPhase, type PhaseFigures, showPhase } from "./report.ts";
 
@@ -14,8 +15,7 @@ export interface StormPlan {
   readonly watch: ClaimWatch;
   readonly nodes: readonly string[];
   readonly atOnce: number;
-  /** With claims, and without. */
-  readonly groups: readonly { readonly name: string; readonly machines: readonly Machine[] }[];
+  readonly groups: readonly { readonly network: VmNetwork; readonly machines: readonly Machine[] }[];
   /** Resolves when the controller has nothing left to do. */
   readonly quiet: () => Promise<void>;
 }
@@ -23,12 +23,15 @@ export interface StormPlan {
 export interface StormPhase extends PhaseFigures {
   /** Of one VM. */
   readonly perVm: Costs;
+  /** Of all VMs, by kind. */
+  readonly daemonRequests: Readonly<Record<string, number>>;
+  readonly controllerRequests: Readonly<Record<string, number>>;
   /** From the request for the VM until a bystander sees its claim. */
   readonly claim?: Figures;
 }
 
 export interface StormResult {
-  /** Key: the group, then the phase. */
+  /** Key: the network, then the phase. */
   readonly groups: Readonly<Record<string, Readonly<Partial<Record<Phase, StormPhase>>>>>;
   readonly runs: readonly PhaseRun[];
 }
@@ -37,30 +40,38 @@ export async function storm(plan: StormPlan): Promise<StormResult> {
   const groups: Record<string, Partial<Record<Phase, StormPhase>>> = {};
   const runs: PhaseRun[] = [];
   for (const phase of phases) {
-    for (const { name, machines } of plan.groups) {
+    for (const { network, machines } of plan.groups) {
+      const { name } = network;
       plan.lab.log(`${phase}: ${machines.length} VMs, ${name}, ${plan.atOnce} at once`);
-      const { run, result } = await onePhase(plan, phase, machines);
+      const { run, result } = await onePhase(plan, phase, network, machines);
       runs.push(run);
       (groups[name] ??= {})[phase] = result;
       showPhase(`${phase}, ${name}, ${plan.atOnce} at once`, result);
       console.log(`  per VM: ${JSON.stringify(result.perVm)}`);
+      console.log(`  of all: daemons ${JSON.stringify(result.daemonRequests)}, controller ${JSON.stringify(result.controllerRequests)}`);
     }
   }
   return { groups, runs };
 }
 
-async function onePhase(plan: StormPlan, phase: Phase, machines: readonly Machine[]) {
+async function onePhase(plan: StormPlan, phase: Phase, network: VmNetwork, machines: readonly Machine[]) {
   const { bill, nodes, atOnce, quiet, watch } = plan;
   const before = await bill.reading();
   const run = await runPhase({ phase, machines, nodes, atOnce });
   await quiet();
   const after = await bill.reading();
-  const isPersistent = machines[0]?.network.isPersistent === true;
   const perVm = Object.fromEntries(
     Object.entries(bill.costs(before, after)).map(([name, cost]) => [name, rounded(cost / machines.length)]),
   );
-  const claim = isPersistent && phase === "first" ? claimFigures(run, watch) : undefined;
-  return { run, result: { ...figuresOfPhase(run, isPersistent), perVm, ...(claim && { claim }) } };
+  const claim = network.isPersistent && phase === "first" ? claimFigures(run, watch) : undefined;
+  const result: StormPhase = {
+    ...figuresOfPhase(run, network),
+    perVm,
+    daemonRequests: bill.daemonRequests(before, after),
+    controllerRequests: bill.controllerRequests(before, after),
+    ...(claim && { claim }),
+  };
+  return { run, result };
 }
 
 function claimFigures({ steps, wallMs }: PhaseRun, watch: ClaimWatch): Figures {

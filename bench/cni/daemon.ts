@@ -44,7 +44,12 @@ export class HoldfastProcess implements AsyncDisposable {
   /** Asks until it is ready, and not longer than it runs. */
   async ready(isReady: () => Promise<boolean>): Promise<void> {
     const { name } = this.plan;
-    await until(async () => this.#hasEnded || (await isReady()), { what: `${name} to be ready`, everyMs: 20 });
+    try {
+      await until(async () => this.#hasEnded || (await isReady()), { what: `${name} to be ready`, everyMs: 20 });
+    } catch (cause) {
+      await this[Symbol.asyncDispose]();
+      throw new Error(`${name} is not ready; its last words:\n${this.logTail()}`, { cause });
+    }
     if (this.#hasEnded) throw new Error(`${name} ended at once; its last words:\n${this.logTail()}`);
   }
 

@@ -21,6 +21,8 @@ export interface GatherOptions {
   readonly networks: ClaimNetworks;
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
+  /** How many claims of a namespace are being made and not in the cache yet. */
+  readonly making: (namespace: string) => number;
   readonly gate: () => ClaimsState;
   readonly nowMs: () => number;
 }
@@ -80,10 +82,10 @@ export class Gatherer {
   }
 
   factsOf(family: string, objects: FamilyObjects): FamilyFacts {
-    const { world, networks, gate, nowMs } = this.#options;
+    const { world, networks, making, gate, nowMs } = this.#options;
     const { namespace = "", name } = parseKey(family);
     const { vm, vmi, claims } = objects;
-    const left = world.claimsLeft(namespace);
+    const left = world.claimsLeft(namespace, making(namespace));
     const primary = gate().gate === "on" ? networks.primaryOf(namespace) : undefined;
     return {
       namespace,

@@ -26,6 +26,7 @@ export interface WakesOptions {
   readonly wake: (family: string) => void;
   /** Of a VM or VMI: it came or changed. */
   readonly machineSeen: (family: string) => void;
+  readonly claimGone: (claim: DeepReadonly<StoredClaim>) => void;
 }
 
 export class Wakes {
@@ -92,6 +93,7 @@ export class Wakes {
       const owner = ownership.kind === "owned" ? world.familyOf(ownership.uid) : undefined;
       if (owner !== undefined) this.#options.wake(owner);
     }
+    if (event.type === "delete") this.#options.claimGone(event.object);
     this.#onMac(event);
     const { namespace = "" } = event.object.metadata;
     // Somebody may have waited for room.

@@ -124,6 +124,19 @@ describe("the gate", { timeout: 60_000 }, () => {
   });
 });
 
+describe("a limit that many meet at once", { timeout: 60_000 }, () => {
+  it("is not passed", async () => {
+    await open();
+    const body = { metadata: { annotations: { [marks.maxClaimsAnnotation]: "3" } } };
+    await stage.client.patch(kinds.namespaces, { name: shop }, { type: "merge", body });
+    for (let index = 0; index < 12; index++) await stage.machine(`vm${index}`);
+    stage.lead();
+    const refused = async () => new Set((await stage.events()).filter((line) => line.startsWith("VirtualMachine vm"))).size;
+    await until(async () => (await refused()) === 9, { what: "nine that were refused" });
+    expect((await stage.client.list(kinds.ipamClaims, { namespace: shop })).items).toHaveLength(3);
+  });
+});
+
 describe("kinds that come later", { timeout: 60_000 }, () => {
   it("are followed as soon as they are there", async () => {
     await open(true);

@@ -57,11 +57,19 @@ export async function run({ transport, seed, steps, number, compact }: RunOption
     await world.kubevirt.virt.kubelet.settle();
     const left = await leftOver(world);
     const changes = await world.record.whole();
-    const violations = living.length > 0 ? living : Checker.violationsOf(changes);
+    const checker = new Checker();
+    for (const change of changes) checker.see(change);
+    const violations = living.length > 0 ? living : checker.violations;
     const errors = [...actors, ...stakes].flatMap((each) => each.errors.map(String));
     const { refusals } = world.nodes;
     const messages = violations.map(({ message }) => message);
-    return { done: tally.done, refusals, steps: tally.steps, changes, faults: [...messages, ...left, ...errors] };
+    return {
+      done: tally.done,
+      refusals,
+      steps: tally.steps,
+      changes,
+      faults: [...messages, ...left, ...checker.remains(), ...errors],
+    };
   } finally {
     await world.close();
   }

@@ -96,6 +96,19 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
         await letGo(claim);
       });
 
+      test("the first interface on a primary network refers to its claim, and asks for the address that the VM asks for", async () => {
+        const namespace = await stage.primaryNamespace("10.1.0.0/16,fd00:1::/64");
+        const annotations = { "network.kubevirt.io/addresses": '{"default":["10.1.2.3"]}' };
+        const machine = await stage.kubevirt.create({ namespace, name: "vm1", nics: [], annotations });
+        await stage.kubevirt.start(machine);
+        const { name } = machine.instance!.active;
+        const { metadata } = await stage.ground.admin.get(pods, { namespace, name });
+        expect(metadata.annotations?.["k8s.ovn.org/primary-udn-ipamclaim"]).toBe("vm1.default");
+        expect(JSON.parse(metadata.annotations?.["v1.multus-cni.io/default-network"] ?? "null")).toEqual([
+          { name: "default", namespace, ips: ["10.1.2.3/16"], "ipam-claim-reference": "vm1.default" },
+        ]);
+      });
+
       test("one of a VM that keeps out, and one of no VM, are as they were", async () => {
         const namespace = await stage.namespace();
         const labels = { "allow-persistent-ips.k8s.cni.cncf.io": "false" };

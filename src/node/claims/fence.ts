@@ -150,8 +150,14 @@ export class Fence {
   async #fence(sandbox: KnownSandbox, signal: AbortSignal): Promise<void> {
     const { shut, tell, onFence, log } = this.#options;
     const { netns, netnsId, pod, claim, containerId } = sandbox;
-    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal });
-    if (links.length === 0) return; // down already
+    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const failure =
+        "an old guest could not be cut off, and has the address of a VM that runs elsewhere: remove its sandbox";
+      log.error(failure, { containerId, netns, pod: `${pod.namespace}/${pod.name}`, error: asError(error) });
+      return [];
+    });
+    if (links.length === 0) return; // down already, or tried again later
     const addresses = sandbox.holds.map(({ address }) => address).join(", ");
     const words =
       `${links.join(" and ")} of the old sandbox of pod ${pod.namespace}/${pod.name} was taken down: ` +

@@ -5,6 +5,7 @@ import { macLabelName, requestedAnnotation } from "../../../src/api/claim-marks.
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
 import { until } from "../../lab/wait.ts";
+import { podArgs } from "../../node/shim.ts";
 import type { LauncherOptions } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { conditionOf, namespace, persistent } from "./world.ts";
@@ -187,6 +188,33 @@ export function addressStories(world: GetClaimWorld): void {
     } finally {
       await quota(null);
     }
+  });
+
+  it("of many that come at once for the last addresses of a quota, no more are held than it allows", async () => {
+    const space = await world().namespace(world().fresh("tight"), { "holdfast.io/max-addresses": "1" });
+    const net = world().fresh("crowd");
+    const config = persistent(net, { range: "10.71.1.0/24" });
+    const asked = ["node1", "node2", "node3"].map(async (node) => {
+      const rig = await world().daemon({ node });
+      const name = `${net}-${node}`;
+      const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
+      await world().admin.create(ipamClaims, {
+        metadata: { namespace: space, name },
+        spec: { network: net, interface: "" },
+      });
+      const networks = JSON.stringify([{ name: "nad", "ipam-claim-reference": name }]);
+      const annotations = { "k8s.v1.cni.cncf.io/networks": networks };
+      const { metadata } = await world().admin.create(pods, {
+        metadata: { namespace: space, name, annotations },
+        spec,
+      });
+      return { rig, ask: { container: name, interfaceName: "net1", args: podArgs(space, name, metadata.uid), config } };
+    });
+    const ready = await Promise.all(asked);
+    const told = await Promise.all(ready.map(({ rig, ask }) => rig.ask({ command: "ADD", ...ask })));
+    const given = told.filter(({ status }) => status === 0);
+    expect(await world().held(net)).toHaveLength(given.length);
+    expect(given.length).toBeLessThanOrEqual(1);
   });
 
   it("no default route and no DNS come with it unless they are configured", async () => {

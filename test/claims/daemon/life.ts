@@ -2,8 +2,9 @@
 import { expect, it } from "vitest";
 
 import { pods } from "../../../src/ledger/resources.ts";
+import { until } from "../../lab/wait.ts";
 import type { GetClaimWorld } from "./suite.ts";
-import { conditionOf, persistent } from "./world.ts";
+import { addressesOf, conditionOf, persistent } from "./world.ts";
 
 export function lifeStories(world: GetClaimWorld): void {
   const scene = async (prefix: string, ipam: object = { range: "10.60.0.0/24" }) => {
@@ -21,6 +22,8 @@ export function lifeStories(world: GetClaimWorld): void {
     expect(await world().lines(net)).toEqual([`${bare} claim:${claim} ${pod.name}@node1`]);
     const [hold] = await world().held(net);
     expect(hold!.note?.identity).toBe(`${machine.ownerUid}/blue`);
+    // By the claim's name, so that daemons that take for it at once try the same.
+    expect(JSON.parse(hold!.note?.why ?? "{}")).toMatchObject({ network: net, why: "sticky" });
     const { status } = await world().settled(claim, (each) => each.status !== undefined);
     expect(status).toMatchObject({ ips: [address], ownerPod: { name: pod.name } });
     expect(conditionOf(await world().read(claim))).toBe("True SuccessfulAllocation");
@@ -142,6 +145,40 @@ export function lifeStories(world: GetClaimWorld): void {
     expect([checked.status, checked.text]).toEqual([0, ""]);
     const stranger = await world().launcher(machine, "node1");
     expect((await world().ask("CHECK", stranger, { ...config, prevResult })).json).toMatchObject({ code: 100 });
+  });
+
+  it("a DEL of a sandbox that goes by a claim asks the API server for nothing", async () => {
+    const { machine, config } = await scene("del");
+    const pod = await world().launcher(machine, "node1");
+    const rig = await world().daemon({ node: "node1" });
+    await world().add(pod, config, "blue", rig);
+    const settled = rig.calls.length;
+    await until(async () => rig.calls.length > settled, { what: "the status to be written" });
+    rig.calls.length = 0;
+    expect((await world().ask("DEL", pod, config, "blue", rig)).status).toBe(0);
+    expect(rig.calls.filter((each) => !each.startsWith("WATCH"))).toEqual([]);
+  });
+
+  it.each([
+    ["took it", false],
+    ["found it at its start", true],
+  ])("what the leader has freed is handed out again by a daemon that %s", async (_, isRestarted) => {
+    const { net, machine, config } = await scene("freed", { range: "10.60.9.0/30" });
+    const taker = await world().daemon({ node: "node1" });
+    const [address] = await world().add(await world().launcher(machine, "node1"), config, "blue", taker);
+    const rig = isRestarted ? await world().daemon({ node: "node1" }) : taker;
+    const plain = async (name: string) =>
+      world().askAt("ADD", await world().pod("node1", `${net}-${name}`), config, "net1", rig);
+    expect((await plain("x")).status).toBe(0);
+    expect((await plain("y")).json.code).toBe(101);
+    const [hold] = (await world().held(net)).filter(({ owner }) => owner.kind === "claim");
+    await world().release(hold!);
+    const last = await world().pod("node1", `${net}-z`);
+    const again = await until(async () => addressesOf(await world().askAt("ADD", last, config, "net1", rig)), {
+      what: "the address that was freed",
+      everyMs: 300,
+    });
+    expect(again).toEqual([address]);
   });
 
   it("with an existing claim an ADD costs two reads, one of the hold and one write", async () => {

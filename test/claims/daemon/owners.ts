@@ -87,6 +87,17 @@ export function ownerStories(world: GetClaimWorld): void {
     expect((await world().lines(net))[0]).toContain(`claim:${net}.blue`);
   });
 
+  it("a launcher of an earlier VMI does not go by what the VMI of its name has now", async () => {
+    const net = world().fresh("earlier");
+    const machine = await world().machine(net);
+    await world().claim(machine, "blue", net);
+    const late = await world().launcher(machine, "node1");
+    await world().instance(machine);
+    const { json } = await world().ask("ADD", late, persistent(net, range));
+    expect(json).toMatchObject({ code: 11, msg: expect.stringContaining("is gone") as string });
+    expect(await world().held(net)).toEqual([]);
+  });
+
   it("a claim of kubevirt/ipam-extensions is the VM's by its reference", async () => {
     const net = world().fresh("upstream");
     const machine = await world().machine(net, { nics: ["my-net"] });

@@ -10,12 +10,14 @@ import { definitionOf } from "../../../src/api/definition.ts";
 import { ipamClaimKind } from "../../../src/api/ipam-claim.ts";
 import { hashedInterfaceName } from "../../../src/api/kubevirt.ts";
 import type { Hold } from "../../../src/ipam/ledger.ts";
+import { ownerKey } from "../../../src/ipam/owner.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
 import { claimsKey, writeClaimsState } from "../../../src/ledger/claims-state.ts";
 import { listHolds } from "../../../src/ledger/held-objects.ts";
+import { ReservationLedger } from "../../../src/ledger/reservation-ledger.ts";
 import {
   configMaps,
   ipamClaims,
@@ -249,6 +251,12 @@ export class ClaimWorld {
       if (each.hold.domain === `network:${net}`) found.push(each.hold);
     }
     return found.sort((a, b) => (String(a.address) < String(b.address) ? -1 : 1));
+  }
+
+  /** As the leader frees it. */
+  async release({ domain, address, owner, version }: Hold): Promise<void> {
+    const ledger = new ReservationLedger({ client: this.admin, namespace: "kube-system", now: Date.now });
+    await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs: 0 });
   }
 
   /** `address kind:owner users`, of each. */
