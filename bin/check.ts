@@ -49,7 +49,17 @@ async function checkPools(
   const { coexistence, paused } = readState(await fetchState(client, { namespace: systemNamespace, signal }));
   const ledgerOf = ledgersOf(client, () => coexistence);
   const limits = { ...defaultLimits, observeMs };
-  const given = { client, ledgerOf, clock: realClock, cooldownMs, coexistence, paused, limits, allowMassRelease, signal };
+  const given = {
+    client,
+    ledgerOf,
+    clock: realClock,
+    cooldownMs,
+    coexistence,
+    paused,
+    limits,
+    allowMassRelease,
+    signal,
+  };
   const repaired = new Map((await repair(snapshot, findings, given)).map((each) => [each.finding, each]));
   return findings.map((finding) => withRepair(finding, repaired.get(finding)));
 }
@@ -59,7 +69,8 @@ function withRepair(finding: CheckedFinding, done: { isDone: boolean; words: str
 }
 
 function ledgersOf(client: KubeClient, coexistence: () => boolean = () => false) {
-  return (namespace: string, node = "") => new ReservationLedger({ client, namespace, node, now: Date.now, coexistence });
+  return (namespace: string, node = "") =>
+    new ReservationLedger({ client, namespace, node, now: Date.now, coexistence });
 }
 
 export async function pools(options: LookOptions): Promise<readonly PoolRow[]> {

@@ -1,8 +1,8 @@
+import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
+import { FinalizerReleaseError, releaseFinalizers as release } from "../src/claims/uninstall.ts";
 // `holdfast claims install-crd` and `release-finalizers`, put together: a connection and the function behind each.
 import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
-import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
-import { FinalizerReleaseError, releaseFinalizers as release } from "../src/claims/uninstall.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { connected } from "./connected.ts";
 import { leaseName } from "./controller.ts";

@@ -59,7 +59,9 @@ function parsed(path: string) {
     return parseExport(readFileSync(path, "utf8"), path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(error instanceof ClaimsError ? why : `--file ${path} cannot be read: ${why}`, 1, { cause: error });
+    throw new UsageError(error instanceof ClaimsError ? why : `--file ${path} cannot be read: ${why}`, 1, {
+      cause: error,
+    });
   }
 }
 
@@ -75,11 +77,7 @@ interface MovingRequest extends ClaimsRequest {
   readonly dryRun: boolean;
 }
 
-function moving(
-  request: MovingRequest,
-  output: Output,
-  plan: (books: Books) => readonly Verdict[],
-): Promise<void> {
+function moving(request: MovingRequest, output: Output, plan: (books: Books) => readonly Verdict[]): Promise<void> {
   return connected(request, async (client, signal) => {
     try {
       const report = await moveAll({
@@ -105,5 +103,6 @@ function conclude({ moved, already, refused }: MovingReport, dryRun: boolean, ou
   if (all === 0) return output.line("There is nothing to do.");
   output.line(`${moved} ${dryRun ? "would be done" : "done"}, ${already} as they must be already, ${refused} refused.`);
   if (dryRun) output.line("Nothing was written: this was a dry run.");
-  if (refused > 0) throw new UsageError(refused === 1 ? "1 was refused: see above." : `${refused} were refused: see above.`, 1);
+  if (refused > 0)
+    throw new UsageError(refused === 1 ? "1 was refused: see above." : `${refused} were refused: see above.`, 1);
 }

@@ -58,6 +58,8 @@ export interface VirtualMachineInstance {
     nodeName?: string;
     interfaces?: { name?: string; mac?: string; podInterfaceName?: string }[];
     activePods?: Record<string, string>;
+    /** revision-start-vm-UID-GENERATION: which VM started it, also when that is gone and its reference with it. */
+    virtualMachineRevisionName?: string;
   };
 }
 
@@ -73,6 +75,9 @@ export const domainAnnotationName = "kubevirt.io/domain";
 export function hashedInterfaceName(network: string): string {
   return `pod${createHash("sha256").update(network).digest("hex").slice(0, 11)}`;
 }
+
+/** No name by position has this form. */
+const hashedForm = /^pod[0-9a-f]{11}$/;
 
 /** namespace/name of the definition that a network of a VM means. */
 export function definitionKeyOf({ multus }: VmNetwork, namespace: string): string | undefined {
@@ -101,7 +106,8 @@ export function nicOf(
 ): VmNetwork | undefined {
   const networks = spec.networks ?? [];
   const byHash = networks.find(({ name }) => hashedInterfaceName(name) === interfaceName);
-  if (byHash !== undefined) return byHash;
+  // The hash of a network that the VM does not have any more is not another network by position.
+  if (byHash !== undefined || hashedForm.test(interfaceName)) return byHash;
   const element = elements.find((each) => each.interfaceName === interfaceName);
   if (element === undefined) return undefined;
   const key = `${element.namespace}/${element.name}`;
@@ -111,7 +117,9 @@ export function nicOf(
   const same = networks.filter(
     (each) => definitionKeyOf(each, namespace) === key && each.multus?.default !== true && !absent.has(each.name),
   );
-  const siblings = elements.filter((each) => `${each.namespace}/${each.name}` === key);
+  const siblings = elements.filter(
+    (each) => `${each.namespace}/${each.name}` === key && !hashedForm.test(each.interfaceName),
+  );
   return same[siblings.indexOf(element)];
 }
 

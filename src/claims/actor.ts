@@ -30,6 +30,7 @@ export interface ActorOptions {
   /** The plan from what the server says now. */
   readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;
   readonly onDone?: (family: string, step: ClaimStep) => void;
+  readonly onFailed?: (step: ClaimStep) => void;
 }
 
 /** The family changed between the look and the write: it is looked at again. */
@@ -72,6 +73,7 @@ export class Actor {
     try {
       if (await this.#perform(family, step, signal)) this.#options.onDone?.(family, step);
     } catch (error) {
+      this.#options.onFailed?.(step);
       signal.throwIfAborted();
       failures.push(error);
     }

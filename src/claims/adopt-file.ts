@@ -22,7 +22,9 @@ export function planFile(books: Books, { file, namespace, name, nic }: FileReque
   return file.claims
     .filter(
       (each) =>
-        (namespace ?? each.namespace) === each.namespace && (name ?? each.vm) === each.vm && (nic ?? each.nic) === each.nic,
+        (namespace ?? each.namespace) === each.namespace &&
+        (name ?? each.vm) === each.vm &&
+        (nic ?? each.nic) === each.nic,
     )
     .map((each) => verdictOf(books, each, claimed));
 }
@@ -53,7 +55,8 @@ function verdictOf(books: Books, entry: ExportedClaim, claimed: Map<string, stri
   const take = takeable(books, own, addresses);
   if (typeof take === "string") return refused(take);
   const isHeld = own.holds.every(({ hold }) => hold.owner.uid === own.claim?.metadata.uid);
-  if (take.length === 0 && own.claim !== undefined && isHeld) return { verdict: "done", what, words: `it has ${entry.ips.join(", ")} already` };
+  if (take.length === 0 && own.claim !== undefined && isHeld)
+    return { verdict: "done", what, words: `it has ${entry.ips.join(", ")} already` };
   return moveOf(books, target, own, take, entry);
 }
 
@@ -73,8 +76,11 @@ function moveOf(
     const why = `${describeClaim(taken)} has the name, and is not of this VM: holdfast claims says whose it is`;
     return { verdict: "refused", what, why };
   }
-  const claim = own.claim === undefined ? ({ change: "create", object } as const) : remarked(own.claim, target, nic, { ...before, continues: undefined });
+  const claim =
+    own.claim === undefined
+      ? ({ change: "create", object } as const)
+      : remarked(own.claim, target, nic, { ...before, continues: undefined });
   const pass = stray.map((held) => ({ held, part: partOfHeld(held) }));
   const note = noteFor(target, nic, `adopted from a file, where ${ownerUid || "another VM"} had it`);
-  return { verdict: "move", what, move: { nic, claim, pass, take, note, users: [] } };
+  return { verdict: "move", what, move: { nic, first: "claim", claim, pass, take, note, users: [] } };
 }

@@ -4,19 +4,9 @@ import { describe, expect, it, test } from "vitest";
 import { adoptedFromAnnotation, claimFinalizer, identityOf } from "../api/claim-marks.ts";
 import { type AdoptionRequest, planAdoption } from "./adopt.ts";
 import type { Books } from "./books.ts";
-import { ClaimsError } from "./claims-error.ts";
+import type { ClaimsError } from "./claims-error.ts";
 import type { Verdict } from "./move.ts";
-import {
-  claim,
-  held,
-  heldFor,
-  instance,
-  launcher,
-  machine,
-  scene,
-  type SceneParts,
-  user,
-} from "./testing/snapshot.ts";
+import { claim, held, heldFor, instance, launcher, machine, scene, type SceneParts, user } from "./testing/snapshot.ts";
 
 const old = "vm-1";
 const vm = machine("vm-2");
@@ -28,7 +18,8 @@ const plan = (books: Books, more: Partial<AdoptionRequest> = {}) => planAdoption
 /** One line for a verdict: what happens to the claim, and to each address. */
 function told(verdict: Verdict | undefined): string {
   if (verdict === undefined) return "nothing";
-  if (verdict.verdict !== "move") return verdict.verdict === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;
+  if (verdict.verdict !== "move")
+    return verdict.verdict === "done" ? `done ${verdict.words}` : `refused ${verdict.why}`;
   const { claim: change, pass, take } = verdict.move;
   const subject = change.change === "create" || change.change === "replace" ? change.object : change.claim;
   return [
@@ -71,7 +62,10 @@ describe("adopt", () => {
     ],
     [
       "another IPAM gives the addresses: only the claim changes",
-      { machines: [machine("vm-2", ["ovn"])], claims: [claim({ uid: "c", owner: old, nic: "ovn", ips: ["10.9.0.4/24"] })] },
+      {
+        machines: [machine("vm-2", ["ovn"])],
+        claims: [claim({ uid: "c", owner: old, nic: "ovn", ips: ["10.9.0.4/24"] })],
+      },
       "mark db.ovn c",
     ],
     [
@@ -172,16 +166,32 @@ describe("adopt", () => {
     expect(plan(books, { nic: "blue" })).toHaveLength(1);
   });
 
-  it("done before, it says so", () => {
-    const done = claim({ uid: "claim-9", owner: "vm-2" });
-    done.metadata.annotations![adoptedFromAnnotation] = old;
-    expect(told(plan(scene({ machines: [vm], claims: [done] }))[0])).toBe(
-      "done IPAMClaim shop/db.blue was adopted from vm-1 before",
+  it("cut short after its first write, it goes on; passed on by the leader meanwhile, it is done", () => {
+    const note = { identity: identityOf("vm-2", "blue"), why: "adopted from the owner vm-1" };
+    const begun = heldFor("10.0.0.7", "claim-1", { note });
+    expect(told(plan(scene({ machines: [vm], held: [begun] }))[0])).toBe("create db.blue, pass 10.0.0.7");
+    const made = claim({ uid: "claim-2", owner: "vm-2" });
+    expect(told(plan(scene({ machines: [vm], held: [begun], claims: [made] }))[0])).toBe(
+      "mark db.blue claim-2, pass 10.0.0.7",
+    );
+    const passed = heldFor("10.0.0.7", "claim-2", { note });
+    expect(told(plan(scene({ machines: [vm], held: [passed], claims: [made] }))[0])).toBe(
+      "done it was adopted from vm-1 before",
     );
   });
 
+  it("done before, it says so", () => {
+    const done = claim({ uid: "claim-9", owner: "vm-2" });
+    done.metadata.annotations![adoptedFromAnnotation] = old;
+    expect(told(plan(scene({ machines: [vm], claims: [done] }))[0])).toBe("done it was adopted from vm-1 before");
+  });
+
   it("the marks that it writes name the new owner, drop what was of the old VMI, and keep others' finalizers", () => {
-    const restored = claim({ uid: "claim-9", owner: old, metadata: { finalizers: ["kubevirt.io/persistent-ipam", "a/b"] } });
+    const restored = claim({
+      uid: "claim-9",
+      owner: old,
+      metadata: { finalizers: ["kubevirt.io/persistent-ipam", "a/b"] },
+    });
     const [verdict] = plan(scene({ machines: [vm], held: [oldHold], claims: [restored] }));
     const change = verdict?.verdict === "move" ? verdict.move.claim : undefined;
     expect(change).toMatchObject({
@@ -194,7 +204,9 @@ describe("adopt", () => {
         },
         labels: { "holdfast.io/managed": "true" },
         finalizers: ["holdfast.io/persistent-ip", "a/b"],
-        ownerReferences: [{ kind: "VirtualMachine", name: "db", uid: "vm-2", controller: true, blockOwnerDeletion: true }],
+        ownerReferences: [
+          { kind: "VirtualMachine", name: "db", uid: "vm-2", controller: true, blockOwnerDeletion: true },
+        ],
       },
     });
   });
@@ -203,9 +215,24 @@ describe("adopt", () => {
     ["there is no such VM", { held: [oldHold] }, {}, "no-machine"],
     ["the VM is being deleted", { machines: [deleting(vm)], held: [oldHold] }, {}, "no-machine"],
     ["the UID is the VM's own", { machines: [vm], held: [oldHold] }, { from: "vm-2" }, "owner-alive"],
-    ["the old owner lives, under any name", { machines: [vm, machine(old, ["blue"], "web")], held: [oldHold] }, {}, "owner-alive"],
-    ["the old owner is being deleted", { machines: [vm, deleting(machine(old, [], "web"))], held: [oldHold] }, {}, "owner-alive"],
-    ["the old owner is a VMI that runs", { machines: [vm], instances: [instance(old, machine("x", [], "web"))] }, {}, "owner-alive"],
+    [
+      "the old owner lives, under any name",
+      { machines: [vm, machine(old, ["blue"], "web")], held: [oldHold] },
+      {},
+      "owner-alive",
+    ],
+    [
+      "the old owner is being deleted",
+      { machines: [vm, deleting(machine(old, [], "web"))], held: [oldHold] },
+      {},
+      "owner-alive",
+    ],
+    [
+      "the old owner is a VMI that runs",
+      { machines: [vm], instances: [instance(old, machine("x", [], "web"))] },
+      {},
+      "owner-alive",
+    ],
     ["nothing records the UID", { machines: [vm], held: [oldHold] }, { from: "vm-0" }, "no-proof"],
     ["nothing of that network does", { machines: [vm], held: [oldHold] }, { nic: "dual" }, "no-proof"],
   ])("nothing is done where %s", (_, parts, more, code) => {

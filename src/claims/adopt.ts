@@ -40,7 +40,10 @@ export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] 
     throw new ClaimsError("no-machine", `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`);
   }
   if (target.isDeleting) {
-    throw new ClaimsError("no-machine", `${target.kind} ${namespace}/${name} is being deleted: it can own nothing new.`);
+    throw new ClaimsError(
+      "no-machine",
+      `${target.kind} ${namespace}/${name} is being deleted: it can own nothing new.`,
+    );
   }
   refuseLiving(books, from, target);
   const sources = sourcesOf(books, target, from);
@@ -51,7 +54,10 @@ export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] 
 
 function refuseLiving({ snapshot }: Books, from: string, target: Target): void {
   if (from === target.uid) {
-    throw new ClaimsError("owner-alive", `${from} is the UID of ${target.kind} ${target.namespace}/${target.name} itself: nothing is to be adopted.`);
+    throw new ClaimsError(
+      "owner-alive",
+      `${from} is the UID of ${target.kind} ${target.namespace}/${target.name} itself: nothing is to be adopted.`,
+    );
   }
   for (const each of [...snapshot.machines.values(), ...snapshot.instances.values()]) {
     const { uid, namespace, name, deletionTimestamp } = each.metadata;
@@ -77,30 +83,51 @@ function sourcesOf(books: Books, target: Target, from: string): Map<string, Sour
     books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
     (claim) => nicOfClaim(claim, ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
   );
-  const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from)]);
+  const begun = begunFor(books, target, from);
+  const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from), ...begun.keys()]);
   return new Map(
     [...nics].toSorted().map((nic) => {
       const own = claims.get(nic) ?? [];
       const holds = new Set([
         ...books.heldAs(identityOf(from, nic)),
         ...own.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? "")),
+        ...(begun.get(nic) ?? []),
       ]);
       return [nic, { nic, claims: own, holds: [...holds] }] as const;
     }),
   );
 }
 
-/** Where it was done before there is nothing left of the old owner, and the claims say so. */
+/** Noted as the target's by an adoption that was cut short: no claim has it yet. Key: the NIC. */
+function begunFor(books: Books, target: Target, from: string): Map<string, readonly ReadHold[]> {
+  return new Map(
+    target.nics.flatMap(({ nic }) => {
+      const begun = adoptedHolds(books, target, nic, from).filter(({ hold }) => !books.claims.has(hold.owner.uid));
+      return begun.length === 0 ? [] : [[nic, begun] as const];
+    }),
+  );
+}
+
+function adoptedHolds(books: Books, { uid }: Target, nic: string, from: string): ReadHold[] {
+  return books.heldAs(identityOf(uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
+}
+
+function adoptedWords(from: string): string {
+  return `adopted from the owner ${from}`;
+}
+
+/** Where it was done before there is nothing left of the old owner, and claims or holds say so. */
 function nothingToAdopt(books: Books, target: Target, { from, nic }: AdoptionRequest): Verdict[] {
-  const done = books
+  const marked = books
     .claimsOf(target.uid)
     .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
-    .map((claim): Verdict => {
-      const what = ownershipOf(claim).kind === "owned" ? (nicOfClaim(claim, new Map()) ?? "") : "";
-      return { verdict: "done", what, words: `${describeClaim(claim)} was adopted from ${from} before` };
-    })
-    .filter(({ what }) => nic === undefined || what === nic);
-  if (done.length > 0) return done;
+    .flatMap((claim) => nicOfClaim(claim, new Map()) ?? []);
+  const noted = target.nics.filter((each) => adoptedHolds(books, target, each.nic, from).length > 0);
+  const done = new Set([...marked, ...noted.map((each) => each.nic)]);
+  const asked = [...done].filter((each) => nic === undefined || each === nic);
+  if (asked.length > 0) {
+    return asked.map((what) => ({ verdict: "done", what, words: `it was adopted from ${from} before` }));
+  }
   const where = nic === undefined ? "" : ` for network ${nic}`;
   throw new ClaimsError(
     "no-proof",
@@ -114,26 +141,35 @@ function verdictOf(books: Books, target: Target, source: Source, from: string): 
   const refused = (why: string): Verdict => ({ verdict: "refused", what: nic, why });
   const own = ownClaimOf(books, target, nic);
   if (typeof own === "string") return refused(own);
-  const obstacle = source.holds.map((held) => obstacleOf(books, target, own, held, from)).find((each) => each !== undefined);
+  const obstacle = source.holds
+    .map((held) => obstacleOf(books, target, own, held, from))
+    .find((each) => each !== undefined);
   if (obstacle !== undefined) return refused(obstacle);
   const wrong = source.claims.find(({ spec }) => spec.network !== own.network);
   if (wrong !== undefined) {
-    return refused(`${describeClaim(wrong)} is of network ${wrong.spec.network}, and ${nic} of the VM is on ${own.network}: give the NIC that network`);
+    return refused(
+      `${describeClaim(wrong)} is of network ${wrong.spec.network}, and ${nic} of the VM is on ${own.network}: give the NIC that network`,
+    );
   }
   const wanted = readIps(source.claims.flatMap(({ status }) => status?.ips ?? []));
   const take = typeof wanted === "string" ? wanted : takeable(books, own, wanted, source.holds);
   if (typeof take === "string") return refused(take);
-  const kept = new Set([...source.holds.map(({ hold }) => `${hold.address}`), ...take.map(({ address }) => `${address}`)]);
-  const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`));
+  const kept = new Set([
+    ...source.holds.map(({ hold }) => `${hold.address}`),
+    ...take.map(({ address }) => `${address}`),
+  ]);
+  // What an adoption that was cut short has passed already is no other address.
+  const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`) && hold.note?.why !== adoptedWords(from));
   if (other.length > 0) return refused(hasOther(target, own, other));
   const claim = changeOf(books, target, source, own, from);
   if (typeof claim === "string") return refused(claim);
   const move: Move = {
     nic,
+    first: "claim",
     claim,
     pass: source.holds.map((held) => ({ held, part: partOfHeld(held) })),
     take,
-    note: noteFor(target, nic, `adopted from the owner ${from}`),
+    note: noteFor(target, nic, adoptedWords(from)),
     users: [],
   };
   return { verdict: "move", what: nic, move };
@@ -147,16 +183,25 @@ function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonl
   );
 }
 
+/** Whose a claim is, where it is neither of these. */
+function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefined {
+  const ownership = ownershipOf(claim);
+  if (ownership.kind === "ownerless") return "which was made by hand,";
+  return either.includes(ownership.uid) ? undefined : `whose owner is ${ownership.uid}`;
+}
+
 /** In a sentence why this hold cannot be the target's. */
 function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold, from: string): string | undefined {
   const { hold } = held;
   const claim = books.claims.get(hold.owner.uid);
-  const ownership = claim && ownershipOf(claim);
-  const third = ownership?.kind === "owned" && ownership.uid !== from && ownership.uid !== target.uid;
-  if (third) return `${hold.address} is held for ${describeOwner(hold.owner)}, whose owner is ${ownership.uid} and not ${from}`;
+  const third = claim && thirdOf(claim, [from, target.uid]);
+  if (third !== undefined) return `${hold.address} is held for ${describeOwner(hold.owner)}, ${third} and not ${from}`;
   const placing = books.places.of([own.definition], hold.address);
   if (placing.kind === "nowhere") return placing.why;
-  if (placing.kind === "place" && (placing.place.domain !== hold.domain || placing.place.namespace !== held.namespace)) {
+  if (
+    placing.kind === "place" &&
+    (placing.place.domain !== hold.domain || placing.place.namespace !== held.namespace)
+  ) {
     return `${hold.address} is held in ${hold.domain}, and ${own.definition} hands out of ${placing.place.domain}: it is another network's`;
   }
   const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
@@ -175,7 +220,8 @@ function changeOf(books: Books, target: Target, source: Source, own: OwnClaim, f
   const object = newClaim(target, nic, own.network, { continues: holds[0]?.hold.owner.uid, adoptedFrom: from });
   const old = namesake(books, object);
   if (old === undefined) return { change: "create", object };
-  if (!claims.includes(old)) return `${describeClaim(old)} has the name, and is not of ${from}: holdfast claims says whose it is`;
+  if (!claims.includes(old))
+    return `${describeClaim(old)} has the name, and is not of ${from}: holdfast claims says whose it is`;
   const foreign = (old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
   if (foreign.length === 0) return { change: "replace", old, object };
   return `${describeClaim(old)} is being deleted and waits for ${foreign.join(", ")}: whoever put that there must take it away first`;

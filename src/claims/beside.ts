@@ -50,7 +50,8 @@ export class Beside {
       this.#tell([...objects, ...left]);
       return true;
     } catch (error) {
-      if (!signal.aborted) log.warn("whether kubevirt/ipam-extensions is here could not be seen; it is tried again", { error });
+      if (!signal.aborted)
+        log.warn("whether kubevirt/ipam-extensions is here could not be seen; it is tried again", { error });
       return false;
     }
   }

@@ -65,7 +65,9 @@ export class Books {
   /** NICs of an owner that something is held for. */
   nicsHeldFor(owner: string): string[] {
     const prefix = `${owner}/`;
-    return [...this.#ofIdentity.keys()].filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
+    return [...this.#ofIdentity.keys()]
+      .filter((each) => each.startsWith(prefix))
+      .map((each) => each.slice(prefix.length));
   }
 
   holderAt({ namespace, domain }: Place, address: Address): ReadHold | undefined {

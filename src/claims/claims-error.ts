@@ -5,8 +5,6 @@ export type ClaimsErrorCode =
   | "no-kind"
   /** There is no such VM, and no such VMI. */
   | "no-machine"
-  /** Of a claim, by its name. */
-  | "no-claim"
   /** The UID that was given as proof is that of a VM or VMI that is there. */
   | "owner-alive"
   /** Nothing records the UID that was given as proof. */

@@ -68,7 +68,8 @@ function detailOf(books: Books, facts: FamilyFacts, view: ClaimView, row: ClaimR
 
 function ownerWords({ claim, ownerUid, life }: ClaimView, facts: FamilyFacts): string {
   if (ownerUid === "") return "none: any pod of the namespace that refers to it may use it, one at a time";
-  if (life === undefined) return `${ownerUid}, which is gone${facts.vm === undefined ? "" : `; VM ${facts.namespace}/${facts.name} is another`}`;
+  if (life === undefined)
+    return `${ownerUid}, which is gone${facts.vm === undefined ? "" : `; VM ${facts.namespace}/${facts.name} is another`}`;
   const follows = life.uid === ownerUid ? "" : `, by what is recorded ${ownerUid}`;
   const phase = life.phase === "alive" ? "" : `, ${life.phase}`;
   return `${life.kind} ${claim.metadata.namespace}/${facts.name} (${life.uid}${phase})${follows}`;
@@ -89,7 +90,9 @@ function finalizerWords(finalizer: string, { snapshot: { extensions } }: Books):
 }
 
 function waitsFor(claim: StoredClaim, view: ClaimView, { state, pods }: ClaimRow, facts: FamilyFacts): string {
-  const refused = (claim.status?.conditions ?? []).find(({ type, status }) => type === "IPsAllocated" && status === "False");
+  const refused = (claim.status?.conditions ?? []).find(
+    ({ type, status }) => type === "IPsAllocated" && status === "False",
+  );
   const list = pods.join(", ");
   switch (state) {
     case "pending":
@@ -115,7 +118,8 @@ function waitsFor(claim: StoredClaim, view: ClaimView, { state, pods }: ClaimRow
 function endOf({ metadata }: StoredClaim, { life, hasFinalizer }: ClaimView, pods: string): string {
   if (pods !== "") return `${pods} to end`;
   if (life?.vmi !== undefined) return `VMI ${metadata.namespace}/${life.vmi.metadata.name} to be gone`;
-  if (life?.phase === "alive") return `its owner: ${life.kind} ${life.uid} lives, so its address is kept until that is deleted`;
+  if (life?.phase === "alive")
+    return `its owner: ${life.kind} ${life.uid} lives, so its address is kept until that is deleted`;
   if (hasFinalizer) return "the controller, which takes our finalizer away";
   const left = (metadata.finalizers ?? []).join(", ");
   return left === "" ? "the API server" : `${left}, which others must take away`;
@@ -140,6 +144,8 @@ export function detailLines(detail: ClaimDetail): string[] {
   const width = 10;
   return [
     `${namespace}/${claim}: ${state}`,
-    ...facts.flatMap(([name, all]) => all.map((text, index) => `  ${(index === 0 ? name : "").padEnd(width)}  ${text}`)),
+    ...facts.flatMap(([name, all]) =>
+      all.map((text, index) => `  ${(index === 0 ? name : "").padEnd(width)}  ${text}`),
+    ),
   ];
 }

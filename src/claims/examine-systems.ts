@@ -65,5 +65,7 @@ function foreignClaims({ snapshot: { claims } }: Books): ClaimFinding[] {
 /** Of many, the first. */
 function listed(names: readonly string[]): string {
   const shown = 5;
-  return names.length <= shown ? names.join(", ") : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
+  return names.length <= shown
+    ? names.join(", ")
+    : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
 }

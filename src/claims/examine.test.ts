@@ -37,9 +37,21 @@ describe("claims", () => {
     ["a claim that has what it shows", { claims: [shown], held: [own] }, []],
     ["a claim that shows nothing yet", { claims: [claim({ uid: "c1" })] }, []],
     ["one that shows what nobody holds", { claims: [shown] }, ["error claim-without-hold"]],
-    ["one that shows what another holds", { claims: [shown], held: [heldFor("10.0.0.7", "c9", { name: "web.blue" })] }, ["error claim-contradicted"]],
-    ["one that shows what is in no range", { claims: [claim({ uid: "c1", ips: ["10.7.0.1/24"] })] }, ["error claim-contradicted"]],
-    ["one that is being deleted shows what was freed", { claims: [claim({ uid: "c1", ips: ["10.0.0.7/24"], metadata: { deletionTimestamp: "x" } })] }, []],
+    [
+      "one that shows what another holds",
+      { claims: [shown], held: [heldFor("10.0.0.7", "c9", { name: "web.blue" })] },
+      ["error claim-contradicted"],
+    ],
+    [
+      "one that shows what is in no range",
+      { claims: [claim({ uid: "c1", ips: ["10.7.0.1/24"] })] },
+      ["error claim-contradicted"],
+    ],
+    [
+      "one that is being deleted shows what was freed",
+      { claims: [claim({ uid: "c1", ips: ["10.0.0.7/24"], metadata: { deletionTimestamp: "x" } })] },
+      [],
+    ],
     [
       "another IPAM's address",
       { machines: [machine("vm-1", ["ovn"])], claims: [claim({ uid: "c1", nic: "ovn", ips: ["10.9.0.7/24"] })] },
@@ -64,7 +76,11 @@ describe("claims", () => {
     ["a claim made by hand", { machines: [], claims: [claim({ uid: "c1", owner: "", name: "stake" })] }, []],
     ["claims of ipam-extensions that were left", { claims: [theirs()] }, ["warning foreign-claims"]],
     ["ipam-extensions beside us", { extensions: running }, ["error two-systems"]],
-    ["ipam-extensions alone", { extensions: running, gate: { gate: "off", needsLabel: false } }, ["warning two-systems"]],
+    [
+      "ipam-extensions alone",
+      { extensions: running, gate: { gate: "off", needsLabel: false } },
+      ["warning two-systems"],
+    ],
     [
       "a claim that a finalizer of ipam-extensions keeps, which is not there",
       { claims: [theirs({ deletionTimestamp: "x", annotations: { "holdfast.io/claim-owner": "vm-1" } })] },
@@ -72,7 +88,10 @@ describe("claims", () => {
     ],
     [
       "the same while ipam-extensions runs",
-      { claims: [theirs({ deletionTimestamp: "x", annotations: { "holdfast.io/claim-owner": "vm-1" } })], extensions: running },
+      {
+        claims: [theirs({ deletionTimestamp: "x", annotations: { "holdfast.io/claim-owner": "vm-1" } })],
+        extensions: running,
+      },
       ["error two-systems"],
     ],
     [

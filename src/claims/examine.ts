@@ -2,7 +2,13 @@
 //
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
 import { homeOf } from "../api/claim-family.ts";
-import { claimFinalizer, identityOf, managedLabelName, ownershipOf, upstreamClaimFinalizer } from "../api/claim-marks.ts";
+import {
+  claimFinalizer,
+  identityOf,
+  managedLabelName,
+  ownershipOf,
+  upstreamClaimFinalizer,
+} from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
@@ -45,13 +51,24 @@ function unheld(books: Books, claim: StoredClaim): ClaimFinding[] {
       const objects = [describeClaim(claim)];
       if (placing.kind === "nowhere") {
         const remedy = "Correct the definition, or delete the VM's NIC: it gets another address.";
-        return [{ code: "claim-contradicted", severity: "error", objects, message: `${message}${placing.why}.`, remedy }];
+        return [
+          { code: "claim-contradicted", severity: "error", objects, message: `${message}${placing.why}.`, remedy },
+        ];
       }
       const holder = books.holderAt(placing.place, address);
       if (holder !== undefined) return [contradicted(claim, address, holder)];
       const repair = takeMove(books, claim, target, nic, { place: placing.place, address });
       const remedy = "The controller holds it within a minute, if one runs; holdfast check --repair does so now.";
-      return [{ code: "claim-without-hold", severity: "error", objects, message: `${message}nobody holds it: another may get it.`, remedy, repair }];
+      return [
+        {
+          code: "claim-without-hold",
+          severity: "error",
+          objects,
+          message: `${message}nobody holds it: another may get it.`,
+          remedy,
+          repair,
+        },
+      ];
     });
 }
 
@@ -61,7 +78,8 @@ function contradicted(claim: StoredClaim, address: Address, holder: ReadHold): C
     severity: "error",
     objects: [describeClaim(claim), describeHold(holder)],
     message: `The status of ${describeClaim(claim)} shows ${address}, but ${heldBy(address, holder)}.`,
-    remedy: "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.",
+    remedy:
+      "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.",
   };
 }
 
@@ -75,7 +93,7 @@ function takeMove(
   const identity = target === undefined || nic === undefined ? {} : { identity: identityOf(target.uid, nic) };
   const users = target === undefined || nic === undefined ? [] : usersOf(snapshot, target, nic);
   const note = { ...identity, why: "re-added by holdfast check: the claim shows it" };
-  return { nic: nic ?? "", claim: { change: "none", claim }, pass: [], take: [take], note, users };
+  return { nic: nic ?? "", first: "claim", claim: { change: "none", claim }, pass: [], take: [take], note, users };
 }
 
 function liveOwner(books: Books, claim: StoredClaim): Target | undefined {
@@ -127,7 +145,9 @@ function deadOwner(books: Books, claim: StoredClaim): ClaimFinding[] {
 function strayFinalizer({ snapshot: { extensions } }: Books, claim: StoredClaim): ClaimFinding[] {
   const { deletionTimestamp, finalizers = [], namespace, name } = claim.metadata;
   // Garbage collection puts two of its own there, and takes them away.
-  const others = finalizers.filter((each) => each !== claimFinalizer && !["foregroundDeletion", "orphan"].includes(each));
+  const others = finalizers.filter(
+    (each) => each !== claimFinalizer && !["foregroundDeletion", "orphan"].includes(each),
+  );
   const theirs = others.includes(upstreamClaimFinalizer);
   if (deletionTimestamp === undefined || others.length === 0 || (theirs && extensions.isRunning)) return [];
   const whose = theirs ? " of kubevirt/ipam-extensions, which does not run here" : "";

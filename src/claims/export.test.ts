@@ -50,7 +50,9 @@ describe("export", () => {
   });
 
   it("is read as it was written", () => {
-    const file = exportClaims(scene({ machines: [vm], claims: [claim({ uid: "c1" })], held: [heldFor("10.0.0.7", "c1")] }));
+    const file = exportClaims(
+      scene({ machines: [vm], claims: [claim({ uid: "c1" })], held: [heldFor("10.0.0.7", "c1")] }),
+    );
     expect(parseExport(JSON.stringify(file, undefined, 2), "f")).toEqual(file);
   });
 
@@ -66,14 +68,25 @@ describe("export", () => {
 });
 
 describe("adopt --file", () => {
-  const file = (...claims: ExportedClaim[]): ExportFile => ({ kind: "holdfast-claims", version: 1, exportedAt: "", claims, left: [] });
+  const file = (...claims: ExportedClaim[]): ExportFile => ({
+    kind: "holdfast-claims",
+    version: 1,
+    exportedAt: "",
+    claims,
+    left: [],
+  });
   const here = machine("vm-9", ["blue", "dual"]);
   const own = claim({ uid: "c9", owner: "vm-9" });
   const told = (books: Books, ...claims: ExportedClaim[]) =>
     planFile(books, { file: file(...claims) }).map((verdict) => {
-      if (verdict.verdict !== "move") return `${verdict.verdict} ${verdict.verdict === "done" ? verdict.words : verdict.why}`;
+      if (verdict.verdict !== "move")
+        return `${verdict.verdict} ${verdict.verdict === "done" ? verdict.words : verdict.why}`;
       const { claim: change, pass, take } = verdict.move;
-      return [change.change, ...pass.map(({ held }) => `pass ${held.hold.address}`), ...take.map(({ address }) => `take ${address}`)].join(", ");
+      return [
+        change.change,
+        ...pass.map(({ held }) => `pass ${held.hold.address}`),
+        ...take.map(({ address }) => `take ${address}`),
+      ].join(", ");
     });
 
   test.each<[string, SceneParts, string]>([
@@ -86,10 +99,22 @@ describe("adopt --file", () => {
       "create, pass 10.0.0.7",
     ],
     ["the VM is not there", { machines: [] }, "refused there is no VM shop/db here"],
-    ["the VM has another address", { claims: [own], held: [heldFor("10.0.0.8", "c9")] }, "refused VM shop/db has 10.0.0.8"],
-    ["the address is another's", { held: [heldFor("10.0.0.7", "c1", { name: "web.blue" })] }, "refused 10.0.0.7 is held for claim shop/web.blue"],
+    [
+      "the VM has another address",
+      { claims: [own], held: [heldFor("10.0.0.8", "c9")] },
+      "refused VM shop/db has 10.0.0.8",
+    ],
+    [
+      "the address is another's",
+      { held: [heldFor("10.0.0.7", "c1", { name: "web.blue" })] },
+      "refused 10.0.0.7 is held for claim shop/web.blue",
+    ],
     ["the range is another", { definitions: [] }, "refused there is no NetworkAttachmentDefinition shop/blue"],
-    ["a claim of others has the name", { claims: [claim({ uid: "c1", owner: "" })] }, "refused IPAMClaim shop/db.blue has the name"],
+    [
+      "a claim of others has the name",
+      { claims: [claim({ uid: "c1", owner: "" })] },
+      "refused IPAMClaim shop/db.blue has the name",
+    ],
     [
       "a claim of the same identity was taken away, and its hold stands",
       { held: [heldFor("10.0.0.8", "gone", { note: { identity: identityOf("vm-9", "blue") } })] },
@@ -102,18 +127,25 @@ describe("adopt --file", () => {
   it("one address for two VMs is refused for the second", () => {
     const both = [entry, { ...entry, vm: "web" }];
     const books = scene({ machines: [here, machine("vm-8", ["blue"], "web")] });
-    expect(told(books, ...both)).toEqual(["create, take 10.0.0.7", "refused the file gives 10.0.0.7 to shop/db blue too"]);
+    expect(told(books, ...both)).toEqual([
+      "create, take 10.0.0.7",
+      "refused the file gives 10.0.0.7 to shop/db blue too",
+    ]);
   });
 
   it("takes both addresses of a dual-stack NIC or none", () => {
     const dual = { ...entry, nic: "dual", network: "dual-net", ips: ["10.1.0.7/24", "fd00::7/64"] };
     expect(told(scene({ machines: [here] }), dual)).toEqual(["create, take 10.1.0.7, take fd00::7"]);
-    expect(told(scene({ machines: [here], held: [heldFor("fd00::7", "c1")] }), dual)[0]).toContain("refused fd00::7 is held");
+    expect(told(scene({ machines: [here], held: [heldFor("fd00::7", "c1")] }), dual)[0]).toContain(
+      "refused fd00::7 is held",
+    );
   });
 
   it("is cut down to a namespace, a VM, a network", () => {
     const all = file(entry, { ...entry, nic: "dual" }, { ...entry, vm: "web" }, { ...entry, namespace: "other" });
     const count = (part: object) => planFile(scene(), { file: all, ...part }).length;
-    expect([{}, { namespace: "shop" }, { namespace: "shop", name: "db" }, { nic: "dual" }].map(count)).toEqual([4, 3, 2, 1]);
+    expect([{}, { namespace: "shop" }, { namespace: "shop", name: "db" }, { nic: "dual" }].map(count)).toEqual([
+      4, 3, 2, 1,
+    ]);
   });
 });

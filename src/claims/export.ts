@@ -3,8 +3,8 @@
 // Promised: every VM's claim that has an address is in it, with all of its addresses. What cannot move is named in `left`, with the reason.
 import { z } from "zod";
 
-import { macLabelName, ownershipOf } from "../api/claim-marks.ts";
 import { homeOf } from "../api/claim-family.ts";
+import { macLabelName, ownershipOf } from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
@@ -56,7 +56,8 @@ export function exportClaims(books: Books): ExportFile {
 
 function exportOf(books: Books, claim: StoredClaim): ExportedClaim | string {
   const ownership = ownershipOf(claim);
-  if (ownership.kind === "ownerless") return "it has no owner: make it by hand in the other cluster, with the same name";
+  if (ownership.kind === "ownerless")
+    return "it has no owner: make it by hand in the other cluster, with the same name";
   const { namespace = "", name: vm } = parseKey(homeOf(claim));
   const target = targetOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
   if (target?.uid !== ownership.uid) return `its owner ${ownership.uid} is gone`;

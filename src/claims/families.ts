@@ -79,7 +79,9 @@ export class Families {
   }
 
   #podsOf(family: string, claims: readonly StoredClaim[]): Pod[] {
-    const referring = claims.flatMap(({ metadata }) => this.#referring.get(`${metadata.namespace}/${metadata.name}`) ?? []);
+    const referring = claims.flatMap(
+      ({ metadata }) => this.#referring.get(`${metadata.namespace}/${metadata.name}`) ?? [],
+    );
     return [...new Set([...(this.#launchers.get(family) ?? []), ...referring])];
   }
 

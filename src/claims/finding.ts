@@ -1,7 +1,7 @@
 // What `holdfast check` says about claims: one inconsistency, the objects it is about, and what to do.
 import type { Move } from "./move.ts";
 
-export type ClaimFindingCode =
+type ClaimFindingCode =
   /** Definitions let addresses stay, and the cluster does not have the kind that keeps them. */
   | "no-claim-kind"
   /** A definition asks for it in a way that cannot be. */

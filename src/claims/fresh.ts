@@ -17,32 +17,42 @@ import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.t
 /** Of one kubernetes selector: 50 UIDs of 37 characters are 2 KB of a path. A VM that was restarted so often since is listed whole. */
 const selectorMax = 50;
 
+export interface FreshOptions {
+  readonly client: KubeClient;
+  /** Claims that have gone, by UID -> the VMI that they were for. */
+  readonly instances: { get(claim: string): string | undefined };
+  readonly signal: AbortSignal;
+}
+
 export async function freshObjects(
-  client: KubeClient,
+  { client, instances, signal }: FreshOptions,
   family: string,
   cached: FamilyObjects,
-  signal: AbortSignal,
 ): Promise<FamilyObjects> {
   const { namespace = "", name } = parseKey(family);
   const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) => readOne(client, resource, at, signal);
-  const vm = await read<Machine>(kinds.virtualMachines, { namespace, name });
-  const vmi = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
+  const machine = await read<Machine>(kinds.virtualMachines, { namespace, name });
+  const vm = machine && trimMachine(machine);
+  const instance = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
+  const vmi = instance && trimInstance(instance);
   const claims: kinds.StoredClaim[] = [];
   for (const each of claimNames(name, cached, vm, vmi)) {
     const claim = await read(kinds.ipamClaims, { namespace, name: each });
     if (claim !== undefined) claims.push(claim);
   }
-  const pods = await freshPods(client, { namespace, name }, { ...cached, vmi, claims }, signal);
+  const known = { ...cached, vmi, claims: [...claims, ...cached.claims] };
+  const former = cached.held.map(({ hold }) => instances.get(hold.owner.uid));
+  const pods = await freshPods(client, { namespace, name }, known, instanceUids(known, former), signal);
   const nodes = await freshNodes(client, cached, [...pods.values()], signal);
-  const uids = [vm?.metadata.uid, vmi?.metadata.uid];
+  const uids = new Set([vm?.metadata.uid, vmi?.metadata.uid]);
   return {
-    ...(vm && { vm: trimMachine(vm) }),
-    ...(vmi && { vmi: trimInstance(vmi) }),
+    vm,
+    vmi,
     claims,
     pods: [...pods.values()].filter((pod) => isOfFamily(pod, name, cached)),
     held: cached.held,
     // Those of other names are not read again: a claim's home is its owner's name.
-    lives: (uid) => uids.includes(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
+    lives: (uid) => uids.has(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
     podNamed: (each) => pods.get(each),
     node: (each) => nodes.get(each),
   };
@@ -68,9 +78,9 @@ async function freshPods(
   client: KubeClient,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   known: FamilyObjects,
+  uids: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, kinds.Pod>> {
-  const uids = instanceUids(known);
   const of = uids.length > 0 && uids.length <= selectorMax ? `,${createdByLabelName} in (${uids.join(",")})` : "";
   const labelSelector = `${launcherLabelName}=${launcherValue}${of}`;
   const { items } = await client.list(kinds.pods, { namespace, labelSelector, signal });
@@ -87,8 +97,12 @@ async function freshPods(
   return found;
 }
 
-function instanceUids({ vmi, claims, pods }: FamilyObjects): readonly string[] {
+function instanceUids(
+  { vmi, claims, pods }: FamilyObjects,
+  former: readonly (string | undefined)[],
+): readonly string[] {
   const all = [
+    ...former,
     vmi?.metadata.uid,
     ...claims.map(({ metadata }) => metadata.annotations?.[claimInstanceAnnotation]),
     ...pods.map(({ metadata }) => launchedBy(metadata)?.uid),

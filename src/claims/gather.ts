@@ -21,6 +21,8 @@ export interface GatherOptions {
   readonly networks: ClaimNetworks;
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
+  /** How many claims of a namespace are being made and not in the cache yet. */
+  readonly making: (namespace: string) => number;
   readonly gate: () => ClaimsState;
   readonly nowMs: () => number;
 }
@@ -80,10 +82,10 @@ export class Gatherer {
   }
 
   factsOf(family: string, objects: FamilyObjects): FamilyFacts {
-    const { world, networks, gate, nowMs } = this.#options;
+    const { world, networks, making, gate, nowMs } = this.#options;
     const { namespace = "", name } = parseKey(family);
     const { vm, vmi, claims } = objects;
-    const left = world.claimsLeft(namespace);
+    const left = world.claimsLeft(namespace, making(namespace));
     const primary = gate().gate === "on" ? networks.primaryOf(namespace) : undefined;
     return {
       namespace,
@@ -138,8 +140,7 @@ export class Gatherer {
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
     // What others write may lack its spec, whatever its type says.
     const spec = claim?.spec as Partial<StoredClaim["spec"]> | undefined;
-    // One whose claim is gone must not go on to a claim on another network: the NIC may have been swapped to one.
-    const network = spec?.network ?? (claim === undefined ? networks.networkWith(hold.address) : "");
+    const network = claim === undefined ? networks.networkOf(hold, namespace) : (spec?.network ?? "");
     if (network === "") return { hold, namespace, network };
     const range = networks.rangeOf(network, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);
@@ -167,7 +168,8 @@ function withNamed(
 
 /** Creation has whole seconds: the UID decides between two of one second, the same way for everybody. */
 function byAge(a: DeepReadonly<StoredClaim>, b: DeepReadonly<StoredClaim>): number {
-  const keyOf = ({ metadata }: DeepReadonly<StoredClaim>) => `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
+  const keyOf = ({ metadata }: DeepReadonly<StoredClaim>) =>
+    `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
   return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
@@ -185,7 +187,10 @@ export function launchersIn({
 }
 
 /** A pod of the same name and another UID is another pod. */
-export function userStateOf({ uid }: HoldUser, pod: DeepReadonly<Pod> | undefined): "alive" | "over" | "gone" | "unknown" {
+export function userStateOf(
+  { uid }: HoldUser,
+  pod: DeepReadonly<Pod> | undefined,
+): "alive" | "over" | "gone" | "unknown" {
   // What could not be read stands here as a user without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";

@@ -36,6 +36,7 @@ export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): Launcher
     isOver: overPhases.has(pod.status?.phase ?? ""),
     isDeleting: deletionTimestamp !== undefined,
     nics: launched === undefined ? nics : [...nics, firstNic(annotations, selections, names)],
+    hasStatus: readNetworkStatus(statusAnnotation(annotations)) !== undefined,
     ...(problem !== undefined && { problem }),
   };
 }

@@ -9,8 +9,8 @@ import {
   ownershipOf,
   upstreamClaimFinalizer,
 } from "../api/claim-marks.ts";
-import { apiVersionOf } from "../api/kind.ts";
 import { ipamClaimKind } from "../api/ipam-claim.ts";
+import { apiVersionOf } from "../api/kind.ts";
 import { hashedInterfaceName } from "../api/kubevirt.ts";
 import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
@@ -33,6 +33,11 @@ export type ClaimChange =
 
 export interface Move {
   readonly nic: string;
+  /**
+   * Which of the two is written first. "claim": it is of a dead owner, and a leader would end it the moment that its address is the new
+   * owner's. "holds": it is not ours yet, so nobody touches it before its marks are written.
+   */
+  readonly first: "claim" | "holds";
   readonly claim: ClaimChange;
   /** Held for another claim of the same VM in an earlier life, or for its own pod: passed on, never free in between. */
   readonly pass: readonly { readonly held: ReadHold; readonly part: number }[];
@@ -79,8 +84,10 @@ export function newClaim(target: Target, nic: string, network: string, before: B
 }
 
 /** Ours is there, theirs is not; what others keep it with stays. */
-export function finalizersOf({ metadata }: StoredClaim): string[] {
-  const others = (metadata.finalizers ?? []).filter((each) => each !== upstreamClaimFinalizer && each !== claimFinalizer);
+function finalizersOf({ metadata }: StoredClaim): string[] {
+  const others = (metadata.finalizers ?? []).filter(
+    (each) => each !== upstreamClaimFinalizer && each !== claimFinalizer,
+  );
   return [claimFinalizer, ...others];
 }
 

@@ -1,11 +1,12 @@
+import { LedgerError } from "../ipam/ledger.ts";
 // Plans and carries out moves, one NIC after the other, and says what became of each. What changed under it is looked at again.
 import { isApiError } from "../kube/errors.ts";
-import { LedgerError } from "../ipam/ledger.ts";
 import { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, type Move, type Verdict } from "./move.ts";
-import { perform, type PerformOptions } from "./perform.ts";
+import { perform } from "./perform.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
+import type { PerformOptions } from "./writing.ts";
 
 export interface MovingOptions extends PerformOptions {
   /** Reads the cluster anew. */
@@ -45,13 +46,17 @@ export async function moveAll(options: MovingOptions): Promise<MovingReport> {
 async function look(options: Pick<MovingOptions, "look">): Promise<Books> {
   const snapshot = await options.look();
   if (!snapshot.hasClaims) {
-    throw new ClaimsError("no-kind", "The cluster does not have the kind IPAMClaim: holdfast claims install-crd makes it.");
+    throw new ClaimsError(
+      "no-kind",
+      "The cluster does not have the kind IPAMClaim: holdfast claims install-crd makes it.",
+    );
   }
   const { coexistence, why, paused } = snapshot.state;
   if (coexistence) {
     throw new ClaimsError("not-now", `No claim can hold an address while whereabouts is, or may be, active: ${why}.`);
   }
-  if (paused !== "") throw new ClaimsError("not-now", `Handing out is paused (${paused}): call this when that has ended.`);
+  if (paused !== "")
+    throw new ClaimsError("not-now", `Handing out is paused (${paused}): call this when that has ended.`);
   return new Books(snapshot);
 }
 
@@ -86,7 +91,9 @@ async function carryOut(first: Verdict, options: MovingOptions): Promise<Said> {
     const again = options.plan(await look(options));
     verdict = again.find((each) => each.what === what);
   }
-  if (verdict !== undefined && verdict.verdict !== "move") return said(verdict);
+  // It is not asked for any more: somebody else has done it.
+  if (verdict === undefined) return { kind: "already", line: `${first.what}: it is as it must be by now` };
+  if (verdict.verdict !== "move") return said(verdict);
   return { kind: "refused", line: `${first.what}: refused: ${why}, again and again: call this once more.` };
 }
 
@@ -95,7 +102,8 @@ async function performed(move: Move, options: MovingOptions) {
   try {
     return await perform(move, options);
   } catch (error) {
-    const isTold = error instanceof LedgerError || isApiError(error, "forbidden", "invalid", "too-many-requests", "unavailable");
+    const isTold =
+      error instanceof LedgerError || isApiError(error, "forbidden", "invalid", "too-many-requests", "unavailable");
     if (!isTold) throw error;
     return { outcome: "refused", why: (error as Error).message.replace(/\.$/, "") } as const;
   }

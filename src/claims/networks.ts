@@ -2,9 +2,12 @@
 // definitions as they are followed; what a definition says is read once per version of it.
 //
 // Promised: nothing is parsed that nobody asks for, so that with the gate off definitions are not read.
+import { parseDomain } from "../api/domain.ts";
+import { poolNamesToRead } from "../api/pool-name.ts";
 import { type Definition, readDefinitions } from "../cni/definitions.ts";
 import { type Persistence, persistenceOf } from "../cni/persistence.ts";
 import type { IpamRange } from "../cni/range.ts";
+import type { Hold } from "../ipam/ledger.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { NetworkAttachmentDefinition } from "../ledger/resources.ts";
@@ -79,6 +82,20 @@ export class ClaimNetworks {
   networkWith(address: Address): string {
     const found = [...this.#known().keys()].filter((network) => this.rangeOf(network, address) !== undefined);
     return found.length === 1 ? found[0]! : "";
+  }
+
+  /** By what a hold says itself, where its claim is gone; empty: no definition has it, or several do. */
+  networkOf({ domain, address }: Hold, namespace: string): string {
+    const parts = parseDomain(domain);
+    const found = [...this.#known()].filter(([, { ranges }]) =>
+      ranges.some(({ definition: { config, poolNamespace }, range }) => {
+        if (poolNamespace !== namespace || !isWithin(range, address)) return false;
+        if (parts.scope === "network") return config.overlappingRanges && config.networkName === parts.network;
+        const identity = { range: range.prefix, network: config.networkName, node: "" };
+        return parts.scope === "pool" && poolNamesToRead(identity, config.poolNaming).includes(parts.name);
+      }),
+    );
+    return found.length === 1 ? found[0]![0] : "";
   }
 
   /** Of the network that the address is in, whether it is handed out there or not; undefined: of none that is defined. */

@@ -1,6 +1,6 @@
+import { tryAddress } from "../api/address-name.ts";
 // What a VM has on one NIC already, and which addresses it could get there. Pure.
 import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../api/claim-marks.ts";
-import { tryAddress } from "../api/address-name.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
@@ -34,7 +34,10 @@ export function ownClaimOf(books: Books, target: Target, nic: string): OwnClaim 
   const names = ownNames(target, network);
   const claim = books
     .claimsOf(uid)
-    .find((each) => each.metadata.namespace === namespace && each.spec.network === network && nicOfClaim(each, names) === nic);
+    .find(
+      (each) =>
+        each.metadata.namespace === namespace && each.spec.network === network && nicOfClaim(each, names) === nic,
+    );
   if (claim?.metadata.deletionTimestamp !== undefined) {
     return `${describeClaim(claim)} is being deleted: wait until it is gone`;
   }

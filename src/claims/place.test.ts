@@ -8,7 +8,8 @@ import { parsePrefix } from "../net/prefix.ts";
 import { Places } from "./place.ts";
 import { definition, dual, ovn } from "./testing/snapshot.ts";
 
-const named = (ipam: object, name = "blue") => definition(name, { ipam: { type: "holdfast", range: "10.0.0.0/24", ...ipam } });
+const named = (ipam: object, name = "blue") =>
+  definition(name, { ipam: { type: "holdfast", range: "10.0.0.0/24", ...ipam } });
 
 interface Input {
   readonly definitions?: readonly NetworkAttachmentDefinition[];
@@ -25,23 +26,42 @@ const at = (input: Input, address = "10.0.0.7", keys = ["shop/blue"]) => places(
 describe("the place of an address", () => {
   test.each<[string, Input, string, object]>([
     ["of a plain range", {}, "10.0.0.7", { domain: "network:", pool: "kube-system/10.0.0.0-24", part: 0, length: 24 }],
-    ["of a named network", { definitions: [named({ network_name: "n" })] }, "10.0.0.7", { domain: "network:n", pool: "kube-system/n-10.0.0.0-24" }],
+    [
+      "of a named network",
+      { definitions: [named({ network_name: "n" })] },
+      "10.0.0.7",
+      { domain: "network:n", pool: "kube-system/n-10.0.0.0-24" },
+    ],
     [
       "of a pool that is a domain of its own",
       { definitions: [named({ enable_overlapping_ranges: false })] },
       "10.0.0.7",
       { domain: "pool:kube-system/10.0.0.0-24" },
     ],
-    ["of the second family", { definitions: [{ ...dual, metadata: { namespace: "shop", name: "blue" } }] }, "fd00::7", { part: 0, length: 64 }],
+    [
+      "of the second family",
+      { definitions: [{ ...dual, metadata: { namespace: "shop", name: "blue" } }] },
+      "fd00::7",
+      { part: 0, length: 64 },
+    ],
     [
       "of the second of two ranges that overlap",
-      { definitions: [definition("blue", { ipam: { type: "holdfast", ipRanges: [{ range: "10.0.1.0/24" }, { range: "10.0.0.0/16" }] } })] },
+      {
+        definitions: [
+          definition("blue", {
+            ipam: { type: "holdfast", ipRanges: [{ range: "10.0.1.0/24" }, { range: "10.0.0.0/16" }] },
+          }),
+        ],
+      },
       "10.0.0.7",
       { part: 1, length: 16 },
     ],
     [
       "of the floating part of a sliced range",
-      { definitions: [named({ network_name: "n", node_slice_size: "/28", floating_slice_size: "/28" })], ranges: [cut("10.0.0.0/28")] },
+      {
+        definitions: [named({ network_name: "n", node_slice_size: "/28", floating_slice_size: "/28" })],
+        ranges: [cut("10.0.0.0/28")],
+      },
       "10.0.0.7",
       { domain: "network:n", pool: "kube-system/n-10.0.0.0-28", length: 24 },
     ],
@@ -54,20 +74,35 @@ describe("the place of an address", () => {
       metadata: { namespace: "kube-system", name: "10.0.0.0-24", annotations: { "holdfast.io/domain": "network:" } },
       spec: { range: "10.0.0.0/24", allocations: {} },
     };
-    const input = { definitions: [named({ enable_overlapping_ranges: false })], pools: new Map([["kube-system/10.0.0.0-24", pool]]) };
+    const input = {
+      definitions: [named({ enable_overlapping_ranges: false })],
+      pools: new Map([["kube-system/10.0.0.0-24", pool]]),
+    };
     expect(at(input)).toMatchObject({ kind: "place", place: { domain: "network:" } });
     pool.metadata.annotations = { "holdfast.io/domain": "pool:kube-system/10.0.0.0-24" };
-    expect(at({ ...input, definitions: [named({})] })).toMatchObject({ kind: "nowhere", why: expect.stringContaining("enable_overlapping_ranges") });
+    expect(at({ ...input, definitions: [named({})] })).toMatchObject({
+      kind: "nowhere",
+      why: expect.stringContaining("enable_overlapping_ranges"),
+    });
   });
 
   test.each<[string, Input, string, string[], string]>([
     ["it is in no range", {}, "10.5.0.7", ["shop/blue"], "is in no range of shop/blue"],
     ["there is no definition", {}, "10.0.0.7", ["shop/red"], "no NetworkAttachmentDefinition shop/red"],
     ["the network is nobody's", {}, "10.0.0.7", [], "no network attachment definition has the network"],
-    ["the definition cannot be read", { definitions: [named({ range: "ten" })] }, "10.0.0.7", ["shop/blue"], "cannot be read"],
+    [
+      "the definition cannot be read",
+      { definitions: [named({ range: "ten" })] },
+      "10.0.0.7",
+      ["shop/blue"],
+      "cannot be read",
+    ],
     [
       "nodes hand it out by themselves",
-      { definitions: [named({ network_name: "n", node_slice_size: "/28", floating_slice_size: "/28" })], ranges: [cut("10.0.0.0/28")] },
+      {
+        definitions: [named({ network_name: "n", node_slice_size: "/28", floating_slice_size: "/28" })],
+        ranges: [cut("10.0.0.0/28")],
+      },
       "10.0.0.77",
       ["shop/blue"],
       "floating part 10.0.0.0/28",
@@ -84,7 +119,12 @@ describe("the place of an address", () => {
   });
 
   it("another IPAM's is not ours to hold", () => {
-    const foreign = definition("blue", { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.0.0.0/24", ipam: {} });
+    const foreign = definition("blue", {
+      type: "ovn-k8s-cni-overlay",
+      topology: "layer2",
+      subnets: "10.0.0.0/24",
+      ipam: {},
+    });
     expect(at({ definitions: [foreign] })).toEqual({ kind: "theirs" });
     expect(places({ definitions: [ovn] }).giverOf("ovn-net")).toBe("other");
     expect(places().giverOf("blue-net")).toBe("holdfast");

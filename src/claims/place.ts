@@ -57,7 +57,10 @@ export class Places {
     this.#readable = new Map(readable.map((each) => [each.key, each]));
     this.#unreadable = new Map(unreadable.map(({ definition, why }) => [definition, why]));
     this.persistence = new Map(
-      objects.map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, persistenceOf(spec?.config ?? "")]),
+      objects.map(({ metadata, spec }) => [
+        `${metadata.namespace}/${metadata.name}`,
+        persistenceOf(spec?.config ?? ""),
+      ]),
     );
   }
 
@@ -83,7 +86,9 @@ export class Places {
       const both = `${only!.place.definition} and ${another.place.definition}`;
       return nowhere(`${address} is in ranges of ${both}, which are different domains: correct one of the ranges`);
     }
-    return only ?? placings[0] ?? nowhere(`no network attachment definition has the network of ${address}: make it first`);
+    return (
+      only ?? placings[0] ?? nowhere(`no network attachment definition has the network of ${address}: make it first`)
+    );
   }
 
   #in(key: string, address: Address): Placing {
@@ -97,7 +102,8 @@ export class Places {
     }
     const { ranges } = definition.config;
     const index = ranges.findIndex(({ prefix }) => contains(prefix, address));
-    if (index < 0) return nowhere(`${address} is in no range of ${key}: widen its range, or give the VM another address`);
+    if (index < 0)
+      return nowhere(`${address} is in no range of ${key}: widen its range, or give the VM another address`);
     return this.#place(definition, index, address);
   }
 
@@ -118,7 +124,9 @@ export class Places {
     const object = this.#input.pools.get(`${namespace}/${name}`);
     const domain = settledDomain(rule, object && markedDomain(object));
     if (domain === undefined) {
-      return nowhere(`IPPool ${namespace}/${name} is not handed out as ${key} asks: set enable_overlapping_ranges alike`);
+      return nowhere(
+        `IPPool ${namespace}/${name} is not handed out as ${key} asks: set enable_overlapping_ranges alike`,
+      );
     }
     const part = partsOf(config.ranges.map((each) => each.prefix))[index]!;
     const naming = config.poolNaming;

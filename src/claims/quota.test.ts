@@ -31,7 +31,11 @@ describe("the limit of a namespace", () => {
 describe("what is read of a namespace", () => {
   test.each<[string, object | undefined, object]>([
     ["one that lives", { status: { phase: "Active" } }, { limit: undefined, isTerminating: false }],
-    ["one with a limit", { metadata: { annotations: { [maxClaimsAnnotation]: "2" } } }, { limit: 2, isTerminating: false }],
+    [
+      "one with a limit",
+      { metadata: { annotations: { [maxClaimsAnnotation]: "2" } } },
+      { limit: 2, isTerminating: false },
+    ],
     ["one that is being deleted", { status: { phase: "Terminating" } }, { limit: undefined, isTerminating: true }],
     ["one that is gone", undefined, { limit: undefined, isTerminating: true }],
   ])("%s", async (_name, namespace, expected) => {

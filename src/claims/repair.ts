@@ -2,8 +2,9 @@
 // frees what a claim has.
 import type { ClaimFinding } from "./finding.ts";
 import type { Move } from "./move.ts";
-import { perform, type PerformOptions } from "./perform.ts";
+import { perform } from "./perform.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
+import type { PerformOptions } from "./writing.ts";
 
 export interface Repaired {
   readonly isDone: boolean;

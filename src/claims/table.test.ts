@@ -26,7 +26,11 @@ const heldBy = (...users: (typeof pod)[]) => heldFor("10.0.0.7", "c1", { note, u
 describe("holdfast claims", () => {
   test.each<[string, SceneParts, string]>([
     ["pending", { claims: [own] }, "db.blue db pending"],
-    ["bound", { claims: [own], held: [heldBy(pod)], instances: [vmi], pods: [pod] }, "db.blue db bound 10.0.0.7/24 virt-launcher-db-p1 n1"],
+    [
+      "bound",
+      { claims: [own], held: [heldBy(pod)], instances: [vmi], pods: [pod] },
+      "db.blue db bound 10.0.0.7/24 virt-launcher-db-p1 n1",
+    ],
     [
       "migrating",
       { claims: [own], held: [heldBy(pod, target)], instances: [vmi], pods: [pod, target] },
@@ -52,20 +56,38 @@ describe("holdfast claims", () => {
     ["foreign: of an earlier VM", { machines: [machine("vm-2")], claims: [own] }, "db.blue db foreign"],
     [
       "foreign: of ipam-extensions",
-      { claims: [claim({ uid: "c1", ips: ["10.0.0.9/24"], metadata: { annotations: {}, labels: {}, finalizers: ["kubevirt.io/persistent-ipam"], ownerReferences: [reference()] } })] },
+      {
+        claims: [
+          claim({
+            uid: "c1",
+            ips: ["10.0.0.9/24"],
+            metadata: {
+              annotations: {},
+              labels: {},
+              finalizers: ["kubevirt.io/persistent-ipam"],
+              ownerReferences: [reference()],
+            },
+          }),
+        ],
+      },
       "db.blue db foreign 10.0.0.9/24",
     ],
-    ["quarantine", { held: [heldFor("10.0.0.7", "c0", { coolsUntilMs: nowMs + 1000 })] }, "db.blue db quarantine 10.0.0.7"],
+    [
+      "quarantine",
+      { held: [heldFor("10.0.0.7", "c0", { coolsUntilMs: nowMs + 1000 })] },
+      "db.blue db quarantine 10.0.0.7",
+    ],
     ["nothing once it has cooled", { held: [heldFor("10.0.0.7", "c0", { coolsUntilMs: nowMs })] }, ""],
     [
       "terminating: the claim was taken away under a pod",
       { held: [heldBy(pod)], instances: [vmi], pods: [pod] },
-      "db.blue db terminating 10.0.0.7/24 virt-launcher-db-p1 n1",
+      "db.blue db terminating 10.0.0.7 virt-launcher-db-p1 n1",
     ],
     ["made by hand", { claims: [claim({ uid: "c1", owner: "", name: "stake" })] }, "stake  pending"],
   ])("%s", (_, parts, expected) => {
-    const rows = claimRows(scene({ machines: [vm], ...parts })).map(({ claim: name, vm: machineName, state, ips, pods, nodes }) =>
-      [name, machineName, state, ips.join(","), pods.join(","), nodes.join(",")].join(" ").trimEnd(),
+    const rows = claimRows(scene({ machines: [vm], ...parts })).map(
+      ({ claim: name, vm: machineName, state, ips, pods, nodes }) =>
+        [name, machineName, state, ips.join(","), pods.join(","), nodes.join(",")].join(" ").trimEnd(),
     );
     expect(rows).toEqual(expected === "" ? [] : [expected]);
   });
@@ -73,13 +95,16 @@ describe("holdfast claims", () => {
   it("a claim is shown once, although its name is another VM's too", () => {
     const web = machine("vm-2", ["blue"], "web");
     const moved = claim({ uid: "c1", name: "web.blue", metadata: { ownerReferences: [reference()] } });
-    expect(claimRows(scene({ machines: [vm, web], claims: [moved] })).map(({ claim: name, vm: owner }) => [name, owner])).toEqual([
-      ["web.blue", "db"],
-    ]);
+    expect(
+      claimRows(scene({ machines: [vm, web], claims: [moved] })).map(({ claim: name, vm: owner }) => [name, owner]),
+    ).toEqual([["web.blue", "db"]]);
   });
 
   it("is cut down to a namespace, a VM or a claim", () => {
-    const books = scene({ machines: [vm], claims: [own, claim({ uid: "c2", nic: "dual" }), claim({ uid: "c3", owner: "", name: "stake" })] });
+    const books = scene({
+      machines: [vm],
+      claims: [own, claim({ uid: "c2", nic: "dual" }), claim({ uid: "c3", owner: "", name: "stake" })],
+    });
     const names = (filter: object) => claimRows(books, filter).map(({ claim: name }) => name);
     expect(names({})).toEqual(["db.blue", "db.dual", "stake"]);
     expect(names({ name: "db" })).toEqual(["db.blue", "db.dual"]);
@@ -99,7 +124,8 @@ describe("holdfast claims", () => {
 });
 
 describe("one claim", () => {
-  const detail = (parts: SceneParts) => claimDetails(scene({ machines: [vm], claims: [own], ...parts }), { namespace: "shop", name: "db.blue" })[0];
+  const detail = (parts: SceneParts) =>
+    claimDetails(scene({ machines: [vm], claims: [own], ...parts }), { namespace: "shop", name: "db.blue" })[0];
 
   it("says whose it is, what holds it, who uses it, what keeps it", () => {
     const ended = launcher("p0", vmi, ["blue"], "Succeeded");
@@ -129,9 +155,17 @@ describe("one claim", () => {
     ],
     ["reserved", { held: [heldBy()] }, ""],
     ["foreign", { machines: [machine("vm-2")] }, "its end by the controller, or `holdfast adopt shop/db --from vm-1`"],
-    ["terminating under a pod", { claims: [ending()], held: [heldBy(pod)], instances: [vmi], pods: [pod] }, "virt-launcher-db-p1 to end"],
+    [
+      "terminating under a pod",
+      { claims: [ending()], held: [heldBy(pod)], instances: [vmi], pods: [pod] },
+      "virt-launcher-db-p1 to end",
+    ],
     ["terminating under a VMI", { claims: [ending()], held: [heldBy()], instances: [vmi] }, "VMI shop/db to be gone"],
-    ["terminating under a stopped VM", { claims: [ending()], held: [heldBy()] }, "its owner: VirtualMachine vm-1 lives"],
+    [
+      "terminating under a stopped VM",
+      { claims: [ending()], held: [heldBy()] },
+      "its owner: VirtualMachine vm-1 lives",
+    ],
     ["terminating at last", { machines: [], claims: [ending()] }, "the controller, which takes our finalizer away"],
     ["kept by others", { machines: [], claims: [ending(["a/b"])] }, "a/b, which others must take away"],
   ])("that is %s waits for it", (_, parts, words) => {

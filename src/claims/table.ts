@@ -2,8 +2,8 @@
 import { homeOf } from "../api/claim-family.ts";
 import { ownershipOf } from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
-import { columnLines } from "../log/columns.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
+import { columnLines } from "../log/columns.ts";
 import type { Books } from "./books.ts";
 import { Families } from "./families.ts";
 import { attachedPods, looseTarget, targetOf } from "./plan/attachment.ts";
@@ -13,7 +13,7 @@ import { type ClaimState, stateOfClaim } from "./plan/state.ts";
 import { isForeign } from "./takeover.ts";
 
 /** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address rests. */
-export type RowState =
+type RowState =
   | "pending"
   | "bound"
   | "migrating"
@@ -101,7 +101,7 @@ function rowOf(view: ClaimView, facts: FamilyFacts, pods: readonly LauncherPod[]
   };
 }
 
-export function stateOfRow({ claim, uid }: ClaimView, facts: FamilyFacts): RowState {
+function stateOfRow({ claim, uid }: ClaimView, facts: FamilyFacts): RowState {
   if (isForeign(claim) && claim.metadata.deletionTimestamp === undefined) return "foreign";
   return words[stateOfClaim(facts, uid)];
 }
@@ -130,12 +130,25 @@ function usedBy(pods: readonly LauncherPod[]): Pick<ClaimRow, "pods" | "nodes"> 
 }
 
 function restingRows({ snapshot: { held, nowMs } }: Books): ClaimRow[] {
-  return held.filter((each) => isResting(each, nowMs)).map(({ hold }): ClaimRow => {
-    const { namespace, name } = hold.owner;
-    const { name: vm } = parseKey(homeOf({ metadata: { namespace, name } }));
-    const ips = [`${hold.address}`];
-    return { namespace, claim: name, vm, nic: "", network: "", ips, state: "quarantine", pods: [], nodes: [], ageSeconds: null };
-  });
+  return held
+    .filter((each) => isResting(each, nowMs))
+    .map(({ hold }): ClaimRow => {
+      const { namespace, name } = hold.owner;
+      const { name: vm } = parseKey(homeOf({ metadata: { namespace, name } }));
+      const ips = [`${hold.address}`];
+      return {
+        namespace,
+        claim: name,
+        vm,
+        nic: "",
+        network: "",
+        ips,
+        state: "quarantine",
+        pods: [],
+        nodes: [],
+        ageSeconds: null,
+      };
+    });
 }
 
 function isResting({ hold, cooling }: ReadHold, nowMs: number): boolean {

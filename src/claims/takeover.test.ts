@@ -75,7 +75,11 @@ describe("takeover", () => {
       "blue, pass 10.0.0.7, used by virt-launcher-db-p1",
     ],
     ["one that has no address yet", { claims: [theirs()] }, "blue"],
-    ["one that holds its address already", { claims: [theirs({ ips: ["10.0.0.7/24"] })], held: [heldFor("10.0.0.7", "claim-1")] }, "blue"],
+    [
+      "one that holds its address already",
+      { claims: [theirs({ ips: ["10.0.0.7/24"] })], held: [heldFor("10.0.0.7", "claim-1")] },
+      "blue",
+    ],
     [
       "dual-stack",
       { machines: [machine("vm-1", ["dual"])], claims: [theirs({ nic: "dual", ips: ["10.1.0.7/24", "fd00::7/64"] })] },
@@ -97,11 +101,23 @@ describe("takeover", () => {
 
   test.each<[string, SceneParts, string]>([
     ["whose owner is gone", { machines: [], claims: [theirs()] }, "its owner vm-1 is gone"],
-    ["whose owner is another VM of the name", { machines: [machine("vm-2")], claims: [theirs()] }, "its owner vm-1 is gone"],
+    [
+      "whose owner is another VM of the name",
+      { machines: [machine("vm-2")], claims: [theirs()] },
+      "its owner vm-1 is gone",
+    ],
     ["without an owner", { claims: [theirs({ metadata: { ownerReferences: [] } })] }, "no owner reference"],
     ["that is being deleted", { claims: [theirs({ metadata: { deletionTimestamp: "x" } })] }, "it is being deleted"],
-    ["whose NIC was unplugged", { machines: [machine("vm-1", ["dual"])], claims: [theirs()] }, "no network of the VM has its name"],
-    ["whose NIC is on another network", { claims: [theirs({ network: "red-net" })] }, "blue of the VM is not on red-net"],
+    [
+      "whose NIC was unplugged",
+      { machines: [machine("vm-1", ["dual"])], claims: [theirs()] },
+      "no network of the VM has its name",
+    ],
+    [
+      "whose NIC is on another network",
+      { claims: [theirs({ network: "red-net" })] },
+      "blue of the VM is not on red-net",
+    ],
     [
       "whose name fits two NICs of the VM",
       { machines: [twoNamed("a_b", "a.b")], claims: [theirs({ nic: "blue", name: "db.a.b" })] },
@@ -121,7 +137,11 @@ describe("takeover", () => {
       },
       "fd00::7 is held for",
     ],
-    ["whose address is in no range", { claims: [theirs({ ips: ["10.5.0.7/24"] })] }, "10.5.0.7 is in no range of shop/blue"],
+    [
+      "whose address is in no range",
+      { claims: [theirs({ ips: ["10.5.0.7/24"] })] },
+      "10.5.0.7 is in no range of shop/blue",
+    ],
     ["whose address cannot be read", { claims: [theirs({ ips: ["seven"] })] }, '"seven" is no address'],
   ])("leaves one %s", (_, parts, words) => {
     expect(told(planTakeover(scene({ machines: [vm], ...parts }))[0])).toContain(words);
@@ -147,7 +167,9 @@ describe("takeover", () => {
   });
 
   it("is refused while ipam-extensions runs, unless that is meant", () => {
-    const books = scene({ extensions: { isRunning: true, objects: ["Deployment a/b"], why: ["Deployment a/b is its Deployment."] } });
+    const books = scene({
+      extensions: { isRunning: true, objects: ["Deployment a/b"], why: ["Deployment a/b is its Deployment."] },
+    });
     expect(() => refuseBeside(books, { beside: false })).toThrow(/Deployment a\/b is its Deployment\..*--beside/);
     expect(() => refuseBeside(books, { beside: true })).not.toThrow();
     expect(() => refuseBeside(scene(), { beside: false })).not.toThrow();

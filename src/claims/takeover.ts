@@ -1,3 +1,4 @@
+import { homeOf } from "../api/claim-family.ts";
 // `holdfast claims takeover`: claims of kubevirt/ipam-extensions that become ours. Pure.
 //
 // Promised: a claim is taken over only for the living VM or VMI that its owner reference names by UID; its addresses are held first, all
@@ -11,7 +12,6 @@ import {
   upstreamClaimName,
   vmLabelName,
 } from "../api/claim-marks.ts";
-import { homeOf } from "../api/claim-family.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
@@ -49,7 +49,7 @@ function verdictOf(books: Books, claim: StoredClaim): Verdict {
   if (typeof holding === "string") return refused(holding);
   const note = noteFor(target, own.nic, "taken over from kubevirt/ipam-extensions");
   const change = remarked(claim, target, own.nic);
-  return { verdict: "move", what, move: { nic: own.nic, claim: change, ...holding, note, users } };
+  return { verdict: "move", what, move: { nic: own.nic, first: "holds", claim: change, ...holding, note, users } };
 }
 
 function ownerOf(books: Books, claim: StoredClaim): Target | string {
@@ -75,7 +75,8 @@ function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | str
     return `its name fits ${only!.nic} and ${another.nic} of the VM, which are both on ${network}: rename one of the two networks in the VM`;
   }
   if (only === undefined) {
-    const why = fits.length === 0 ? "no network of the VM has its name" : `${fits[0]!.nic} of the VM is not on ${network}`;
+    const why =
+      fits.length === 0 ? "no network of the VM has its name" : `${fits[0]!.nic} of the VM is not on ${network}`;
     return `${why}: it was unplugged or moved; delete the claim once no pod uses it`;
   }
   return { nic: only.nic, definition: only.definition, network, claim, holds: books.heldFor(claim.metadata.uid ?? "") };
@@ -83,7 +84,12 @@ function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | str
 
 type Holding = Pick<Move, "pass" | "take">;
 
-function holdingOf(books: Books, own: OwnClaim, addresses: readonly Address[], users: readonly HoldUser[]): Holding | string {
+function holdingOf(
+  books: Books,
+  own: OwnClaim,
+  addresses: readonly Address[],
+  users: readonly HoldUser[],
+): Holding | string {
   const has = new Set(own.holds.map(({ hold }) => `${hold.address}`));
   const pass: { held: ReadHold; part: number }[] = [];
   const take: { place: Move["take"][number]["place"]; address: Address }[] = [];

@@ -8,7 +8,7 @@ import { launcherPodOf } from "./launchers.ts";
 import { type Life, livesOf } from "./plan/lives.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
 
-export interface TargetNic {
+interface TargetNic {
   /** The network's name in the VM's spec. */
   readonly nic: string;
   /** namespace/name */
@@ -61,7 +61,7 @@ function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<strin
   });
 }
 
-export function isOver({ status }: Pod): boolean {
+function isOver({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 

@@ -1,10 +1,12 @@
 // One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
 // whatever was left undone by whoever led before is finished.
 import { homeOf } from "../api/claim-family.ts";
+import { claimInstanceAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { keyOf } from "../kube/meta.ts";
+import { Recent } from "../kube/recent.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
@@ -16,6 +18,7 @@ import type { Gate } from "./gate.ts";
 import { Gatherer, namedFamilyOf } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
+import { Making } from "./making.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { Places } from "./place.ts";
 import type { FamilyFacts } from "./plan/facts.ts";
@@ -38,6 +41,8 @@ const sweepMs = 600_000;
 /** So many at once, so that a VM that starts meanwhile waits for a few milliseconds of them. */
 const sweepChunk = 500;
 const sweepPauseMs = 50;
+/** Claims that have gone: about 150 bytes each. */
+const remembered = 20_000;
 
 export class Term {
   readonly #options: ClaimsOptions;
@@ -51,8 +56,10 @@ export class Term {
   readonly #actor: Actor;
   readonly #controller: Controller;
   readonly #beside: Beside;
+  readonly #instances = new Recent<string>(remembered);
   readonly #teller: GateTeller;
   readonly #tally = new Tally();
+  readonly #making: Making;
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   /** Family -> when its VM or VMI was told of, until it is planned. */
@@ -62,19 +69,31 @@ export class Term {
     this.#options = options;
     this.#world = world;
     this.#gate = gate;
-    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } = options;
+    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } =
+      options;
     this.#state = new SharedState(options);
     this.#teller = new GateTeller({ gate, state: this.#state, clock, log });
     this.#networks = new ClaimNetworks(definitions, systemNamespace);
-    this.#held = new HeldClaims({ reservations, holds, familyOf: namedFamilyOf, onChange: (changed) => this.#wakes.onHeld(changed) });
+    this.#held = new HeldClaims({
+      reservations,
+      holds,
+      familyOf: namedFamilyOf,
+      onChange: (changed) => this.#wakes.onHeld(changed),
+    });
+    this.#making = new Making(clock, (key) => world.claims.cache.get(key) !== undefined);
+    const making = (namespace: string) => this.#making.count(namespace);
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
-    this.#gatherer = new Gatherer({ ...common, gate: () => gate.state, nowMs: () => clock.wallMs() });
+    this.#gatherer = new Gatherer({ ...common, making, gate: () => gate.state, nowMs: () => clock.wallMs() });
     this.#wakes = new Wakes({
       ...common,
       definitions,
       gatherer: this.#gatherer,
       wake: (family) => this.#controller.enqueue(family),
       machineSeen: (family) => this.#see(family),
+      claimGone: ({ metadata }) => {
+        const instance = metadata.annotations?.[claimInstanceAnnotation];
+        if (instance !== undefined) this.#instances.set(metadata.uid ?? "", instance);
+      },
     });
     this.#actor = this.#makeActor();
     this.#controller = this.#makeController();
@@ -105,7 +124,11 @@ export class Term {
     }, signal);
     const { machines, instances, claims } = this.#world;
     for (const each of [machines, instances, claims, this.#options.definitions]) {
-      if (!each.isListed) each.listed(signal).then(() => this.#wakeAll(), () => {}); // aborted before it was there
+      if (!each.isListed)
+        each.listed(signal).then(
+          () => this.#wakeAll(),
+          () => {},
+        ); // aborted before it was there
     }
     this.#wakeAll();
     await Promise.all([
@@ -138,6 +161,8 @@ export class Term {
     if (steps.length === 0) return undefined;
     // A create that fails is tried again: the time counts from the first sight.
     if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
+    // Before anything else is planned: whoever is next counts them.
+    for (const step of steps) if (step.kind === "create") this.#making.begin(keyOf(step.claim));
     const afterMs = await this.#actor.act(family, steps, signal);
     return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
   }
@@ -212,10 +237,14 @@ export class Term {
       ledgerOf,
       cooldownOf: (network) => this.#networks.cooldownOf(network) ?? cooldownMs,
       planAnew: async (family, signal) => {
-        const objects = await freshObjects(client, family, this.#gatherer.objects(family), signal);
+        const cached = this.#gatherer.objects(family);
+        const objects = await freshObjects({ client, instances: this.#instances, signal }, family, cached);
         return planFamily(this.#gatherer.factsOf(family, objects));
       },
       onDone: (family, step) => this.#did(family, step),
+      onFailed: (step) => {
+        if (step.kind === "create") this.#making.drop(keyOf(step.claim));
+      },
     });
   }
 

@@ -4,7 +4,12 @@ import type { EventRecorder } from "../kube/events.ts";
 import { Recent } from "../kube/recent.ts";
 import type { ClaimEvent } from "./plan/steps.ts";
 
-const apiVersions = { vm: "kubevirt.io/v1", vmi: "kubevirt.io/v1", claim: "k8s.cni.cncf.io/v1alpha1", pod: "v1" } as const;
+const apiVersions = {
+  vm: "kubevirt.io/v1",
+  vmi: "kubevirt.io/v1",
+  claim: "k8s.cni.cncf.io/v1alpha1",
+  pod: "v1",
+} as const;
 const kinds = { vm: "VirtualMachine", vmi: "VirtualMachineInstance", claim: "IPAMClaim", pod: "Pod" } as const;
 /** The server keeps events for an hour. */
 const againMs = 3_600_000;

@@ -27,7 +27,7 @@ export function trimMachine({ metadata, spec }: Machine): Machine {
 }
 
 export function trimInstance({ metadata, spec, status }: Instance): Instance {
-  const { phase, nodeName, interfaces, activePods } = status ?? {};
+  const { phase, nodeName, interfaces, activePods, virtualMachineRevisionName } = status ?? {};
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
@@ -37,6 +37,7 @@ export function trimInstance({ metadata, spec, status }: Instance): Instance {
       ...(phase !== undefined && { phase }),
       ...(nodeName !== undefined && { nodeName }),
       ...(activePods !== undefined && { activePods }),
+      ...(virtualMachineRevisionName !== undefined && { virtualMachineRevisionName }),
       interfaces: named(interfaces).map(({ name, mac }) => ({
         ...(name !== undefined && { name }),
         ...(typeof mac === "string" && { mac }),

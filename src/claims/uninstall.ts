@@ -52,7 +52,7 @@ export async function releaseFinalizers(options: FinalizerReleaseOptions): Promi
   await assertNobodyLeads(options);
   let count = 0;
   for (const claim of ours) if (await release(client, claim, signal)) count += 1;
-  say(`${count} claims were let go. They and their status are as they were.`);
+  say(`${count === 1 ? "1 claim was" : `${count} claims were`} let go, and kept with the addresses in the status.`);
   return count;
 }
 
@@ -77,9 +77,9 @@ export function forecast(claims: readonly StoredClaim[]): string[] {
   });
   return [
     ...lines,
-    `${claims.length} claims lose the finalizer ${claimFinalizer}. From then on each of them ends with a delete, also while its VM runs, ` +
-      "and whatever hands out addresses next may give its address to another.",
-    ...(ends.length === 0 ? [] : [`${ends.length} of them are being deleted and end at once.`]),
+    `${claims.length === 1 ? "1 claim loses" : `${claims.length} claims lose`} the finalizer ${claimFinalizer}. From then on a delete ends ` +
+      "a claim, also while its VM runs, and whatever hands out addresses next may give its address to another.",
+    ...(ends.length === 0 ? [] : [`Being deleted, and gone at once: ${ends.length}.`]),
   ];
 }
 

@@ -26,6 +26,7 @@ export interface WakesOptions {
   readonly wake: (family: string) => void;
   /** Of a VM or VMI: it came or changed. */
   readonly machineSeen: (family: string) => void;
+  readonly claimGone: (claim: DeepReadonly<StoredClaim>) => void;
 }
 
 export class Wakes {
@@ -92,6 +93,7 @@ export class Wakes {
       const owner = ownership.kind === "owned" ? world.familyOf(ownership.uid) : undefined;
       if (owner !== undefined) this.#options.wake(owner);
     }
+    if (event.type === "delete") this.#options.claimGone(event.object);
     this.#onMac(event);
     const { namespace = "" } = event.object.metadata;
     // Somebody may have waited for room.
@@ -100,9 +102,11 @@ export class Wakes {
 
   /** A claim that came or went with a MAC changes what is said of others with the same. */
   #onMac(event: InformerEvent<StoredClaim>): void {
+    // A claim has one key, or none.
     const now = event.type === "delete" ? [] : macKeysOf(event.object);
-    const before = event.type === "update" ? macKeysOf(event.previous) : event.type === "delete" ? macKeysOf(event.object) : [];
-    if (`${now}` === `${before}`) return;
+    const before =
+      event.type === "update" ? macKeysOf(event.previous) : event.type === "delete" ? macKeysOf(event.object) : [];
+    if (now[0] === before[0]) return;
     for (const key of new Set([...now, ...before])) {
       const others = this.#options.world.claims.cache.byIndex("mac", key);
       this.#wakeAll(others.flatMap((claim) => familyKeysOf(claim)));
@@ -130,7 +134,8 @@ export class Wakes {
     const { world, networks } = this.#options;
     networks.changed();
     const key = keyOf(object);
-    for (const { cache } of [world.machines, world.instances]) this.#wakeAll(cache.byIndex("definition", key).map(keyOf));
+    for (const { cache } of [world.machines, world.instances])
+      this.#wakeAll(cache.byIndex("definition", key).map(keyOf));
     const text = object.spec?.config ?? "";
     if (text.includes("primary")) this.#wakeNamespace(object.metadata.namespace ?? "");
     // Its ranges may have moved away from what is held.

@@ -85,11 +85,11 @@ export class ClaimWorld {
     return found === undefined ? undefined : `${found.metadata.namespace ?? ""}/${found.metadata.name ?? ""}`;
   }
 
-  /** What a namespace may still get; undefined: no limit, or one that is no number. */
-  claimsLeft(namespace: string): number | undefined {
+  /** What a namespace may still get; undefined: no limit. `making`: those that are not in the cache yet. */
+  claimsLeft(namespace: string, making = 0): number | undefined {
     const limit = claimLimit(this.namespaces.cache.get(namespace)?.metadata.annotations);
     if (limit === undefined) return undefined;
-    return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length);
+    return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length + making);
   }
 
   isTerminating(namespace: string): boolean {

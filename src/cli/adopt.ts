@@ -45,11 +45,14 @@ export function adoptCommand(output: Output, adopt: Adopt): Command {
 
 function requestOf(text: string | undefined, { from, file, ...rest }: Flags): AdoptRequest {
   if ((from === undefined) === (file === undefined)) {
-    throw new UsageError("give one of --from, with the UID that the VM had, and --file, with what another cluster exported.");
+    throw new UsageError(
+      "give one of --from, with the UID that the VM had, and --file, with what another cluster exported.",
+    );
   }
   const vm = text === undefined ? undefined : machineOf(text);
   if (file !== undefined) return { kind: "file", file, ...rest, ...vm };
-  if (vm === undefined) throw new UsageError("say which VM is to have the addresses: holdfast adopt NAMESPACE/VM --from UID.");
+  if (vm === undefined)
+    throw new UsageError("say which VM is to have the addresses: holdfast adopt NAMESPACE/VM --from UID.");
   if (!/^[0-9a-f-]{8,64}$/i.test(from!)) {
     throw new UsageError(`--from ${JSON.stringify(from)} is no UID: it is in the backup of the VM, as metadata.uid.`);
   }

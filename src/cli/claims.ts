@@ -14,7 +14,7 @@ export interface ClaimsRequest extends ConnectionOptions {
   readonly namespace?: string;
 }
 
-export interface TakeoverRequest extends ClaimsRequest {
+interface TakeoverRequest extends ClaimsRequest {
   readonly dryRun: boolean;
   /** Although kubevirt/ipam-extensions runs. */
   readonly beside: boolean;
@@ -78,7 +78,8 @@ function listCommand(output: Output, claims: Claims): Command {
       const isOne = found.details.length > 0;
       if (format === "json") output.line(JSON.stringify(isOne ? { claims: found.details } : { claims: found.rows }));
       else for (const line of isOne ? found.details.flatMap(detailLines) : claimLines(found.rows)) output.line(line);
-      if (name !== undefined && found.rows.length === 0 && !isOne) throw new UsageError(nothing(name, scope.namespace), 1);
+      if (name !== undefined && found.rows.length === 0 && !isOne)
+        throw new UsageError(nothing(name, scope.namespace), 1);
     });
 }
 
@@ -94,7 +95,10 @@ function exportCommand(output: Output, claims: Claims): Command {
     ),
   )
     .option("-n, --namespace <name>", "of this namespace (default: of all)")
-    .addHelpText("after", examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"]))
+    .addHelpText(
+      "after",
+      examples(["holdfast claims export -n shop > shop-claims.json", "before VMs move to another cluster"]),
+    )
     .action(async (request: ClaimsRequest) => output.line(JSON.stringify(await claims.export(request), undefined, 2)));
 }
 

@@ -15,7 +15,10 @@ export function whoCommand(output: Output, who: Who): Command {
       "Say who holds an address, or which addresses a pod, a claim or a VM holds: since when, on which node, used by which pods, and why.",
     ),
   )
-    .argument("<address-or-owner>", "10.0.0.7, fd00::7, namespace/name of a pod, claim or VM, or one of the namespace default")
+    .argument(
+      "<address-or-owner>",
+      "10.0.0.7, fd00::7, namespace/name of a pod, claim or VM, or one of the namespace default",
+    )
     .option("--system-namespace <name>", "where pools without a namespace of their own are", "kube-system")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .action(
@@ -23,7 +26,8 @@ export function whoCommand(output: Output, who: Who): Command {
         const answers = await who(options, parseAsked(text));
         if (format === "json") output.line(JSON.stringify({ holds: answers }));
         else for (const line of answers.flatMap(answerLines)) output.line(line);
-        if (answers.length === 0) throw new UsageError(`nobody holds ${text}, or it is no pod, claim or VM that holds anything.`, 1);
+        if (answers.length === 0)
+          throw new UsageError(`nobody holds ${text}, or it is no pod, claim or VM that holds anything.`, 1);
       },
     );
 }

@@ -81,7 +81,13 @@ describe("ADD, without its ledger", () => {
 
 describe("a default route and DNS", () => {
   const gateway = "10.0.0.1";
-  const beside = { name: "blue", type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.0.0.0/24", allowPersistentIPs: true };
+  const beside = {
+    name: "blue",
+    type: "ovn-k8s-cni-overlay",
+    topology: "layer2",
+    subnets: "10.0.0.0/24",
+    allowPersistentIPs: true,
+  };
 
   it.each<[string, Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>]>([
     ["a range of whereabouts", { name: "blue" }, { type: "whereabouts", range: "10.0.0.0/24", gateway }],

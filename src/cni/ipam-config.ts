@@ -68,7 +68,8 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
     ...parseSettings(merged, ranges, findings),
   };
   if (ranges.length === 0 && config.addresses.length === 0 && findings.problems.length === 0) {
-    const reason = "there is nothing to take an address from; write range, ipRanges or addresses (subnets, where topology is layer2 or localnet)";
+    const reason =
+      "there is nothing to take an address from; write range, ipRanges or addresses (subnets, where topology is layer2 or localnet)";
     findings.dislike("ipam.range", merged["range"], reason, "the result has no address");
   }
   findings.settle(errorCodes.badConfiguration, subjectOf(network.name));

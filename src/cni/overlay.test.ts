@@ -50,12 +50,12 @@ describe("ranges", () => {
       ["10.0.0.0/24 without 10.0.0.1-10.0.0.2", "fd00::/64 without fd00::1-fd00::2"],
     ],
     ["localnet", { topology: "localnet", subnets: "10.0.0.0/24" }, ["10.0.0.0/24 without "]],
+    ["a range of ipam, as ever", { topology: "layer3", ipam: { range: "10.9.0.0/24" } }, ["10.9.0.0/24 without "]],
     [
-      "a range of ipam, as ever",
-      { topology: "layer3", ipam: { range: "10.9.0.0/24" } },
+      "no OVN: subnets are another plugin's own key",
+      { topology: undefined, type: "x", subnets: "10.0.0.0/24", ipam: { range: "10.9.0.0/24" } },
       ["10.9.0.0/24 without "],
     ],
-    ["no OVN: subnets are another plugin's own key", { topology: undefined, type: "x", subnets: "10.0.0.0/24", ipam: { range: "10.9.0.0/24" } }, ["10.9.0.0/24 without "]],
   ])("%s", (_, plugin, expected) => {
     expect(ranges(plugin)).toEqual(expected);
   });
@@ -77,7 +77,11 @@ describe("the domain", () => {
   it.each<[string, Json, string | RegExp]>([
     ["is the network's own", { subnets: "10.0.0.0/24" }, "blue"],
     ["unless another is given", { subnets: "10.0.0.0/24", ipam: { network_name: "green" } }, "green"],
-    ["a name that no object can have is made fit", { name: "Blue_L2", subnets: "10.0.0.0/24" }, /^blue-l2-x[0-9a-f]{16}$/],
+    [
+      "a name that no object can have is made fit",
+      { name: "Blue_L2", subnets: "10.0.0.0/24" },
+      /^blue-l2-x[0-9a-f]{16}$/,
+    ],
     ["a long one is cut", { name: "b".repeat(250), subnets: "10.0.0.0/24" }, /^b{191}-x[0-9a-f]{16}$/],
     ["and has no default where ipam has the range", { ipam: { range: "10.0.0.0/24" } }, ""],
   ])("%s", (_, plugin, expected) => {
@@ -94,11 +98,19 @@ describe("the domain", () => {
 
 describe("refused", () => {
   it.each<[string, Json, string]>([
-    ["layer3", { topology: "layer3", subnets: "10.0.0.0/16/24" }, 'topology is "layer3": the addresses of layer3 belong to nodes'],
+    [
+      "layer3",
+      { topology: "layer3", subnets: "10.0.0.0/16/24" },
+      'topology is "layer3": the addresses of layer3 belong to nodes',
+    ],
     ["no topology", { topology: undefined, subnets: "10.0.0.0/24" }, 'topology is "": write layer2 or localnet'],
     ["another", { topology: "layer4", subnets: "10.0.0.0/24" }, 'topology is "layer4": write layer2 or localnet'],
     ["two sources", { subnets: "10.0.0.0/24", ipam: { range: "10.0.0.0/24" } }, "remove one of the two"],
-    ["two sources", { subnets: "10.0.0.0/24", ipam: { ipRanges: [{ range: "10.1.0.0/24" }] } }, "remove one of the two"],
+    [
+      "two sources",
+      { subnets: "10.0.0.0/24", ipam: { ipRanges: [{ range: "10.1.0.0/24" }] } },
+      "remove one of the two",
+    ],
     ["two sources", { subnets: "10.0.0.0/24", ipam: { exclude: ["10.0.0.1"] } }, "write excludeSubnets"],
     ["a list", { subnets: ["10.0.0.0/24"] }, "it is a list; write a string, several with commas"],
     ["no CIDR", { subnets: "10.0.0.0" }, 'subnets is "10.0.0.0"'],
@@ -108,9 +120,21 @@ describe("refused", () => {
     ["nothing at all", {}, "there is nothing to take an address from"],
     ["layer3 that keeps", { topology: "layer3", subnets: "10.0.0.0/16", allowPersistentIPs: true }, "belong to nodes"],
     ["nothing to keep", { allowPersistentIPs: true }, "allowPersistentIPs needs addresses to keep"],
-    ["nothing to keep, asked for in ipam", { ipam: { allowPersistentIPs: true } }, "allowPersistentIPs needs addresses"],
-    ["neither yes nor no", { subnets: "10.0.0.0/24", allowPersistentIPs: "true" }, "write true or false, without quotes"],
-    ["nothing to call it", { name: "", subnets: "10.0.0.0/24", allowPersistentIPs: true }, "a claim refers to the network"],
+    [
+      "nothing to keep, asked for in ipam",
+      { ipam: { allowPersistentIPs: true } },
+      "allowPersistentIPs needs addresses",
+    ],
+    [
+      "neither yes nor no",
+      { subnets: "10.0.0.0/24", allowPersistentIPs: "true" },
+      "write true or false, without quotes",
+    ],
+    [
+      "nothing to call it",
+      { name: "", subnets: "10.0.0.0/24", allowPersistentIPs: true },
+      "a claim refers to the network",
+    ],
   ])("%s: %j", (_, plugin, expected) => {
     expect(problems(plugin).join("\n")).toContain(expected);
     const lenient = { ...plugin, ipam: { ...(plugin["ipam"] as Json | undefined), strict: false } };

@@ -76,7 +76,8 @@ export function overlayFault(overlay: Overlay, use: OverlayUse): Fault | undefin
   }
   if (!flat.has(topology)) return { key: "topology", value: topology, reason: "write layer2 or localnet" };
   if (isOurs && hasRanges && subnets.length > 0) {
-    const reason = "ipam has a range too, and only one of them can say where addresses come from; remove one of the two";
+    const reason =
+      "ipam has a range too, and only one of them can say where addresses come from; remove one of the two";
     return { key: "subnets", value: subnets.join(","), reason };
   }
   if (subnets.length > 0 || (isOurs && (hasRanges || hasAddresses))) return undefined;

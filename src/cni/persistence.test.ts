@@ -21,19 +21,46 @@ describe("a definition", () => {
     ["of ours, in ipam", { name: "blue", ipam: { ...ours, allowPersistentIPs: true } }, { ...allowed, isOurs: true }],
     ["in another case", { ...ovn, AllowPersistentIps: true }, allowed],
     ["in a list", { name: "blue", plugins: [{ type: "x" }, { ...ovn, name: "", allowPersistentIPs: true }] }, allowed],
-    ["of a list as a whole", { name: "blue", allowPersistentIPs: true, plugins: [{ type: "x", ipam: ours }] }, { ...allowed, isOurs: true }],
-    ["of layer3", { ...ovn, topology: "layer3", allowPersistentIPs: true }, { isAllowed: false, problem: expect.stringContaining("belong to nodes") as unknown }],
-    ["without subnets", { ...ovn, subnets: " ", allowPersistentIPs: true }, { isAllowed: false, problem: expect.stringContaining("write subnets") as unknown }],
-    ["of ours with a range", { ...ovn, subnets: "", allowPersistentIPs: true, ipam: ours }, { ...allowed, isOurs: true }],
-    ["without a name", { ...ovn, name: "", allowPersistentIPs: true }, { isAllowed: false, problem: expect.stringContaining("write one") as unknown }],
-    ["that says it with quotes", { ...ovn, allowPersistentIPs: "true" }, { isAllowed: false, problem: expect.stringContaining("without quotes") as unknown }],
+    [
+      "of a list as a whole",
+      { name: "blue", allowPersistentIPs: true, plugins: [{ type: "x", ipam: ours }] },
+      { ...allowed, isOurs: true },
+    ],
+    [
+      "of layer3",
+      { ...ovn, topology: "layer3", allowPersistentIPs: true },
+      { isAllowed: false, problem: expect.stringContaining("belong to nodes") as unknown },
+    ],
+    [
+      "without subnets",
+      { ...ovn, subnets: " ", allowPersistentIPs: true },
+      { isAllowed: false, problem: expect.stringContaining("write subnets") as unknown },
+    ],
+    [
+      "of ours with a range",
+      { ...ovn, subnets: "", allowPersistentIPs: true, ipam: ours },
+      { ...allowed, isOurs: true },
+    ],
+    [
+      "without a name",
+      { ...ovn, name: "", allowPersistentIPs: true },
+      { isAllowed: false, problem: expect.stringContaining("write one") as unknown },
+    ],
+    [
+      "that says it with quotes",
+      { ...ovn, allowPersistentIPs: "true" },
+      { isAllowed: false, problem: expect.stringContaining("without quotes") as unknown },
+    ],
     ["that is a list", [], { isAllowed: false, problem: "its config is no object" }],
   ])("%s", (_, config, expected) => {
     expect(persistenceOf(JSON.stringify(config))).toMatchObject(expected);
   });
 
   it("that is no JSON", () => {
-    expect(persistenceOf("{")).toMatchObject({ isAllowed: false, problem: expect.stringContaining("no JSON") as unknown });
+    expect(persistenceOf("{")).toMatchObject({
+      isAllowed: false,
+      problem: expect.stringContaining("no JSON") as unknown,
+    });
   });
 });
 
@@ -103,7 +130,10 @@ it("says the same as the parser, of every definition that the parser takes", () 
       }
       seen.taken += 1;
       if (config.persistent) seen.kept += 1;
-      expect({ isAllowed: said.isAllowed, problem: said.problem }).toEqual({ isAllowed: config.persistent, problem: "" });
+      expect({ isAllowed: said.isAllowed, problem: said.problem }).toEqual({
+        isAllowed: config.persistent,
+        problem: "",
+      });
       expect(said.isOurs).toBe(true);
       if (said.isAllowed) expect(said.network).toBe(config.name);
     }),

@@ -149,3 +149,21 @@ test("an address that rests and has an entry of a later container of its pod is 
   // whereabouts takes a reservation of its own pod's name for its own: the pod came back there.
   expect(plan("c-later")).toMatchObject([{ hold: { address, owner: { name: "p", containerId: "c-later" } } }]);
 });
+
+test("a claim's entry: nothing to do where its hold stands; without one it is held for the claim again, not for a pod of its name", () => {
+  const owner: Owner = { kind: "claim", uid: "claim-1", namespace: "d", name: "vm.blue" };
+  const entry = { id: "", podref: "d/vm.blue", kind: "claim" as const, uid: "claim-1" };
+  const pool: IPPool = {
+    apiVersion: "whereabouts.cni.cncf.io/v1alpha1",
+    kind: "IPPool",
+    metadata: { namespace, name: "a-10.0.0.0-24" },
+    spec: { range: "10.0.0.0/24", allocations: { "7": entry } },
+  };
+  const users = [{ uid: "pod-1", name: "launcher", node: "n1" }];
+  const server = new Server();
+  server.put(records.make({ address: parseAddress("10.0.0.7"), owner, users, note: { identity: "vm/blue" } }));
+  const standing = planAdoption(records, [pool], [...server.objects.values()]);
+  expect([standing.create, standing.claim, standing.retire, standing.warnings]).toEqual([[], [], [], []]);
+  const { create } = planAdoption(records, [pool], []);
+  expect(create.map(({ address, owner: whose }) => [`${address}`, whose])).toEqual([["10.0.0.7", owner]]);
+});

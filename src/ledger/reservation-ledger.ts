@@ -129,10 +129,7 @@ export class ReservationLedger implements AmendableLedger {
   async #take(records: Records, request: TakeRequest, signal: Signal, keep = false): Promise<TakeOutcome> {
     const { resource } = records;
     const { address, owner, note, users } = request;
-    const plain = records.make(
-      { address, owner, ...(note && { note }), ...(users && { users }) },
-      this.#options.node,
-    );
+    const plain = records.make({ address, owner, ...(note && { note }), ...(users && { users }) }, this.#options.node);
     const made = keep ? withFinalizer(plain) : plain;
     for (let tries = 1; tries <= triesMax; tries++) {
       try {
@@ -324,7 +321,10 @@ function resting(object: HeldObject, cooling: Cooling): HeldObject {
   return { ...object, metadata: { ...object.metadata, ...restingMarks(object.metadata, cooling) } };
 }
 
-function beingDeleted({ address, domain }: Pick<TakeRequest, "address" | "domain">, { kind, metadata }: HeldObject): LedgerError {
+function beingDeleted(
+  { address, domain }: Pick<TakeRequest, "address" | "domain">,
+  { kind, metadata }: HeldObject,
+): LedgerError {
   return new LedgerError(
     "unavailable",
     `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${domain}, is being deleted and waits for ` +

@@ -24,7 +24,13 @@ interface ClaimParts {
 
 function held({ address = "10.0.0.7", uid = "claim-1", part, users = [user], isCooling }: ClaimParts = {}): Held {
   const base = heldOf({ address });
-  const owner = { kind: "claim", uid, namespace: "shop", name: "vm.blue", ...(part !== undefined && { part }) } as const;
+  const owner = {
+    kind: "claim",
+    uid,
+    namespace: "shop",
+    name: "vm.blue",
+    ...(part !== undefined && { part }),
+  } as const;
   const hold = { ...base.hold, address: parseAddress(address), owner, users };
   return { ...base, hold, ...(isCooling === true && { cooling: { untilMs: 1, lastOwner: "x" as never } }) };
 }
@@ -66,14 +72,34 @@ describe("a claim's hold", () => {
     ["whose claim is gone while its pod runs on", { pods: [pod()] }, ["info claim-gone"]],
     ["whose pod is another one now", { pods: [pod("Running", "pod-2")] }, ["warning claim-gone"]],
     ["whose pod has ended", { pods: [pod("Failed")] }, ["warning claim-gone"]],
-    ["that a later claim continues", { claims: [claim("claim-2", { [continuesAnnotation]: "claim-1" })] }, ["info claim-gone"]],
+    [
+      "that a later claim continues",
+      { claims: [claim("claim-2", { [continuesAnnotation]: "claim-1" })] },
+      ["info claim-gone"],
+    ],
     ["that cools down", { held: [held({ isCooling: true })] }, []],
-    ["whose users cannot be read", { claims: [claim("claim-1")], held: [held({ users: [{ uid: "", name: "", node: "" }] })] }, ["warning unreadable"]],
+    [
+      "whose users cannot be read",
+      { claims: [claim("claim-1")], held: [held({ users: [{ uid: "", name: "", node: "" }] })] },
+      ["warning unreadable"],
+    ],
     ["with a user whose pod and node are gone", { claims: [claim("claim-1")], nodes: ["n2"] }, ["info user-gone"]],
     ["with a user whose node alone is gone", { claims: [claim("claim-1")], nodes: ["n2"], pods: [pod()] }, []],
-    ["twice in one range", { claims: [claim("claim-1")], held: [held(), held({ address: "10.0.0.8" })] }, ["warning two-addresses"]],
-    ["in parts, where ranges overlap", { claims: [claim("claim-1")], held: [held(), held({ address: "10.0.0.8", part: 1 })] }, []],
-    ["and another claim's", { claims: [claim("claim-1"), claim("claim-2")], held: [held(), held({ address: "10.0.0.8", uid: "claim-2" })] }, []],
+    [
+      "twice in one range",
+      { claims: [claim("claim-1")], held: [held(), held({ address: "10.0.0.8" })] },
+      ["warning two-addresses"],
+    ],
+    [
+      "in parts, where ranges overlap",
+      { claims: [claim("claim-1")], held: [held(), held({ address: "10.0.0.8", part: 1 })] },
+      [],
+    ],
+    [
+      "and another claim's",
+      { claims: [claim("claim-1"), claim("claim-2")], held: [held(), held({ address: "10.0.0.8", uid: "claim-2" })] },
+      [],
+    ],
   ])("%s", (_, scene, expected) => {
     expect(look(scene)).toEqual(expected);
   });

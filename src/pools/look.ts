@@ -8,12 +8,7 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type NodeState, nodeStateOf } from "../ledger/node-state.ts";
 import * as kinds from "../ledger/resources.ts";
-import {
-  type Facts,
-  mirrorAnnotation,
-  type PodFacts,
-  type StatefulSetFacts,
-} from "./facts.ts";
+import { type Facts, mirrorAnnotation, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";

@@ -13,9 +13,23 @@ it("who reads definitions sees these pools", () => {
     subnets: "10.0.0.0/24",
     ipam: { type: "holdfast", node_slice_size: "/28" },
   });
-  const definition = (name: string, text: string) => ({ metadata: { namespace: "shop", name }, spec: { config: text } });
-  const { uses, sliced: cut, unreadable } = networksOf(
-    [definition("blue", config), definition("green", sliced), definition("red", JSON.stringify({ ...blue, topology: "layer3", subnets: "10.0.0.0/16", ipam: { type: "holdfast" } }))],
+  const definition = (name: string, text: string) => ({
+    metadata: { namespace: "shop", name },
+    spec: { config: text },
+  });
+  const {
+    uses,
+    sliced: cut,
+    unreadable,
+  } = networksOf(
+    [
+      definition("blue", config),
+      definition("green", sliced),
+      definition(
+        "red",
+        JSON.stringify({ ...blue, topology: "layer3", subnets: "10.0.0.0/16", ipam: { type: "holdfast" } }),
+      ),
+    ],
     "kube-system",
   );
   expect(uses.map(({ definition: key, names }) => [key, names[0]])).toEqual([

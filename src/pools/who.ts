@@ -123,7 +123,8 @@ function describeUser(namespace: string, { name, node }: HoldUser): string {
 }
 
 export function answerLines(answer: Answer): string[] {
-  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid, vm, identity, users } = answer;
+  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid, vm, identity, users } =
+    answer;
   const nic = identity.slice(identity.indexOf("/") + 1);
   const network = domain
     .replace(/^network:$/, "the network without a name")

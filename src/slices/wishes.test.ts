@@ -15,12 +15,28 @@ interface Given {
   readonly created?: number;
   readonly generation?: number;
   readonly ipam: object;
+  /** Keys beside ipam. */
+  readonly beside?: object;
 }
 
-function definition({ name, namespace = "shop", configuration = name, created = 0, generation = 1, ipam }: Given) {
+function definition({
+  name,
+  namespace = "shop",
+  configuration = name,
+  created = 0,
+  generation = 1,
+  ipam,
+  beside,
+}: Given) {
   const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + created * 1000).toISOString();
   const metadata = { namespace, name, uid: name, creationTimestamp, generation };
-  const config = { cniVersion: "1.0.0", name: configuration, type: "x", ipam: { type: "holdfast", ...ipam } };
+  const config = {
+    cniVersion: "1.0.0",
+    name: configuration,
+    type: "x",
+    ...beside,
+    ipam: { type: "holdfast", ...ipam },
+  };
   return { metadata, spec: { config: JSON.stringify(config) } };
 }
 
@@ -45,6 +61,16 @@ const blue = { range: "10.0.0.0/24", network_name: "blue", node_slice_size: "/26
 describe.each<[string, Given[], ExistingPool[], string[], string[]]>([
   ["nothing is sliced", [{ name: "a", ipam: { range: "10.0.0.0/24" } }], [], [], []],
   ["one", [{ name: "a", ipam: blue }], [], ["kube-system/blue 10.0.0.0/24 /26"], []],
+  [
+    "the subnets of an OVN network, which has its own name",
+    [
+      { name: "a", ipam: { node_slice_size: "/26" }, beside: { topology: "layer2", subnets: "10.0.0.0/24" } },
+      { name: "b", ipam: { node_slice_size: "/26" }, beside: { topology: "localnet", subnets: "10.0.0.0/24" } },
+    ],
+    [],
+    ["kube-system/a 10.0.0.0/24 /26", "kube-system/b 10.0.0.0/24 /26"],
+    [],
+  ],
   [
     "two of one name share a pool, whatever their namespaces",
     [

@@ -124,6 +124,34 @@ describe("stories", () => {
       },
     ],
     [
+      "a network of OVN has its name already, and its subnets' pools are its own",
+      [
+        nad(
+          "blue/ovn",
+          { range: undefined },
+          { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/24" },
+        ),
+        pool("ovn-10.1.0.0-24", "10.1.0.0/24", { "1": "blue/a" }),
+        reservation("ovn-10.1.0.1", "blue/a"),
+      ],
+      goal("named"),
+      { pools: [], records: [], edits: [], unmatched: 0, conflicts: [] },
+    ],
+    [
+      "the same, to the definition's namespace: the name stays unwritten",
+      [
+        nad("blue/ovn", {}, { type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/24" }),
+        pool("ovn-10.1.0.0-24", "10.1.0.0/24", {}),
+        reservation("ovn-10.1.0.1", "blue/a"),
+      ],
+      goal("namespaced"),
+      {
+        pools: ["kube-system/ovn-10.1.0.0-24 -> blue/ovn-10.1.0.0-24"],
+        records: ["kube-system/ovn-10.1.0.1 -> blue/ovn-10.1.0.1"],
+        edits: ["blue/ovn: pool_namespace=nad"],
+      },
+    ],
+    [
       "namespaced: pool and record go to the definition",
       [lan, pool("10.1.0.0-24", "10.1.0.0/24", {}), reservation("10.1.0.1", "blue/a")],
       goal("namespaced"),

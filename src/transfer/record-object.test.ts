@@ -3,21 +3,26 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { holdObjectOf, holdOfObject } from "../api/hold-object.ts";
+import type { HoldObject } from "../api/hold.ts";
 import { holdOfReservation, reservationOf } from "../api/reservation-hold.ts";
 import type { Reservation } from "../api/reservation.ts";
-import type { HoldObject } from "../api/hold.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
 import { parseAddress } from "../net/address.ts";
-import { networkDomain } from "./domain-key.ts";
 import { parsePrefix } from "../net/prefix.ts";
-import { type AddressObject, type AddressRecord, movedRecord, readRecord } from "./record-object.ts";
+import { networkDomain } from "./domain-key.ts";
 import { recordMoves } from "./record-moves.ts";
+import { type AddressObject, type AddressRecord, movedRecord, readRecord } from "./record-object.ts";
 
 const text = fc.stringMatching(/^[a-z0-9]{1,8}$/);
 const user = fc.record({ uid: fc.uuid(), name: text, node: text });
 const claim = fc
-  .record({ uid: fc.uuid(), namespace: text, name: text, part: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }) })
+  .record({
+    uid: fc.uuid(),
+    namespace: text,
+    name: text,
+    part: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+  })
   .map(({ part, ...rest }): ClaimOwner => ({ kind: "claim", ...rest, ...(part !== undefined && { part }) }));
 const hold = fc.record({
   domain: fc.constant("network:"),
@@ -48,7 +53,10 @@ describe("a claim's record", () => {
         const there = movedRecord(recordOf(before), { namespace: "shop", network: "red", renamed }) as Reservation;
         const after = holdOfReservation(stored(there), { networks: new Set(["red"]) });
         expect(after.domain).toBe("network:red");
-        expect(ofOwner(after)).toEqual({ ...ofOwner({ ...each, version: "" }), note: { ...each.note, pool: "shop/b" } });
+        expect(ofOwner(after)).toEqual({
+          ...ofOwner({ ...each, version: "" }),
+          note: { ...each.note, pool: "shop/b" },
+        });
         const back = new Map([["shop/b", "kube-system/a"]]);
         const home = movedRecord(recordOf(stored(there)), { namespace: "kube-system", network: "", renamed: back });
         expect(ofOwner(holdOfReservation(stored(home as Reservation)))).toEqual(ofOwner({ ...each, version: "" }));
@@ -64,7 +72,10 @@ describe("a claim's record", () => {
         const to = { namespace: "shop", network: "", poolDomain: "shop/b", renamed };
         const after = holdOfObject(stored(movedRecord(recordOf(before), to) as HoldObject));
         expect(after.domain).toBe("pool:shop/b");
-        expect(ofOwner(after)).toEqual({ ...ofOwner({ ...each, version: "" }), note: { ...each.note, pool: "shop/b" } });
+        expect(ofOwner(after)).toEqual({
+          ...ofOwner({ ...each, version: "" }),
+          note: { ...each.note, pool: "shop/b" },
+        });
       }),
     );
   });

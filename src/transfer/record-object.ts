@@ -1,13 +1,19 @@
 import { parseDomain } from "../api/domain.ts";
 // The record of an address, read from either kind, and made anew for another domain. What others wrote into it stays.
 import { ApiError } from "../api/error.ts";
-import { coolingOf, networkAnnotation, poolAnnotation } from "../api/hold-marks.ts";
+import {
+  coolingOf,
+  networkAnnotation,
+  ownerKindAnnotation,
+  ownerUidAnnotation,
+  partOf,
+  poolAnnotation,
+} from "../api/hold-marks.ts";
 import { holdName, holdOfObject } from "../api/hold-object.ts";
 import type { HoldObject } from "../api/hold.ts";
 import { holdOfReservation } from "../api/reservation-hold.ts";
 import { reservationName } from "../api/reservation-name.ts";
 import type { Reservation } from "../api/reservation.ts";
-import { type Owner, ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 
 export type AddressObject = Reservation | HoldObject;
@@ -39,18 +45,16 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
   };
   try {
     if (object.kind === "Hold") {
-      const hold = holdOfObject(object);
-      const { domain, address } = hold;
+      const { domain, address } = holdOfObject(object);
       const parts = parseDomain(domain);
-      const owner = ownerText(hold.owner);
+      const owner = ownerText(object);
       return parts.scope === "pool"
         ? { ...rest, address, owner, poolDomain: `${parts.namespace}/${parts.name}` }
         : { ...rest, address, owner };
     }
-    const hold = holdOfReservation(object, { networks });
-    const { domain, address } = hold;
+    const { domain, address } = holdOfReservation(object, { networks });
     const parts = parseDomain(domain);
-    const owner = hold.owner.kind === "pod" ? `${object.spec.podref} ${object.spec.ifname ?? ""}`.trim() : ownerText(hold.owner);
+    const owner = ownerText(object);
     return { ...rest, address, owner, network: parts.scope === "network" ? parts.network : "" };
   } catch (error) {
     if (error instanceof ApiError) return error.message;
@@ -58,10 +62,29 @@ export function readRecord(object: AddressObject, networks: ReadonlySet<string>)
   }
 }
 
-/** The name first. A pod goes by name and interface, since whereabouts recorded no UID; a claim and a NIC by their UID too. */
-function ownerText(owner: Owner): string {
-  const name = `${owner.namespace}/${owner.name}`;
-  return owner.kind === "pod" ? `${name} ${owner.interface}`.trim() : `${name} ${ownerKey(owner)}`;
+/**
+ * Who has it, the name first. A pod goes by name and interface, since whereabouts recorded no UID; a claim and a NIC by their UID too: a namesake is
+ * another.
+ */
+export function ownerText(object: AddressObject): string {
+  if (object.kind === "Hold") {
+    const { kind, namespace, name, port, uid } = object.spec.owner;
+    return textOf(object, { kind, uid, podref: `${namespace}/${name}`, port });
+  }
+  const { [ownerKindAnnotation]: kind = "pod", [ownerUidAnnotation]: uid = "" } = object.metadata.annotations ?? {};
+  return textOf(object, { kind, uid, podref: object.spec.podref, port: object.spec.ifname ?? "" });
+}
+
+interface OwnerParts {
+  readonly kind: string;
+  readonly uid: string;
+  readonly podref: string;
+  readonly port: string;
+}
+
+function textOf({ metadata }: AddressObject, { kind, uid, podref, port }: OwnerParts): string {
+  if (kind === "pod") return `${podref} ${port}`.trim();
+  return `${podref} ${kind}:${uid}:${port}:${partOf(metadata)}`;
 }
 
 export interface NewPlace {

@@ -1,4 +1,5 @@
 // The way back by the record: everything as it was, unless addresses were given since that would be forgotten.
+import { withCurrentClaims } from "./current-claims.ts";
 import { TransferError } from "./error.ts";
 import { assertCluster, clusterId, fenceFor, liftDead, type MigrationOptions, performPhases } from "./migration.ts";
 import { readSurvey } from "./read-survey.ts";
@@ -26,9 +27,14 @@ export async function rollback(options: RollbackOptions): Promise<"rolled back" 
   // Before anybody is made to rest, and again when nothing changes any more.
   if (wasApplied) refuseLoss(await readSurvey(client, options.systemNamespace, signal), record, options);
   const fence = await fenceFor(options, record, !wasApplied && record.state !== "fencing");
+  let { plan } = record;
   try {
-    if (wasApplied) refuseLoss(await readSurvey(client, options.systemNamespace, fence.signal), record, options);
-    await store.save({ ...record, state: "rolling-back" }, fence.signal);
+    if (wasApplied) {
+      const survey = await readSurvey(client, options.systemNamespace, fence.signal);
+      refuseLoss(survey, record, options);
+      plan = withCurrentClaims(plan, survey);
+    }
+    await store.save({ ...record, plan, state: "rolling-back" }, fence.signal);
   } catch (error) {
     if (wasApplied) await fence.lift();
     else await fence.leave();
@@ -36,8 +42,8 @@ export async function rollback(options: RollbackOptions): Promise<"rolled back" 
   }
   try {
     const changed = wasApplied ? "overwrite" : "leave";
-    await performPhases(options, phasesBack(record.plan), { signal: fence.signal, force: options.force, changed });
-    await store.save({ ...record, state: "rolled-back" }, fence.signal);
+    await performPhases(options, phasesBack(plan), { signal: fence.signal, force: options.force, changed });
+    await store.save({ ...record, plan, state: "rolled-back" }, fence.signal);
   } catch (error) {
     await fence.leave();
     say(`Writers stay paused. Run holdfast migrate rollback again, with ${store.place}.`);

@@ -3,9 +3,10 @@ import { readAllocations } from "../api/allocations.ts";
 import { networkAnnotation } from "../api/hold-marks.ts";
 import { describeObject } from "../api/metadata.ts";
 import type { KubeObject } from "../kube/meta.ts";
+import { isClaims } from "./current-claims.ts";
 import { networkDomain } from "./domain-key.ts";
 import type { Plan } from "./plan.ts";
-import { type AddressObject, type AddressRecord, readRecord } from "./record-object.ts";
+import { type AddressRecord, ownerText, readRecord } from "./record-object.ts";
 import { hasSameContent } from "./same.ts";
 import type { Moved } from "./step.ts";
 import { objectKey, type Survey } from "./survey.ts";
@@ -29,9 +30,16 @@ export function standingRecords(survey: Survey, plan: Plan): string[] {
 /** One line for each address that was given since. */
 export function givenSince(survey: Survey, plan: Plan, standing: readonly string[]): string[] {
   const known = new Set(standing);
-  for (const { after } of plan.records) if (after !== undefined) known.add(`${idOf(after)} ${ownerOf(after)}`);
+  const carried = new Set<string>();
+  for (const { before, after } of plan.records) {
+    if (after === undefined) continue;
+    known.add(`${idOf(after)} ${ownerText(after)}`);
+    if (isClaims(before)) carried.add(idOf(after));
+  }
   const records = recordsAt(survey, destinationsOf(plan))
     .filter((record) => !record.isCooling && !known.has(standingOf(record)))
+    // Whatever claim has it now, going back takes it along.
+    .filter(({ object }) => !(carried.has(idOf(object)) && isClaims(object)))
     .map(({ address, owner, object }) => `${address} ${owner} (${describeObject(object.kind, object.metadata)})`);
   const seen = new Set(records.map((line) => line.split(" ")[0]));
   const entries = plan.pools.flatMap(({ after }) => {
@@ -90,9 +98,3 @@ function recordsAt(survey: Survey, { networks, pools }: Destinations): AddressRe
 
 const idOf = (object: Moved) => `${object.kind} ${objectKey(object)}`;
 const standingOf = ({ object, owner }: AddressRecord) => `${idOf(object)} ${owner}`;
-
-function ownerOf(object: AddressObject): string {
-  if (object.kind !== "Hold") return `${object.spec.podref} ${object.spec.ifname ?? ""}`.trim();
-  const { namespace, name, port } = object.spec.owner;
-  return `${namespace}/${name} ${port}`.trim();
-}

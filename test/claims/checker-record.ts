@@ -20,7 +20,12 @@ export interface Change {
 
 const resources: Readonly<Record<Kind, Resource<AnyObject>>> = {
   claim: kindOf("k8s.cni.cncf.io", "v1alpha1", "ipamclaims", "IPAMClaim"),
-  reservation: kindOf("whereabouts.cni.cncf.io", "v1alpha1", "overlappingrangeipreservations", "OverlappingRangeIPReservation"),
+  reservation: kindOf(
+    "whereabouts.cni.cncf.io",
+    "v1alpha1",
+    "overlappingrangeipreservations",
+    "OverlappingRangeIPReservation",
+  ),
   hold: kindOf("holdfast.io", "v1alpha1", "holds", "Hold"),
   pod: kindOf("", "v1", "pods", "Pod"),
   vm: kindOf("kubevirt.io", "v1", "virtualmachines", "VirtualMachine"),
@@ -77,7 +82,8 @@ export class CheckerRecord {
       const { items } = await this.#client.list(resources[kind]);
       const told = [...this.#latest.keys()].filter((key) => key.startsWith(`${kind} `)).length;
       if (told !== items.length) return false;
-      if (items.some(({ metadata }) => this.#latest.get(`${kind} ${metadata.uid}`) !== metadata.resourceVersion)) return false;
+      if (items.some(({ metadata }) => this.#latest.get(`${kind} ${metadata.uid}`) !== metadata.resourceVersion))
+        return false;
     }
     return true;
   }

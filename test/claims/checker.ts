@@ -39,6 +39,8 @@ export class Checker {
   readonly #alive = new Set<string>();
   /** Key: address. */
   readonly #holds = new Map<string, Held>();
+  /** Addresses that a status or a pod has shown since they were taken. One that nobody was told of may be a lost answer's. */
+  readonly #told = new Set<string>();
   /** Key: pod UID. */
   readonly #pods = new Map<string, readonly Attachment[]>();
   /** Pods whose object went while their node was cut off. Key: pod UID. */
@@ -104,13 +106,20 @@ export class Checker {
     for (const uid of this.#existing) {
       const other = this.#claims.get(uid);
       if (other !== undefined && uid !== claim.uid && claim.ownerUid !== "" && sameIdentity(other, claim)) {
-        this.#fail("unique identity", `claims ${other.name} and ${claim.name} are both for ${claim.ownerUid}/${claim.nic}`);
+        this.#fail(
+          "unique identity",
+          `claims ${other.name} and ${claim.name} are both for ${claim.ownerUid}/${claim.nic}`,
+        );
       }
     }
     for (const address of claim.addresses) {
       const held = this.#holds.get(address);
+      if (held?.owner === `claim:${claim.uid}`) this.#tell(held);
       if (held !== undefined && !this.#isOf(held, claim)) {
-        this.#fail("foreign status", `the status of claim ${claim.name} shows ${address}, which is held for ${held.owner}`);
+        this.#fail(
+          "foreign status",
+          `the status of claim ${claim.name} shows ${address}, which is held for ${held.owner}`,
+        );
       }
     }
   }
@@ -130,37 +139,62 @@ export class Checker {
     else this.#holds.set(address, held);
     if (before !== undefined && held === undefined) this.#freed(before);
     if (before !== undefined && held !== undefined && before.owner !== held.owner) this.#passed(before, held);
-    if (held !== undefined) this.#settled(held);
     this.#used(address);
   }
 
-  #freed({ address, owner }: Held): void {
-    const uid = owner.slice("claim:".length);
-    if (owner.startsWith("claim:") && this.#existing.has(uid)) {
-      this.#fail("freed too early", `${address} is free, and claim ${this.#claims.get(uid)?.name} (${uid}) exists`);
+  #freed(held: Held): void {
+    const { address, owner } = held;
+    const claim = this.#claimOf(held);
+    if (
+      claim !== undefined &&
+      this.#existing.has(claim.uid) &&
+      (this.#told.has(address) || this.#beside(held).length === 0)
+    ) {
+      this.#fail("freed too early", `${address} is free, and claim ${claim.name} (${owner}) exists`);
     }
+    this.#told.delete(address);
     for (const ghost of [...this.#ghosts.values()].flat()) {
       if (ghost.address === address) {
-        this.#fail("freed too early", `${address} is free, and pod ${ghost.pod} may run on ${ghost.node}, which is cut off`);
+        this.#fail(
+          "freed too early",
+          `${address} is free, and pod ${ghost.pod} may run on ${ghost.node}, which is cut off`,
+        );
       }
     }
   }
 
   #passed(before: Held, held: Held): void {
     const [from, to] = [this.#claimOf(before), this.#claimOf(held)];
-    const isSame = from !== undefined && to !== undefined && this.#sameFamily(from.ownerUid, to.ownerUid) && from.nic === to.nic;
-    if (!isSame) this.#fail("handed on", `${held.address} went from ${before.owner} to ${held.owner} without being free in between`);
+    const isSame =
+      from !== undefined && to !== undefined && this.#sameFamily(from.ownerUid, to.ownerUid) && from.nic === to.nic;
+    if (!isSame)
+      this.#fail(
+        "handed on",
+        `${held.address} went from ${before.owner} to ${held.owner} without being free in between`,
+      );
   }
 
-  /** A NIC whose address changes has two of them at some moment, since the first is not freed while its claim exists. */
-  #settled(held: Held): void {
-    const claim = this.#claimOf(held);
-    for (const other of this.#holds.values()) {
-      if (other.address === held.address || other.address.includes(":") !== held.address.includes(":")) continue;
-      const its = this.#claimOf(other);
-      if (claim === undefined || its === undefined || !this.#isSameNic(claim, its)) continue;
-      this.#fail("same address", `${claim.name} had ${other.address}, and has ${held.address} beside it`);
+  /** It is known to somebody from now on. A NIC whose address changes has two of them, since the first is not freed while its claim exists. */
+  #tell(held: Held): void {
+    if (this.#told.has(held.address)) return;
+    this.#told.add(held.address);
+    for (const other of this.#beside(held)) {
+      if (!this.#told.has(other.address)) continue;
+      this.#fail(
+        "same address",
+        `${this.#claimOf(held)?.name} had ${other.address}, and has ${held.address} beside it`,
+      );
     }
+  }
+
+  /** What else of the same IP version is held for the same NIC on the same network. */
+  #beside(held: Held): Held[] {
+    const claim = this.#claimOf(held);
+    return [...this.#holds.values()].filter((other) => {
+      const its = this.#claimOf(other);
+      const isOther = other.address !== held.address && other.address.includes(":") === held.address.includes(":");
+      return isOther && claim !== undefined && its !== undefined && this.#isSameNic(claim, its);
+    });
   }
 
   #isSameNic(a: Claim, b: Claim): boolean {
@@ -187,7 +221,8 @@ export class Checker {
       return;
     }
     this.#cutOff.delete(name);
-    for (const [uid, attachments] of this.#ghosts) if (attachments.some(({ node }) => node === name)) this.#ghosts.delete(uid);
+    for (const [uid, attachments] of this.#ghosts)
+      if (attachments.some(({ node }) => node === name)) this.#ghosts.delete(uid);
   }
 
   /** The rules about an address that pods have. */
@@ -197,11 +232,14 @@ export class Checker {
     const families = new Set(users.map((each) => this.#ownerOf(each)));
     const names = users.map(({ pod }) => pod).join(", ");
     if (families.size > 1) this.#fail("one owner", `${address} is in pods of ${families.size} owners: ${names}`);
-    if (families.size === 1 && users.length > 2) this.#fail("one owner", `${address} is in ${users.length} pods: ${names}`);
+    if (families.size === 1 && users.length > 2)
+      this.#fail("one owner", `${address} is in ${users.length} pods: ${names}`);
     const held = this.#holds.get(address);
+    if (held !== undefined) this.#tell(held);
     for (const user of users) {
       if (held === undefined) this.#fail("held while used", `pod ${user.pod} has ${address}, which is free`);
-      else if (!this.#isFor(held, user)) this.#fail("held while used", `pod ${user.pod} has ${address}, held for ${held.owner}`);
+      else if (!this.#isFor(held, user))
+        this.#fail("held while used", `pod ${user.pod} has ${address}, held for ${held.owner}`);
     }
   }
 

@@ -52,7 +52,9 @@ class Deaf {
 
 /** The leader has asked the server so often: each look that finds otherwise is followed by another. */
 const looks = (leader: Leader, path: string, count = 3) =>
-  until(async () => leader.requests.filter((each) => each === `GET ${path}`).length >= count, { what: `${count} looks at ${path}` });
+  until(async () => leader.requests.filter((each) => each === `GET ${path}`).length >= count, {
+    what: `${count} looks at ${path}`,
+  });
 
 describe("caches that lag", { timeout: 60_000 }, () => {
   it("pods that are not told of: their address is not taken for unused", async () => {
@@ -105,12 +107,17 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
     await stage.client.create(kinds.virtualMachines, {
       metadata: { namespace: shop, name: "odd" },
       spec: { template: { spec: { networks: [null, { multus: 7 }, "x"], domain: { devices: { interfaces: 5 } } } } },
-    } as unknown as kinds.Node);
+    } as never);
     await stage.client.create(kinds.networkAttachmentDefinitions, {
       metadata: { namespace: shop, name: "broken" },
       spec: { config: "{" },
     });
-    await stage.machine("lost", { nics: [{ name: "blue", definition: "broken" }, { name: "green", definition: "missing" }] });
+    await stage.machine("lost", {
+      nics: [
+        { name: "blue", definition: "broken" },
+        { name: "green", definition: "missing" },
+      ],
+    });
     await stage.client.create(kinds.pods, {
       metadata: {
         namespace: shop,
@@ -130,7 +137,7 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
     const refuse =
       (transport: Transport): Transport =>
       async (request) => {
-        if (request.method === "POST" && `${request.body}`.includes('"name":"bad.blue"')) {
+        if (request.method === "POST" && String(request.body).includes('"name":"bad.blue"')) {
           throw new Error("the test refuses it");
         }
         return transport(request);
@@ -146,7 +153,10 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
 describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, () => {
   const stake = async (name: string, ips: string[]) => {
     const at = { namespace: shop, name };
-    const made = await stage.client.create(kinds.ipamClaims, { metadata: at, spec: { network: "blue", interface: "" } });
+    const made = await stage.client.create(kinds.ipamClaims, {
+      metadata: at,
+      spec: { network: "blue", interface: "" },
+    });
     const body = { status: { ips } };
     await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body }, { subresource: "status" });
     return made;
@@ -156,8 +166,8 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     await stake("stake", ["10.9.0.77/24"]);
     stage.lead();
     await stage.booksAre("10.9.0.77 stake 0");
-    const [{ hold }] = (await stage.held()) as [{ hold: { note?: { pool?: string } } }];
-    expect(hold.note?.pool).toMatch(new RegExp(`^${system}/`));
+    const [held] = await stage.held();
+    expect(held?.hold.note?.pool).toMatch(new RegExp(`^${system}/`));
     await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
     await stage.booksAre();
   });
@@ -167,8 +177,13 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     await stage.started("vm1");
     const first = addressOf();
     await stake("thief", [`${first}/24`]);
-    const conditionOf = ({ status }: kinds.StoredClaim) => status?.conditions?.find(({ type }) => type === marks.allocatedCondition);
-    await stage.claimIs("thief", "in conflict", (claim) => conditionOf(claim)?.reason === marks.allocationReasons.addressConflict);
+    const conditionOf = ({ status }: kinds.StoredClaim) =>
+      status?.conditions?.find(({ type }) => type === marks.allocatedCondition);
+    await stage.claimIs(
+      "thief",
+      "in conflict",
+      (claim) => conditionOf(claim)?.reason === marks.allocationReasons.addressConflict,
+    );
     expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
   });
 });

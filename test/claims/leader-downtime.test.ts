@@ -111,7 +111,8 @@ const stories: readonly Story[] = [
       await stage.kubevirt.delete(machine, "Orphan");
       const spec = { namespace: shop, name: "vm1", nics: [{ name: "blue", definition: "blue" }] };
       const adopter = await stage.kubevirt.create(spec, machine);
-      const isAdopters = ({ metadata }: kinds.StoredClaim) => metadata.annotations?.[claimOwnerAnnotation] === adopter.vmUid;
+      const isAdopters = ({ metadata }: kinds.StoredClaim) =>
+        metadata.annotations?.[claimOwnerAnnotation] === adopter.vmUid;
       const { metadata } = await stage.claimIs("vm1.blue", "the adopter's", isAdopters);
       await forceAway("vm1.blue");
       const isNew = (claim: kinds.StoredClaim) => claim.metadata.uid !== metadata.uid;

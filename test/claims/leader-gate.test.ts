@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
-import { defineResource } from "../../src/kube/resource.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
+import { defineResource } from "../../src/kube/resource.ts";
 import { readClaimsState } from "../../src/ledger/claims-state.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
@@ -40,7 +40,10 @@ const open = async (isBare = false) => {
 afterEach(() => stage.close());
 
 const toldGate = (gate: string) =>
-  until(async () => readClaimsState({ data: await stage.state() }).gate === gate, { what: `the gate told: ${gate}`, everyMs: 20 });
+  until(async () => readClaimsState({ data: await stage.state() }).gate === gate, {
+    what: `the gate told: ${gate}`,
+    everyMs: 20,
+  });
 /** The leader has seen all that was written before: a VM of its own, on a network that is always on, has come and gone. */
 let barriers = 0;
 const caughtUp = async () => {
@@ -87,7 +90,9 @@ describe("the gate", { timeout: 60_000 }, () => {
     const configuration = { developerConfiguration: { featureGates: ["VMPersistentIPs"] } };
     await until(
       async () =>
-        stage.client.create(kubevirts, { metadata: { namespace: shop, name: "kubevirt" }, spec: { configuration } }).then(() => true),
+        stage.client
+          .create(kubevirts, { metadata: { namespace: shop, name: "kubevirt" }, spec: { configuration } })
+          .then(() => true),
       { what: "the kind to be served" },
     );
     await stage.claimIs("vm1.blue", "made", () => true);
@@ -110,10 +115,25 @@ describe("the gate", { timeout: 60_000 }, () => {
     const first = await stage.machine("vm1");
     await stage.claimIs("vm1.blue", "made", () => true);
     await stage.machine("vm2");
-    await until(async () => (await stage.events()).some((line) => line.startsWith("VirtualMachine vm2 ")), { what: "an event" });
+    await until(async () => (await stage.events()).some((line) => line.startsWith("VirtualMachine vm2 ")), {
+      what: "an event",
+    });
     expect(await stage.claim("vm2.blue")).toBeUndefined();
     await stage.kubevirt.delete(first);
     await stage.claimIs("vm2.blue", "made", () => true);
+  });
+});
+
+describe("a limit that many meet at once", { timeout: 60_000 }, () => {
+  it("is not passed", async () => {
+    await open();
+    const body = { metadata: { annotations: { [marks.maxClaimsAnnotation]: "3" } } };
+    await stage.client.patch(kinds.namespaces, { name: shop }, { type: "merge", body });
+    for (let index = 0; index < 12; index++) await stage.machine(`vm${index}`);
+    stage.lead();
+    const refused = async () => new Set((await stage.events()).filter((line) => line.startsWith("VirtualMachine vm"))).size;
+    await until(async () => (await refused()) === 9, { what: "nine that were refused" });
+    expect((await stage.client.list(kinds.ipamClaims, { namespace: shop })).items).toHaveLength(3);
   });
 });
 
@@ -149,7 +169,13 @@ describe("kubevirt/ipam-extensions beside us", { timeout: 60_000 }, () => {
         finalizers: [marks.upstreamClaimFinalizer],
         labels: { [marks.vmLabelName]: "vm1" },
         ownerReferences: [
-          { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: machine.vmUid ?? "", controller: true },
+          {
+            apiVersion: "kubevirt.io/v1",
+            kind: "VirtualMachine",
+            name: "vm1",
+            uid: machine.vmUid ?? "",
+            controller: true,
+          },
         ],
       },
       spec: { network: "blue", interface: "" },
@@ -161,7 +187,9 @@ describe("kubevirt/ipam-extensions beside us", { timeout: 60_000 }, () => {
     expect((await stage.claim("vm1.blue"))?.metadata.resourceVersion).toBe(theirs.metadata.resourceVersion);
     const said = (await stage.events()).filter((line) => line.endsWith("IpamExtensionsBeside"));
     expect(said).toHaveLength(1);
-    expect((await stage.client.get(kinds.configMaps, { namespace: system, name: "holdfast-state" })).data).toBeDefined();
+    expect(
+      (await stage.client.get(kinds.configMaps, { namespace: system, name: "holdfast-state" })).data,
+    ).toBeDefined();
   });
 });
 

@@ -30,7 +30,10 @@ describe("a VM that comes and goes", { timeout: 60_000 }, () => {
       [marks.claimOwnerAnnotation]: machine.vmUid,
       [marks.claimNicAnnotation]: "blue",
     });
-    expect(metadata.labels).toMatchObject({ [marks.managedLabelName]: "true", [marks.macLabelName]: "02-11-22-33-44-55" });
+    expect(metadata.labels).toMatchObject({
+      [marks.managedLabelName]: "true",
+      [marks.macLabelName]: "02-11-22-33-44-55",
+    });
     expect(metadata.ownerReferences).toMatchObject([{ kind: "VirtualMachine", name: "vm1", uid: machine.vmUid }]);
   });
 
@@ -42,13 +45,17 @@ describe("a VM that comes and goes", { timeout: 60_000 }, () => {
     await stage.kubevirt.stop(machine);
     await stage.booksAre(`${first} vm1.blue 0`);
     await stage.claimIs("vm1.blue", "used by no pod", ({ status }) => status?.ownerPod?.name === undefined);
-    await until(async () => (await leader.metric("holdfast_claims", { state: "RSVD" })) === 1, { what: "RSVD counted" });
+    await until(async () => (await leader.metric("holdfast_claims", { state: "RSVD" })) === 1, {
+      what: "RSVD counted",
+    });
     await stage.kubevirt.start(machine);
     expect(address()).toBe(first);
     await stage.kubevirt.delete(machine);
     await stage.claimGoes("vm1.blue");
     await stage.booksAre();
-    await until(async () => (await leader.metric("holdfast_claims", { state: "BOUND" })) === 0, { what: "none counted" });
+    await until(async () => (await leader.metric("holdfast_claims", { state: "BOUND" })) === 0, {
+      what: "none counted",
+    });
     expect(await leader.metric("holdfast_claim_steps_total", { kind: "release" })).toBe(1);
   });
 
@@ -64,13 +71,16 @@ describe("a VM that comes and goes", { timeout: 60_000 }, () => {
     expect(new Set(stage.node.given.values())).toEqual(new Set([first]));
   });
 
-  it.each(["Background", "Foreground"] as const)("is deleted in the %s: nothing is left, and nothing went early", async (policy) => {
-    stage.lead();
-    const machine = await stage.started("vm1");
-    await stage.kubevirt.delete(machine, policy);
-    await stage.claimGoes("vm1.blue");
-    await stage.booksAre();
-  });
+  it.each(["Background", "Foreground"] as const)(
+    "is deleted in the %s: nothing is left, and nothing went early",
+    async (policy) => {
+      stage.lead();
+      const machine = await stage.started("vm1");
+      await stage.kubevirt.delete(machine, policy);
+      await stage.claimGoes("vm1.blue");
+      await stage.booksAre();
+    },
+  );
 
   it("is deleted with orphans: the claim follows the VMI, and then the VM that adopts it", async () => {
     stage.lead();
@@ -79,7 +89,8 @@ describe("a VM that comes and goes", { timeout: 60_000 }, () => {
     const vmi = machine.instance!.uid;
     await stage.kubevirt.delete(machine, "Orphan");
     const ownerIs = (uid: string | undefined) => (claim: kinds.StoredClaim) =>
-      claim.metadata.annotations?.[marks.claimOwnerAnnotation] === uid && claim.metadata.deletionTimestamp === undefined;
+      claim.metadata.annotations?.[marks.claimOwnerAnnotation] === uid &&
+      claim.metadata.deletionTimestamp === undefined;
     const claim = await stage.claimIs("vm1.blue", "the VMI's", ownerIs(vmi));
     expect(claim.metadata.ownerReferences).toMatchObject([{ kind: "VirtualMachineInstance", uid: vmi }]);
     await stage.booksAre(`${first} vm1.blue 1`);
@@ -94,7 +105,11 @@ describe("a VM that comes and goes", { timeout: 60_000 }, () => {
 
   it("without a VM: the VMI owns it", async () => {
     stage.lead();
-    const machine = await stage.kubevirt.createAlone({ namespace: shop, name: "lone", nics: [{ name: "blue", definition: "blue" }] });
+    const machine = await stage.kubevirt.createAlone({
+      namespace: shop,
+      name: "lone",
+      nics: [{ name: "blue", definition: "blue" }],
+    });
     const claim = await stage.claimIs("lone.blue", "made", () => true);
     expect(claim.metadata.annotations?.[marks.claimOwnerAnnotation]).toBe(machine.instance!.uid);
     await stage.kubevirt.delete(machine);
@@ -129,8 +144,14 @@ describe("claims that others touch", { timeout: 60_000 }, () => {
     await stage.started("vm1");
     const first = address();
     await remove("vm1.blue");
-    await until(async () => (await stage.events()).some((line) => line.startsWith("IPAMClaim vm1.blue ")), { what: "an event" });
-    const claim = await stage.claimIs("vm1.blue", "deleting", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    await until(async () => (await stage.events()).some((line) => line.startsWith("IPAMClaim vm1.blue ")), {
+      what: "an event",
+    });
+    const claim = await stage.claimIs(
+      "vm1.blue",
+      "deleting",
+      ({ metadata }) => metadata.deletionTimestamp !== undefined,
+    );
     expect(claim.metadata.finalizers).toContain(marks.claimFinalizer);
     await stage.booksAre(`${first} vm1.blue 1`);
   });
@@ -145,7 +166,9 @@ describe("claims that others touch", { timeout: 60_000 }, () => {
     await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body: { metadata: { finalizers: null } } });
     await stage.claimGoes("vm1.blue", metadata.uid);
     const anew = await stage.claimIs("vm1.blue", "made anew", (claim) => claim.metadata.uid !== metadata.uid);
-    await until(async () => (await stage.held())[0]?.hold.owner.uid === anew.metadata.uid, { what: "the hold passed on" });
+    await until(async () => (await stage.held())[0]?.hold.owner.uid === anew.metadata.uid, {
+      what: "the hold passed on",
+    });
     expect(`${(await stage.held())[0]!.hold.address}`).toBe(first);
     await stage.kubevirt.restart(machine);
     expect(address()).toBe(first);
@@ -154,14 +177,21 @@ describe("claims that others touch", { timeout: 60_000 }, () => {
   it("made by hand: kept while a pod uses it, and the user's delete frees it", async () => {
     stage.lead();
     const at = { namespace: shop, name: "stake" };
-    const made = await stage.client.create(kinds.ipamClaims, { metadata: at, spec: { network: "blue", interface: "" } });
+    const made = await stage.client.create(kinds.ipamClaims, {
+      metadata: at,
+      spec: { network: "blue", interface: "" },
+    });
     const networks = JSON.stringify([{ name: "blue", "ipam-claim-reference": "stake" }]);
     const pod = await stage.client.create(kinds.pods, {
       metadata: { namespace: shop, name: "p1", annotations: { "k8s.v1.cni.cncf.io/networks": networks } },
       spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] },
     } as kinds.Pod);
     await stage.node.hold(made, { uid: pod.metadata.uid ?? "", name: "p1", node: "n1" });
-    await stage.claimIs("stake", "kept", ({ metadata }) => metadata.finalizers?.includes(marks.claimFinalizer) === true);
+    await stage.claimIs(
+      "stake",
+      "kept",
+      ({ metadata }) => metadata.finalizers?.includes(marks.claimFinalizer) === true,
+    );
     await remove("stake");
     await stage.claimIs("stake", "deleting", ({ metadata }) => metadata.deletionTimestamp !== undefined);
     await stage.client.delete(kinds.pods, { namespace: shop, name: "p1" }, { gracePeriodSeconds: 0 });

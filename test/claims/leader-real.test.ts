@@ -50,7 +50,8 @@ describe("claims on the real API server", { timeout: limitMs }, () => {
     const vmi = machine.instance!.uid;
     await stage.kubevirt.delete(machine, "Orphan");
     const ownerIs = (uid: string | undefined) => (claim: kinds.StoredClaim) =>
-      claim.metadata.annotations?.[marks.claimOwnerAnnotation] === uid && claim.metadata.ownerReferences?.[0]?.uid === uid;
+      claim.metadata.annotations?.[marks.claimOwnerAnnotation] === uid &&
+      claim.metadata.ownerReferences?.[0]?.uid === uid;
     const claim = await stage.claimIs("vm-orphan.blue", "the VMI's", ownerIs(vmi));
     expect(claim.metadata.deletionTimestamp).toBeUndefined();
     const adopter = await stage.kubevirt.create({ namespace: shop, name: "vm-orphan", nics }, machine);

@@ -38,7 +38,9 @@ const crds = defineResource({
   kind: "CustomResourceDefinition",
   namespaced: false,
 });
-const events = defineResource<KubeObject & { reason: string; message: string; involvedObject: { kind: string; name: string } }>({
+const events = defineResource<
+  KubeObject & { reason: string; message: string; involvedObject: { kind: string; name: string } }
+>({
   group: "",
   version: "v1",
   plural: "events",
@@ -69,10 +71,11 @@ export class Stage {
   static async open(server: Server, { isBare = false }: StageOptions = {}): Promise<Stage> {
     const stage = new Stage(server);
     await installDefinitions(stage.client);
-    await stage.#install(networkAttachmentDefinitionCrd as unknown as KubeObject);
+    await stage.#install(networkAttachmentDefinitionCrd);
     if (!isBare) await stage.installKinds();
     await stage.#served(kinds.networkAttachmentDefinitions);
-    for (const name of [system, shop]) await stage.#make(() => stage.client.create(kinds.namespaces, { metadata: { name } }));
+    for (const name of [system, shop])
+      await stage.#make(() => stage.client.create(kinds.namespaces, { metadata: { name } }));
     await stage.client.create(kinds.configMaps, {
       metadata: { namespace: system, name: stateName },
       data: { coexistence: "off", why: "", paused: "", sliced: "kept" },
@@ -133,9 +136,7 @@ export class Stage {
   /** `ADDRESS CLAIM users`, in order. */
   async books(): Promise<string[]> {
     const held = await this.held();
-    return held
-      .map(({ hold }) => `${hold.address} ${hold.owner.name} ${(hold.users ?? []).length}`)
-      .toSorted();
+    return held.map(({ hold }) => `${hold.address} ${hold.owner.name} ${(hold.users ?? []).length}`).toSorted();
   }
 
   async booksAre(...lines: readonly string[]): Promise<void> {
@@ -175,7 +176,11 @@ export class Stage {
   }
 
   async told(line: string): Promise<void> {
-    await until(async () => (await this.events()).includes(line), { what: `the event ${line}`, everyMs: 20, timeoutMs: 20_000 });
+    await until(async () => (await this.events()).includes(line), {
+      what: `the event ${line}`,
+      everyMs: 20,
+      timeoutMs: 20_000,
+    });
   }
 
   async state(): Promise<Record<string, string>> {

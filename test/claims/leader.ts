@@ -8,6 +8,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
+import { SlicesLeader } from "../../src/slices/leader.ts";
 import type { Line } from "../slices/line.ts";
 
 export interface LeaderOptions {
@@ -51,15 +52,16 @@ async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
   const common = { client, clock, log, systemNamespace, cooldownMs, events, definitions };
   const pools = new PoolsLeader(common);
   const { world } = pools;
+  const slices = new SlicesLeader({ ...common, ...pick(world) });
   const claims = new ClaimsLeader({ ...common, ...pick(world) });
   const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   await new Manager({
     informers: [...world.informers, ...claims.informers],
-    runnables: [pools.followDefinitions, ...claims.follows, recording, pools.lead, claims.lead],
+    runnables: [pools.followDefinitions, ...claims.follows, recording, pools.lead, slices.lead, claims.lead],
   }).run(signal);
 }
 
-/** Followed once for both. */
+/** Followed once for all of them. */
 function pick({ pods, nodes, pools, reservations, holds }: PoolsLeader["world"]) {
   return { pods, nodes, pools, reservations, holds };
 }

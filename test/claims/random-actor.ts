@@ -5,31 +5,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { claims } from "./claim-objects.ts";
 import { edit, remove } from "./kubevirt/edit.ts";
-import { forget, plug, replug, swap, unplug } from "./kubevirt/hotplug.ts";
 import type { Kubevirt, Policy } from "./kubevirt/kubevirt.ts";
 import type { Machine } from "./kubevirt/machine.ts";
 import type { Migration } from "./kubevirt/migration.ts";
-import type { Nic } from "./kubevirt/objects.ts";
-import type { Chance } from "./random-source.ts";
+import { type Doing, type NicsOptions, RandomNics } from "./random-nics.ts";
 
-export interface ActorOptions {
+export interface ActorOptions extends NicsOptions {
   readonly client: KubeClient;
-  readonly kubevirt: Kubevirt;
-  readonly chance: Chance;
   readonly namespace: string;
   readonly name: string;
-  /** Of definitions that VMs may use. */
-  readonly definitions: readonly string[];
-  /** A MAC that nobody else has. */
-  readonly freshMac: () => string;
 }
 
 type Action = () => Promise<void>;
 type Choice = readonly [weight: number, what: string];
 
 const policies: readonly Policy[] = ["Background", "Foreground", "Orphan"];
-/** A network name that no object's name may have, and two that look like parts of another VM's claim. */
-const nicNames = ["blue", "green", "b_c", "x-1"];
 /** So long an attachment is waited for before something else is done, at most. */
 const patienceMs = 400;
 
@@ -38,17 +28,16 @@ export const waiting = "wait";
 
 export class Actor {
   readonly #options: ActorOptions;
+  readonly #nics: RandomNics;
   machine: Machine | undefined;
   /** A start whose pod may not have its addresses yet. */
   #starting: Promise<void> | undefined;
-  /** NICs whose unplug is under way. */
-  readonly #absent = new Set<string>();
-  #nics: Nic[] = [];
   #isLost = false;
   readonly errors: Error[] = [];
 
   constructor(options: ActorOptions) {
     this.#options = options;
+    this.#nics = new RandomNics(options);
   }
 
   get name(): string {
@@ -96,12 +85,36 @@ export class Actor {
     if (this.#starting !== undefined) {
       const pending = machine?.instance?.active;
       const canStop = pending?.phase === "Pending" && pending.node !== "" && machine?.vmUid !== undefined;
-      return canStop ? [[6, waiting], [2, "stop"], [1, "delete"]] : [[1, waiting]];
+      return canStop
+        ? [
+            [6, waiting],
+            [2, "stop"],
+            [1, "delete"],
+          ]
+        : [[1, waiting]];
     }
     if (this.#isLost) return [[1, "recover"]];
-    if (machine === undefined) return [[8, "create and start"], [2, "create"], [2, "create alone"]];
-    if (machine.instance === undefined) return [[8, "start"], [2, "delete"], [1, "plug"], [1, "unplug"], [1, "delete claims"]];
-    if (machine.vmUid === undefined) return [[3, "adopt"], [2, "migrate"], [1, "fail to migrate"], [2, "delete"]];
+    if (machine === undefined)
+      return [
+        [8, "create and start"],
+        [2, "create"],
+        [2, "create alone"],
+      ];
+    if (machine.instance === undefined)
+      return [
+        [8, "start"],
+        [2, "delete"],
+        [1, "plug"],
+        [1, "unplug"],
+        [1, "delete claims"],
+      ];
+    if (machine.vmUid === undefined)
+      return [
+        [3, "adopt"],
+        [2, "migrate"],
+        [1, "fail to migrate"],
+        [2, "delete"],
+      ];
     return [
       [3, "stop"],
       [2, "restart"],
@@ -132,7 +145,7 @@ export class Actor {
       const { kubevirt } = this.#options;
       await this.#begin(kubevirt.createAlone(this.#spec(), (machine) => void (this.machine = machine)));
     },
-    [waiting]: async () => void (await Promise.race([this.#starting, pause(this.#options.chance.below(patienceMs))])),
+    [waiting]: () => this.#wait(),
     recover: async () => {
       this.#isLost = false;
       if (this.#its.vmUid === undefined) await this.#delete("Background");
@@ -144,7 +157,10 @@ export class Actor {
     crash: () => this.#begin(this.#kubevirt.crash(this.#its)),
     "delete pod": () => this.#begin(this.#kubevirt.deletePod(this.#its)),
     "force pod": () => this.#begin(this.#kubevirt.forcePod(this.#its)),
-    adopt: async () => void (await this.#kubevirt.create(this.#respec(), this.#its)),
+    adopt: async () => {
+      const { namespace, name } = this.#options;
+      await this.#kubevirt.create({ namespace, name, nics: this.#nics.present }, this.#its);
+    },
     migrate: async () => this.#move(await this.#kubevirt.migrate(this.#its)),
     evict: async () => this.#move(await this.#kubevirt.evict(this.#its)),
     "fail to migrate": async () => {
@@ -159,9 +175,9 @@ export class Actor {
       await migration.abort();
       await over;
     },
-    plug: () => this.#plug(),
-    unplug: () => this.#unplug(),
-    swap: () => this.#swap(),
+    plug: () => this.#nics.plug(this.#its, this.#doing),
+    unplug: () => this.#nics.unplug(this.#its, this.#doing),
+    swap: () => this.#nics.swap(this.#its, this.#doing),
     delete: () => this.#delete(this.#options.chance.pick(policies)),
     "delete while migrating": async () => {
       const migration = await this.#kubevirt.migrate(this.#its);
@@ -184,35 +200,33 @@ export class Actor {
     return this.machine;
   }
 
+  readonly #doing: Doing = {
+    move: (migration) => this.#move(migration),
+    begin: (work) => this.#begin(work),
+  };
+
   #spec() {
     const { chance, namespace, name } = this.#options;
-    const count = 1 + chance.below(2);
-    this.#nics = nicNames.slice(0, count).map((nic) => this.#nic(nic));
-    this.#absent.clear();
-    return { namespace, name, nics: this.#nics, scheme: chance.percent(15) ? ("ordinal" as const) : ("hashed" as const) };
+    const scheme = chance.percent(15) ? ("ordinal" as const) : ("hashed" as const);
+    return { namespace, name, nics: this.#nics.draw(), scheme };
   }
 
-  #respec() {
-    const { namespace, name } = this.#options;
-    return { namespace, name, nics: this.#nics.filter((nic) => !this.#absent.has(nic.name)) };
-  }
-
-  #nic(name: string): Nic {
-    const { chance, definitions, freshMac } = this.#options;
-    return { name, definition: chance.pick(definitions), ...(chance.percent(50) && { mac: freshMac() }) };
+  async #wait(): Promise<void> {
+    await Promise.race([this.#starting, pause(this.#options.chance.below(patienceMs))]);
   }
 
   /** A start that is waited for a while. */
   async #begin(start: Promise<unknown>): Promise<void> {
     const work = start.then(
-      () => this.#forgetAbsent(),
-      (error: unknown) => void this.errors.push(new Error(`${this.name}: ${(error as Error).message}`, { cause: error })),
+      () => (this.machine === undefined ? undefined : this.#nics.forget(this.machine)),
+      (error: unknown) =>
+        void this.errors.push(new Error(`${this.name}: ${(error as Error).message}`, { cause: error })),
     );
     const tracked = work.finally(() => {
       if (this.#starting === tracked) this.#starting = undefined;
     });
     this.#starting = tracked;
-    await Promise.race([tracked, pause(this.#options.chance.below(patienceMs))]);
+    await this.#wait();
   }
 
   async #ended(work: Promise<void>): Promise<void> {
@@ -241,59 +255,7 @@ export class Actor {
   async #move(migration: Migration): Promise<void> {
     if (!(await this.#handedOver(migration))) return;
     await migration.succeed();
-    await this.#forgetAbsent();
-  }
-
-  /** The NIC is in no pod that lives: KubeVirt takes it out of the specs. */
-  async #forgetAbsent(): Promise<void> {
-    for (const nic of this.#absent) {
-      await forget(this.#kubevirt, this.#its, nic);
-      this.#nics = this.#nics.filter(({ name }) => name !== nic);
-    }
-    this.#absent.clear();
-  }
-
-  async #plug(): Promise<void> {
-    const free = nicNames.find((name) => !this.#nics.some((nic) => nic.name === name));
-    const { machine } = this;
-    if (free === undefined || machine === undefined || machine.instance?.active.scheme === "ordinal") return;
-    const nic = this.#nic(free);
-    this.#nics.push(nic);
-    const way = this.#options.chance.percent(50) ? "in place" : "by migration";
-    if (way === "by migration") {
-      const migration = await plug(this.#kubevirt, machine, nic, way);
-      if (migration !== undefined) await this.#move(migration);
-    } else await this.#begin(plug(this.#kubevirt, machine, nic, way));
-  }
-
-  async #unplug(): Promise<void> {
-    const { chance } = this.#options;
-    const last = this.#nics.filter(({ name }) => !this.#absent.has(name)).at(-1);
-    const machine = this.#its;
-    if (last === undefined || machine.instance?.active.scheme === "ordinal") return;
-    this.#absent.add(last.name);
-    if (chance.percent(50)) {
-      await unplug(this.#kubevirt, machine, last.name, "in place");
-      await this.#forgetAbsent();
-      return;
-    }
-    const migration = await unplug(this.#kubevirt, machine, last.name, "by migration");
-    if (migration === undefined) return this.#forgetAbsent();
-    if (!chance.percent(30)) return this.#move(migration);
-    await migration.abort();
-    await replug(this.#kubevirt, machine, last.name);
-    this.#absent.delete(last.name);
-  }
-
-  async #swap(): Promise<void> {
-    const { chance, definitions } = this.#options;
-    const machine = this.#its;
-    const nic = this.#nics.find(({ name }) => !this.#absent.has(name));
-    if (nic === undefined || machine.instance?.active.scheme === "ordinal") return;
-    const definition = chance.pick(definitions);
-    this.#nics = this.#nics.map((each) => (each === nic ? { ...each, definition } : each));
-    const migration = await swap(this.#kubevirt, machine, nic.name, definition);
-    if (migration !== undefined) await this.#move(migration);
+    await this.#nics.forget(this.#its);
   }
 
   /** A user who deletes claims; by force: with the finalizers, too. */

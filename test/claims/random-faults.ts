@@ -2,13 +2,13 @@
 // silent and come back.
 import { setTimeout as pause } from "node:timers/promises";
 
+import type { Launcher } from "./kubevirt/launcher.ts";
+import { losePods, setOutOfService, setReady } from "./kubevirt/nodes.ts";
 import type { Actor } from "./random-actor.ts";
 import type { Gate } from "./random-gate.ts";
 import type { WorldNode } from "./random-nodes.ts";
 import type { Chance } from "./random-source.ts";
 import type { RandomWorld } from "./random-world.ts";
-import type { Launcher } from "./kubevirt/launcher.ts";
-import { losePods, setOutOfService, setReady } from "./kubevirt/nodes.ts";
 
 export interface FaultOptions {
   readonly world: RandomWorld;
@@ -71,7 +71,10 @@ export class Faults {
     },
     "lose answers": async () => {
       const { world, chance } = this.#options;
-      const lines = [...world.nodes.ready.map(({ line }) => line), ...(world.leader === undefined ? [] : [world.leader.line])];
+      const lines = [
+        ...world.nodes.ready.map(({ line }) => line),
+        ...(world.leader === undefined ? [] : [world.leader.line]),
+      ];
       const line = chance.pick(lines);
       line.lossPercent = 30;
       await this.#while(400);

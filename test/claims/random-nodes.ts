@@ -1,8 +1,8 @@
+import type { Transport } from "../../src/kube/transport.ts";
 // The nodes of a random world: a real daemon for each, on a line of its own, and what a runtime asks of it.
 import { Rig } from "../node/rig.ts";
 import { podArgs } from "../node/shim.ts";
 import { Line } from "../slices/line.ts";
-import type { Transport } from "../../src/kube/transport.ts";
 import type { Cni } from "./kubevirt/kubelet.ts";
 import type { Port } from "./kubevirt/launcher.ts";
 

@@ -3,4 +3,9 @@ import { coldStartTimeoutMs } from "../lab/start.ts";
 import { randomRuns } from "./random-suite.ts";
 import { realServer } from "./real-server.ts";
 
-randomRuns("kube-apiserver", realServer, { steps: 1000, stepsPerRun: 250, servers: "one", startMs: coldStartTimeoutMs });
+randomRuns("kube-apiserver", realServer, {
+  steps: 1000,
+  stepsPerRun: 250,
+  servers: "one",
+  startMs: coldStartTimeoutMs,
+});

@@ -1,6 +1,6 @@
+import type { Resource } from "../../src/kube/resource.ts";
 // One random run: so many things that users do and that go wrong, in a world of their own, and the checker's verdict on every change.
 import type { Transport } from "../../src/kube/transport.ts";
-import type { Resource } from "../../src/kube/resource.ts";
 import { holds, reservations } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import type { Change } from "./checker-record.ts";
@@ -57,11 +57,19 @@ export async function run({ transport, seed, steps, number, compact }: RunOption
     await world.kubevirt.virt.kubelet.settle();
     const left = await leftOver(world);
     const changes = await world.record.whole();
-    const violations = living.length > 0 ? living : Checker.violationsOf(changes);
+    const checker = new Checker();
+    for (const change of changes) checker.see(change);
+    const violations = living.length > 0 ? living : checker.violations;
     const errors = [...actors, ...stakes].flatMap((each) => each.errors.map(String));
     const { refusals } = world.nodes;
     const messages = violations.map(({ message }) => message);
-    return { done: tally.done, refusals, steps: tally.steps, changes, faults: [...messages, ...left, ...errors] };
+    return {
+      done: tally.done,
+      refusals,
+      steps: tally.steps,
+      changes,
+      faults: [...messages, ...left, ...checker.remains(), ...errors],
+    };
   } finally {
     await world.close();
   }
@@ -72,7 +80,9 @@ function makeActors(world: RandomWorld, chance: Chance): Actor[] {
   const freshMac = () => `02:00:00:00:${hex((macs += 1) >> 8)}:${hex(macs & 255)}`;
   return Array.from({ length: actorCount }, (_, index) => {
     const namespace = world.namespaces[index % 2] ?? "";
-    const shared = world.definitions.map((each) => (each.namespace === namespace ? each.name : `${each.namespace}/${each.name}`));
+    const shared = world.definitions.map((each) =>
+      each.namespace === namespace ? each.name : `${each.namespace}/${each.name}`,
+    );
     // Two of them read like one with a network's name behind it.
     const name = index % 4 === 2 ? `vm.${index}` : `vm-${index}`;
     const { admin: client, kubevirt } = world;
@@ -95,7 +105,8 @@ const hex = (byte: number) => (byte & 255).toString(16).padStart(2, "0");
 async function leftOver(world: RandomWorld): Promise<string[]> {
   const remains = async () => {
     const left: string[] = [];
-    for (const { metadata } of (await world.admin.list(claims)).items) left.push(`claim ${metadata.namespace}/${metadata.name}`);
+    for (const { metadata } of (await world.admin.list(claims)).items)
+      left.push(`claim ${metadata.namespace}/${metadata.name}`);
     for (const kind of [reservations, holds] as readonly Resource[]) {
       const { items } = await world.admin.list(kind, { labelSelector: "!holdfast.io/cooling" });
       for (const { metadata } of items) left.push(`${kind.kind} ${metadata.namespace}/${metadata.name}`);
@@ -103,7 +114,11 @@ async function leftOver(world: RandomWorld): Promise<string[]> {
     return left;
   };
   try {
-    await until(async () => (await remains()).length === 0, { what: "everything to be free", timeoutMs: patienceMs, everyMs: 100 });
+    await until(async () => (await remains()).length === 0, {
+      what: "everything to be free",
+      timeoutMs: patienceMs,
+      everyMs: 100,
+    });
     return [];
   } catch {
     return (await remains()).map((each) => `left when nobody is alive: ${each}`);

@@ -65,7 +65,11 @@ export class Stake {
     const { client, kubelet, chance, namespace, name, definition, nodes } = this.#options;
     const element = { name: definition, namespace, interface: "net1", "ipam-claim-reference": name };
     const { metadata } = await client.create(pods, {
-      metadata: { generateName: `${name}-`, namespace, annotations: { [networksAnnotation]: JSON.stringify([element]) } },
+      metadata: {
+        generateName: `${name}-`,
+        namespace,
+        annotations: { [networksAnnotation]: JSON.stringify([element]) },
+      },
       spec: { restartPolicy: "Never", containers: [{ name: "c", image: "none" }], automountServiceAccountToken: false },
     });
     const { name: pod = "", uid = "" } = metadata;

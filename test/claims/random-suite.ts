@@ -31,7 +31,9 @@ export function randomRuns(title: string, start: () => Promise<RandomServer>, op
   const given = env["HOLDFAST_CLAIMS_SEED"];
   const steps = Number(env["HOLDFAST_CLAIMS_STEPS"] ?? options.stepsPerRun ?? 500);
   const count = given === undefined ? Math.ceil(options.steps / steps) : 1;
-  const seeds = Array.from({ length: count }, () => (given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given)));
+  const seeds = Array.from({ length: count }, () =>
+    given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given),
+  );
 
   describe(`persistent addresses, at random, on the ${title}`, { timeout: runMs }, () => {
     let shared: RandomServer | undefined;
@@ -64,9 +66,12 @@ function tell(seed: number, { done, refusals, steps, changes, faults }: Verdict)
   const counted = (what: ReadonlyMap<string, number>) =>
     [...what].toSorted(([, a], [, b]) => b - a).map(([word, count]) => `${count} ${word}`);
   process.stdout.write(`seed ${seed}: ${steps} steps, ${changes.length} changes: ${counted(done).join(", ")}\n`);
-  if (process.env["HOLDFAST_CLAIMS_SEED"] !== undefined) process.stdout.write(`refused:\n  ${counted(refusals).join("\n  ")}\n`);
+  if (process.env["HOLDFAST_CLAIMS_SEED"] !== undefined)
+    process.stdout.write(`refused:\n  ${counted(refusals).join("\n  ")}\n`);
   const file = process.env["HOLDFAST_CLAIMS_STORY"];
   if (file === undefined || faults.length === 0) return;
-  const lines = changes.map(({ version, type, kind, object }) => `${version} ${type} ${kind} ${JSON.stringify(object)}`);
+  const lines = changes.map(
+    ({ version, type, kind, object }) => `${version} ${type} ${kind} ${JSON.stringify(object)}`,
+  );
   writeFileSync(file, [...faults, ...lines].join("\n"));
 }

@@ -10,8 +10,8 @@ import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { readClaimsState } from "../../src/ledger/claims-state.ts";
+import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
@@ -46,7 +46,9 @@ export async function prepare(client: KubeClient): Promise<void> {
   }
   await install(client);
   for (const resource of [networkAttachmentDefinitions, claims]) {
-    await until(async () => client.list(resource as typeof claims).then(() => true), { what: `${resource.plural} to be served` });
+    await until(async () => client.list(resource as typeof claims).then(() => true), {
+      what: `${resource.plural} to be served`,
+    });
   }
 }
 
@@ -90,7 +92,13 @@ export class RandomWorld {
       cni: this.nodes,
       place: (_, without) => this.#placed(without),
       pace: (moment) => this.#pace(moment),
-      teardown: () => this.#chance.weighed([[6, "prompt"], [2, "late"], [1, "twice"], [1, "lost"]] as const),
+      teardown: () =>
+        this.#chance.weighed([
+          [6, "prompt"],
+          [2, "late"],
+          [1, "twice"],
+          [1, "lost"],
+        ] as const),
     });
   }
 
@@ -150,20 +158,31 @@ export class RandomWorld {
     }
   }
 
-  /** Two networks of its own for each namespace, and one of the first that both use; the third has IPv6 too. No address is in two of them. */
+  /** Of every kind that has addresses to keep; VMs of both namespaces use all of them. No address is in two of them. */
   async #define(): Promise<void> {
     const [a = "", b = ""] = this.namespaces;
-    const { number } = this.#options;
-    const ranges = { ipRanges: [{ range: `10.${number}.3.0/26` }, { range: `fd00:${number}::/122` }] };
-    await this.#definition(a, "blue", { range: `10.${number}.1.0/26` });
-    await this.#definition(b, "blue", { range: `10.${number}.2.0/26`, network_name: `${b}-blue` });
-    await this.#definition(a, "both", ranges);
-    await this.#definition(b, "tight", { range: `10.${number}.4.0/28`, enable_overlapping_ranges: false });
+    const net = `10.${this.#options.number}`;
+    const two = [{ range: `${net}.3.0/26` }, { range: `fd00:${this.#options.number}::/122` }];
+    const slices = { range: `${net}.8.0/22`, node_slice_size: "/26", floating_slice_size: "/25" };
+    const overlay = { topology: "layer2", subnets: `${net}.5.0/26`, excludeSubnets: `${net}.5.0/29` };
+    await this.#definition(a, "blue", { range: `${net}.1.0/26` });
+    await this.#definition(b, "blue", { range: `${net}.2.0/26`, network_name: `${b}-blue` });
+    await this.#definition(a, "both", { ipRanges: two });
+    await this.#definition(b, "tight", { range: `${net}.4.0/28`, enable_overlapping_ranges: false });
+    await this.#definition(a, "sliced", slices);
+    await this.#definition(b, "overlay", {}, overlay);
   }
 
-  async #definition(namespace: string, name: string, ipam: object): Promise<void> {
+  async #definition(namespace: string, name: string, ipam: object, more: object = {}): Promise<void> {
     const network = `${namespace}-${name}`;
-    const config = { cniVersion: "1.0.0", name: network, type: "bridge", allowPersistentIPs: true, ipam: { type: "holdfast", ...ipam } };
+    const config = {
+      cniVersion: "1.0.0",
+      name: network,
+      type: "bridge",
+      allowPersistentIPs: true,
+      ...more,
+      ipam: { type: "holdfast", ...ipam },
+    };
     const spec = { config: JSON.stringify(config) };
     await this.admin.create(networkAttachmentDefinitions, { metadata: { namespace, name }, spec });
     this.nodes.configs.set(`${namespace}/${name}`, config);

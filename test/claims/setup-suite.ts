@@ -43,9 +43,16 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
       await ground.client.delete(definitions, at).catch((error: unknown) => {
         if (!isApiError(error, "not-found")) throw error;
       });
-      await until(async () => there().then(() => false, (error: unknown) => isApiError(error, "not-found")), {
-        what: "the kind gone",
-      });
+      await until(
+        async () =>
+          there().then(
+            () => false,
+            (error: unknown) => isApiError(error, "not-found"),
+          ),
+        {
+          what: "the kind gone",
+        },
+      );
     };
     const served = () =>
       until(async () => (await ground.client.list(ipamClaims, {}), true), { what: "the kind being served" });
@@ -78,7 +85,10 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         const newer = claimDefinition();
         newer.metadata = { name: at.name };
         const [version] = newer.spec.versions as { name: string; served?: boolean; storage?: boolean }[];
-        newer.spec.versions = [{ ...version!, storage: false } as never, { ...version!, name: "v2" } as never];
+        newer.spec.versions = [
+          { ...version!, storage: false },
+          { ...version!, name: "v2" },
+        ];
         await ground.client.create(definitions, newer);
         await served();
         const before = await there();
@@ -124,7 +134,10 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         });
       const finalizersOf = async () =>
         Object.fromEntries(
-          (await ground.client.list(ipamClaims, {})).items.map(({ metadata }) => [metadata.name, metadata.finalizers ?? []]),
+          (await ground.client.list(ipamClaims, {})).items.map(({ metadata }) => [
+            metadata.name,
+            metadata.finalizers ?? [],
+          ]),
         );
       const release = (more: { dryRun?: boolean; isConfirmed?: boolean } = {}) => {
         const said: string[] = [];
@@ -161,7 +174,9 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
         await claim("vm4.a", [claimFinalizer]);
         const status = { ips: ["10.0.0.7/24"] };
         const patch = { type: "merge", body: { status } } as const;
-        await ground.client.patch(ipamClaims, { namespace: "default", name: "vm1.a" }, patch, { subresource: "status" });
+        await ground.client.patch(ipamClaims, { namespace: "default", name: "vm1.a" }, patch, {
+          subresource: "status",
+        });
         await ground.client.delete(ipamClaims, { namespace: "default", name: "vm4.a" });
 
         const dry = release({ dryRun: true });
@@ -171,7 +186,7 @@ export function setupStories(server: string, open: () => Promise<SetupGround>, s
           "IPAMClaim default/vm3.a: no address",
           "IPAMClaim default/vm4.a: no address, is being deleted",
           expect.stringContaining("3 claims lose the finalizer holdfast.io/persistent-ip"),
-          "1 of them are being deleted and end at once.",
+          "Being deleted, and gone at once: 1.",
         ]);
         await expect(release({ isConfirmed: false }).done).rejects.toMatchObject({ code: "not-confirmed" });
         expect(Object.keys(await finalizersOf())).toHaveLength(4);

@@ -9,7 +9,8 @@ webhookStories(
   async () => {
     const api = openApi({ path: ":memory:" });
     const client = (transport: Transport) => new KubeClient({ transport });
-    const as = (username: string) => client((request) => api.handle(request, { username, groups: ["system:authenticated"] }));
+    const as = (username: string) =>
+      client((request) => api.handle(request, { username, groups: ["system:authenticated"] }));
     return {
       admin: client(api.transport),
       controller: as("system:serviceaccount:kube-system:holdfast-controller"),

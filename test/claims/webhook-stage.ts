@@ -55,6 +55,7 @@ export class Stage {
   readonly errors: Error[] = [];
   #running: { readonly stop: AbortController; readonly ended: Promise<unknown> } | undefined;
   #number = 0;
+  #followed: FollowedDefinitions | undefined;
 
   private constructor(ground: Ground, port: number) {
     this.ground = ground;
@@ -104,6 +105,7 @@ export class Stage {
       names: ["127.0.0.1"],
       onError,
     });
+    this.#followed = followed;
     const ended = Promise.all([followed.follow.run(stop.signal, () => {}), webhook.run(stop.signal)]);
     this.#running = { stop, ended };
     await until(
@@ -139,9 +141,36 @@ export class Stage {
     return name;
   }
 
+  /** A namespace whose pods are on a network of OVN-Kubernetes' that users define, instead of on the cluster's; the controller has seen it. */
+  async primaryNamespace(subnets: string): Promise<string> {
+    this.#number += 1;
+    const namespace = `t${this.#number}`;
+    const { admin } = this.ground;
+    await admin.create(namespaces, { metadata: { name: namespace } });
+    const plugin = { cniVersion: "1.0.0", type: "ovn-k8s-cni-overlay" };
+    const tenant = { ...plugin, topology: "layer2", role: "primary", allowPersistentIPs: true, subnets };
+    const definition = (name: string, config: object) => ({
+      metadata: { namespace, name },
+      spec: { config: JSON.stringify(config) },
+    });
+    await admin.create(networkAttachmentDefinitions, definition("tenant", { ...tenant, name: `tenant-${namespace}` }));
+    // OVN-Kubernetes makes it, in a namespace of its own.
+    await admin.create(networkAttachmentDefinitions, definition("default", { ...plugin, name: "ovn-kubernetes" }));
+    await until(async () => this.#followed?.cache.get(`${namespace}/default`) !== undefined, {
+      what: "the definitions seen",
+    });
+    return namespace;
+  }
+
   async define(namespace: string, name: string): Promise<void> {
     const ipam = { type: "holdfast", range: "10.0.0.0/24" };
-    const config = { cniVersion: "1.0.0", name: `${name}-${namespace}`, type: "bridge", allowPersistentIPs: true, ipam };
+    const config = {
+      cniVersion: "1.0.0",
+      name: `${name}-${namespace}`,
+      type: "bridge",
+      allowPersistentIPs: true,
+      ipam,
+    };
     await this.ground.admin.create(networkAttachmentDefinitions, {
       metadata: { namespace, name },
       spec: { config: JSON.stringify(config) },

@@ -58,7 +58,10 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
     const nameOf = ({ metadata: { namespace = "", name = "" } }: StoredClaim) => ({ namespace, name });
     /** What the leader does when it is over. */
     const letGo = (claim: StoredClaim) =>
-      stage.ground.controller.patch(ipamClaims, nameOf(claim), { type: "merge", body: { metadata: { finalizers: null } } });
+      stage.ground.controller.patch(ipamClaims, nameOf(claim), {
+        type: "merge",
+        body: { metadata: { finalizers: null } },
+      });
     const isGone = (claim: StoredClaim) =>
       stage.claim(claim.metadata.namespace!, claim.metadata.name!).then(
         () => false,
@@ -93,10 +96,28 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
         await letGo(claim);
       });
 
+      test("the first interface on a primary network refers to its claim, and asks for the address that the VM asks for", async () => {
+        const namespace = await stage.primaryNamespace("10.1.0.0/16,fd00:1::/64");
+        const annotations = { "network.kubevirt.io/addresses": '{"default":["10.1.2.3"]}' };
+        const machine = await stage.kubevirt.create({ namespace, name: "vm1", nics: [], annotations });
+        await stage.kubevirt.start(machine);
+        const { name } = machine.instance!.active;
+        const { metadata } = await stage.ground.admin.get(pods, { namespace, name });
+        expect(metadata.annotations?.["k8s.ovn.org/primary-udn-ipamclaim"]).toBe("vm1.default");
+        expect(JSON.parse(metadata.annotations?.["v1.multus-cni.io/default-network"] ?? "null")).toEqual([
+          { name: "default", namespace, ips: ["10.1.2.3/16"], "ipam-claim-reference": "vm1.default" },
+        ]);
+      });
+
       test("one of a VM that keeps out, and one of no VM, are as they were", async () => {
         const namespace = await stage.namespace();
         const labels = { "allow-persistent-ips.k8s.cni.cncf.io": "false" };
-        const out = await stage.kubevirt.create({ namespace, name: "out", nics: [{ name: "a", definition: "blue" }], labels });
+        const out = await stage.kubevirt.create({
+          namespace,
+          name: "out",
+          nics: [{ name: "a", definition: "blue" }],
+          labels,
+        });
         await stage.kubevirt.start(out);
         expect(await referencesOf(out)).toEqual(["blue -"]);
         const text = '[{"name":"blue","interface":"net1"},7';
@@ -128,7 +149,8 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
       test("no more than the namespace may have", async () => {
         const namespace = await stage.namespace({ [maxClaimsAnnotation]: "2" });
         const { tenant } = stage.ground;
-        for (const name of ["one", "two"]) await tenant.create(ipamClaims, claimOf(namespace, name, `blue-${namespace}`));
+        for (const name of ["one", "two"])
+          await tenant.create(ipamClaims, claimOf(namespace, name, `blue-${namespace}`));
         await expect(tenant.create(ipamClaims, claimOf(namespace, "three", `blue-${namespace}`))).rejects.toThrow(
           "may have 2 claims",
         );
@@ -162,7 +184,9 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
         await expect(patch("admin", owner)).rejects.toThrow(overrideAnnotation);
         await patch("tenant", { metadata: { labels: { team: "a" } } });
         await patch("controller", { metadata: { annotations: { "holdfast.io/claim-instance": "x" } } });
-        const overriding = { metadata: { annotations: { [claimOwnerAnnotation]: "me", [overrideAnnotation]: "a test" } } };
+        const overriding = {
+          metadata: { annotations: { [claimOwnerAnnotation]: "me", [overrideAnnotation]: "a test" } },
+        };
         if (stage.ground.hasRights) await expect(patch("tenant", overriding)).rejects.toThrow(claimOwnerAnnotation);
         const changed = await patch("admin", overriding);
         expect(changed.metadata.annotations?.[claimOwnerAnnotation]).toBe("me");
@@ -174,7 +198,8 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
     });
 
     describe("deleting claims", () => {
-      const remove = (who: "tenant" | "admin", claim: StoredClaim) => stage.ground[who].delete(ipamClaims, nameOf(claim));
+      const remove = (who: "tenant" | "admin", claim: StoredClaim) =>
+        stage.ground[who].delete(ipamClaims, nameOf(claim));
 
       test("of a VM that lives, running or stopped: refused; where its NIC has gone: not", async () => {
         const namespace = await stage.namespace();
@@ -207,18 +232,21 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
         await letGo(claim);
       });
 
-      test.each(["Background", "Foreground"] as const)("garbage collection after a VM's end is not refused: %s", async (policy) => {
-        const namespace = await stage.namespace();
-        const machine = await machineOn(namespace, ["a=blue"]);
-        const claim = await claimFor(machine, "a");
-        const ended = stage.kubevirt.delete(machine, policy);
-        await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
-          what: "the claim being deleted",
-        });
-        await letGo(claim);
-        await ended;
-        await until(() => isGone(claim), { what: "the claim gone" });
-      });
+      test.each(["Background", "Foreground"] as const)(
+        "garbage collection after a VM's end is not refused: %s",
+        async (policy) => {
+          const namespace = await stage.namespace();
+          const machine = await machineOn(namespace, ["a=blue"]);
+          const claim = await claimFor(machine, "a");
+          const ended = stage.kubevirt.delete(machine, policy);
+          await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
+            what: "the claim being deleted",
+          });
+          await letGo(claim);
+          await ended;
+          await until(() => isGone(claim), { what: "the claim gone" });
+        },
+      );
 
       test("the end of a namespace is not refused while its VM stands", async () => {
         const namespace = await stage.namespace();

@@ -309,6 +309,13 @@ describe("the webhooks, where they are installed", () => {
 
 test("the kind of claims applies as it is shipped, and is no part of the installation", async () => {
   expect(readFileSync(file, "utf8")).not.toContain("ipamclaims.k8s.cni.cncf.io");
-  const printed = await lab.kubectl(["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", claimsFile]);
+  const printed = await lab.kubectl([
+    "apply",
+    "--server-side",
+    "--force-conflicts",
+    "--validate=strict",
+    "-f",
+    claimsFile,
+  ]);
   expect(printed).toContain("ipamclaims.k8s.cni.cncf.io serverside-applied");
 });

@@ -14,13 +14,13 @@ import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { namespaces, type Pod, pods } from "../../src/ledger/resources.ts";
+import { namespaces, pods } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { Fence } from "../../src/node/claims/fence.ts";
 import { serverFacts } from "../../src/node/claims/fence-facts.ts";
 import type { Sandbox } from "../../src/node/claims/fence-sandbox.ts";
 import { Sandboxes } from "../../src/node/claims/fence-sandboxes.ts";
+import { Fence } from "../../src/node/claims/fence.ts";
 import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
 import { probeDuplicate } from "../../src/node/kernel/probe.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
@@ -44,10 +44,14 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function pod(name: string, phase = "Running"): Promise<{ namespace: string; name: string; uid: string }> {
-  const object: Pod = { metadata: { namespace: "shop", name }, spec: { nodeName: "n1" } };
   const spec = { nodeName: "n1", containers: [{ name: "compute", image: "x" }] };
-  const made = await client.create(pods, { ...object, spec } as Pod);
-  await client.patch(pods, { namespace: "shop", name }, { type: "merge", body: { status: { phase } } }, { subresource: "status" });
+  const made = await client.create(pods, { metadata: { namespace: "shop", name }, spec });
+  await client.patch(
+    pods,
+    { namespace: "shop", name },
+    { type: "merge", body: { status: { phase } } },
+    { subresource: "status" },
+  );
   return { namespace: "shop", name, uid: made.metadata.uid! };
 }
 

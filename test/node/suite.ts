@@ -5,6 +5,7 @@ import { adoptionStories } from "./stories/adoption.ts";
 import { attachmentStories } from "./stories/attachments.ts";
 import { burstStories } from "./stories/bursts.ts";
 import { networkStories } from "./stories/networks.ts";
+import { overlayStories } from "./stories/overlays.ts";
 import { quotaStories } from "./stories/quotas.ts";
 import { staticStories } from "./stories/statics.ts";
 import { stickyStories } from "./stories/sticky.ts";
@@ -34,6 +35,9 @@ export function nodeStories(name: string, start: () => Promise<Server>, timeoutM
     });
     describe("networks", () => {
       networkStories(get);
+    });
+    describe("networks of OVN", () => {
+      overlayStories(get);
     });
     describe("what whereabouts gave", () => {
       adoptionStories(get);

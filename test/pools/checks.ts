@@ -5,6 +5,7 @@ import { ManualClock } from "../../src/kube/manual-clock.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { stateName } from "../../src/ledger/state.ts";
+import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { examine } from "../../src/pools/examine.ts";
 import type { Finding } from "../../src/pools/finding.ts";
@@ -92,6 +93,34 @@ export function checkStories(stage: () => Stage): void {
     await mend();
     expect(codes(await find())).toEqual(["hold-without-entry"]);
     expect(whoHolds(await look(), parseAsked("10.0.0.6"))).toMatchObject([{ owner: "pod shop/two (net1)", uid: "" }]);
+  });
+
+  it("what a claim holds is its users', is no leak without them, and is freed by nobody here", async () => {
+    await network();
+    const uid = await stage().pod("shop", "virt-launcher-vm-1", { networks: status(["10.0.0.5"]) });
+    const owner = { kind: "claim", uid: "claim-1", namespace: "shop", name: "vm.blue" } as const;
+    const users = [{ uid, name: "virt-launcher-vm-1", node: "n1" }];
+    const note = { pool: `${system}/${name}`, identity: "vm-1/blue" };
+    const ledger = stage().ledger("n1");
+    await ledger.take({ domain: "network:", address: parseAddress("10.0.0.5"), owner, users, note });
+    await mend();
+    // No claim of that UID is on this server.
+    expect((await find()).map(({ code, severity }) => [code, severity])).toEqual([["claim-gone", "info"]]);
+    const pool = await stage().client.get(kinds.ipPools, { namespace: system, name });
+    expect(pool.spec.allocations).toEqual({ "5": { id: "", podref: "shop/vm.blue", kind: "claim", uid: "claim-1" } });
+    for (const asked of ["10.0.0.5", "shop/virt-launcher-vm-1", "shop/vm.blue"]) {
+      expect(whoHolds(await look(), parseAsked(asked)), asked).toMatchObject([
+        { owner: "claim shop/vm.blue", uid: "claim-1", identity: "vm-1/blue" },
+      ]);
+    }
+    await stage().pod("shop", "thief", { networks: status(["10.0.0.5"]) });
+    expect(codes(await find())).toEqual(["claim-gone", "held-by-another"]);
+    for (const pod of ["virt-launcher-vm-1", "thief"]) {
+      await stage().client.delete(kinds.pods, { namespace: "shop", name: pod }, { gracePeriodSeconds: 0 });
+    }
+    await mend();
+    expect((await find()).map(({ code, severity }) => [code, severity])).toEqual([["claim-gone", "warning"]]);
+    expect(await stage().held()).toEqual(["10.0.0.5"]);
   });
 
   it("a hold that the snapshot missed is not written again", async () => {

@@ -48,7 +48,11 @@ export class Line {
     if (!reads.has(request.method)) this.#count();
     if (cut.aborted) throw new Error("the test cut the line under the answer");
     const isLost = !reads.has(request.method) && this.#random() * 100 < this.lossPercent;
-    if (isLost) throw new Error("the test lost the answer");
+    if (isLost) {
+      // Unread, it would fail with its connection, where nobody listens.
+      void drained(response.body);
+      throw new Error("the test lost the answer");
+    }
     return { ...response, body: whole(response.body, cut) };
   };
 
@@ -58,6 +62,14 @@ export class Line {
     this.#diesAfter = Number.POSITIVE_INFINITY;
     this.cut();
     this.#onDeath();
+  }
+}
+
+async function drained(body: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const _ of body);
+  } catch {
+    // nobody wants to know
   }
 }
 

@@ -5,11 +5,14 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
+import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { configMaps, ipPools, leases, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
 import { fetchState } from "../../src/ledger/state.ts";
+import { parseAddress } from "../../src/net/address.ts";
 import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";
 import { isEmpty, makePlan } from "../../src/transfer/plan.ts";
@@ -124,6 +127,49 @@ export function transferSuite(
       expect(isEmpty(makePlan(await readSurvey(client, system, never), goal))).toBe(true);
       expect(await rollback({ ...options, force: false })).toBe("rolled back");
       expect(await portrait(client)).toEqual(before);
+    });
+
+    it("a claim's address goes there and back with its users, also with those that came meanwhile", async () => {
+      await settleIn(client, village);
+      const ledger = new ReservationLedger({ client, namespace: system, now: Date.now });
+      const claim: ClaimOwner = { kind: "claim", uid: "claim-1", namespace: "blue", name: "vm.lan" };
+      const users = [{ uid: "pod-1", name: "launcher-1", node: "n1" }];
+      const note = { pool: `${system}/10.1.0.0-24`, identity: "vm-1/lan", why: "the lowest free one" };
+      const address = parseAddress("10.1.0.60");
+      await ledger.take({ domain: "network:", address, owner: claim, users, note });
+      expect(await apply(options)).toBe("applied");
+      const key = ownerKey(claim);
+      const [there] = await ledger.find("network:lan", key);
+      expect(there).toMatchObject({ owner: claim, users, note: { ...note, pool: `${system}/lan-10.1.0.0-24` } });
+      expect(await ledger.find("network:", key)).toEqual([]);
+      // The VM is migrated, and somebody forces its claim away: it is made anew.
+      const anew = { ...claim, uid: "claim-2" };
+      const younger = [{ uid: "pod-2", name: "launcher-2", node: "n2" }];
+      await ledger.amend({
+        domain: "network:lan",
+        address,
+        owner: key,
+        version: there!.version,
+        to: anew,
+        users: younger,
+      });
+      expect(await rollback({ ...options, force: false })).toBe("rolled back");
+      expect(await ledger.find("network:lan", ownerKey(anew))).toEqual([]);
+      expect(await ledger.find("network:", key)).toEqual([]);
+      expect(await ledger.find("network:", ownerKey(anew))).toMatchObject([{ owner: anew, users: younger, note }]);
+    });
+
+    it("a claim's address that a pod has by now is not gone back over", async () => {
+      await settleIn(client, village);
+      const ledger = new ReservationLedger({ client, namespace: system, now: Date.now });
+      const claim: ClaimOwner = { kind: "claim", uid: "claim-1", namespace: "blue", name: "vm.lan" };
+      const address = parseAddress("10.1.0.60");
+      await ledger.take({ domain: "network:", address, owner: claim, note: { pool: `${system}/10.1.0.0-24` } });
+      await apply(options);
+      await ledger.release({ domain: "network:lan", address, owner: ownerKey(claim), cooldownMs: 0 });
+      const pod = { kind: "pod", uid: "u", namespace: "blue", name: "late", interface: "net1" } as const;
+      await ledger.take({ domain: "network:lan", address, owner: pod });
+      await expect(rollback({ ...options, force: false })).rejects.toMatchObject({ code: "would-lose" });
     });
 
     it("keeps its record in ConfigMaps, too", async () => {

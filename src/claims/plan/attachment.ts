@@ -54,6 +54,7 @@ function isAttached(pod: LauncherPod, target: Target, family: Family): boolean {
 /** The guest has given the NIC back: neither the pod nor the VMI knows it any more. */
 export function isDetached(pod: LauncherPod, target: Target, family: Family): boolean {
   const { life, nic } = target;
+  if (!pod.hasStatus) return false;
   if (life === undefined || nic === "" || life.vmi?.metadata.uid !== pod.vmiUid || pod.vmiUid === "") return false;
   return !touches(pod, target, family) && !isStillInGuest(life, nic);
 }

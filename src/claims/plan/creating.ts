@@ -22,7 +22,7 @@ export function creatingSteps(family: Family): readonly ClaimStep[] {
   const life = lives.find(({ phase }) => phase === "alive");
   if (life === undefined || facts.isTerminating === true) return [];
   const nics = family.wanted.get(life) ?? [];
-  const missing = onceEach(nics).filter((each) => each.verdict === "yes" && claimFor(life, each, family) === undefined);
+  const missing = onceEach(nics).filter((each) => each.verdict === "yes" && !isProvided(life, each, family));
   const steps = missing.flatMap((each, index) => creationOf(life, each, missing.slice(0, index), family));
   return [...withinQuota(steps, life, family), ...problemSteps(life, nics, family)];
 }
@@ -33,14 +33,13 @@ function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
 }
 
 /**
- * The claim for a NIC on its network; one whose spec cannot be read is in its place, and so is that of a VMI which the VM is about to adopt: two
- * would be for one NIC when it has.
+ * There is a claim for the NIC on its network; one whose spec cannot be read is in its place. So is one of a VMI that is there and not
+ * this VM's yet, or an address that its claim left: they follow when it is adopted, and two would be one too many.
  */
-function claimFor(life: Life, { nic, network }: WantedNic, { claims }: Family): ClaimView | undefined {
-  const own = claims.filter(
-    (each) => each.kind === "owned" && each.nic === nic && (each.life === life || each.life?.phase === "alive"),
-  );
-  return own.find((each) => each.network === network || each.network === "");
+function isProvided(life: Life, { nic, network }: WantedNic, { claims, loose }: Family): boolean {
+  const same = claims.filter((each) => each.kind === "owned" && each.life !== undefined && each.nic === nic);
+  const isLeft = loose.some((each) => each.life !== undefined && each.life !== life && each.nic === nic);
+  return isLeft || same.some((each) => each.life !== life || each.network === network || each.network === "");
 }
 
 function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[], family: Family): readonly ClaimStep[] {

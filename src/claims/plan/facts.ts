@@ -30,8 +30,16 @@ export interface LauncherPod {
   /** Succeeded or Failed. */
   readonly isOver: boolean;
   readonly isDeleting: boolean;
-  /** From the networks annotation and from network-status: an interface that either lists is attached. */
+  /**
+   * From the networks annotation and from network-status: an interface that either lists is attached. One that the two list with different
+   * definitions is in it twice.
+   */
   readonly nics: readonly LauncherNic[];
+  /**
+   * The runtime has written network-status: what was set up when the pod started is in it. Before, an ADD may be under way for an
+   * interface that the annotation does not list any more.
+   */
+  readonly hasStatus: boolean;
   /** Why its annotation cannot be read, in a sentence: such a pod may be attached to anything. */
   readonly problem?: string;
 }

@@ -1,12 +1,12 @@
 // The facts of a family, put in order: which claim is whose, by UID, and which holds are a claim's. Pure.
 //
 // Promised: a claim is never somebody's by its name. A claim whose owner is gone follows its VMI where that runs on without it, by what is
-// recorded: the VMI's UID on the claim, or a pod of that VMI among the users of its address.
+// recorded: the VMI's UID on the claim, the VM that started the VMI, or a pod of that VMI among the users of its address.
 import { homeOf } from "../../api/claim-family.ts";
 import * as marks from "../../api/claim-marks.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import type { ClaimHold, FamilyFacts } from "./facts.ts";
-import { type Life, livesOf } from "./lives.ts";
+import { formerUids, type Life, livesOf } from "./lives.ts";
 import { nicOfClaim } from "./names.ts";
 import { type WantedNic, wantedOf } from "./wanted.ts";
 
@@ -116,13 +116,14 @@ function lifeOf(
   if (owner?.phase === "alive") return owner;
   const instance = claim.metadata.annotations?.[marks.claimInstanceAnnotation];
   const follows = lives.find(
-    (life) => isOfInstance(life, [instance, ownerUid]) || holds.some((hold) => isUsedBy(life, hold, facts)),
+    (life) =>
+      isFormerly(life, ownerUid) || isFormerly(life, instance) || holds.some((hold) => isUsedBy(life, hold, facts)),
   );
   return follows ?? owner;
 }
 
-function isOfInstance({ vmi }: Life, uids: readonly (string | undefined)[]): boolean {
-  return vmi !== undefined && uids.includes(vmi.metadata.uid);
+function isFormerly(life: Life, uid: string | undefined): boolean {
+  return uid !== undefined && formerUids(life).includes(uid);
 }
 
 /** A pod of the life's VMI is among the users: the daemon has let nobody but the owner's pods in. */
@@ -138,7 +139,8 @@ function looseOf(hold: ClaimHold, facts: FamilyFacts, lives: readonly Life[]): L
   const ownerUid = slash < 0 ? "" : identity.slice(0, slash);
   const nic = slash < 0 ? "" : identity.slice(slash + 1);
   const owner = lives.find(({ uid }) => uid === ownerUid);
-  const life = owner?.phase === "alive" ? owner : (lives.find((each) => isUsedBy(each, hold, facts)) ?? owner);
+  const follows = lives.find((each) => isFormerly(each, ownerUid) || isUsedBy(each, hold, facts));
+  const life = owner?.phase === "alive" ? owner : (follows ?? owner);
   if (life === undefined && ownerUid !== "" && facts.lives(ownerUid)) return undefined;
   return { hold, identity, nic, life };
 }

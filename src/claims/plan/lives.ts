@@ -37,20 +37,25 @@ function controllerOf({ metadata }: VirtualMachineInstance): string | undefined 
     ?.uid;
 }
 
+const revisionName = /^revision-start-vm-(.+)-\d+$/;
+
+/** The UIDs under which claims of a life's VMI may have been recorded: its own, and that of the VM that started it. */
+export function formerUids({ vmi }: Life): readonly string[] {
+  const origin = revisionName.exec(vmi?.status?.virtualMachineRevisionName ?? "")?.[1];
+  return [uidOf(vmi), origin].filter((uid) => uid !== undefined);
+}
+
 const collectorsFinalizer = "foregroundDeletion";
 
 /**
- * A guest of this life may run, or start. Not so for a VMI without a VM that is deleted in the foreground and waits for its dependents
- * alone: KubeVirt is done with it, and waiting for it to be gone would wait for ever, since it waits for the claim.
+ * A guest of this life may run, or start. Not so for a VMI that is deleted in the foreground and waits for its dependents alone: KubeVirt is
+ * done with it, and a claim that waited for it to be gone would wait for ever, since it waits for the claim.
  */
-export function hasInstance({ kind, vmi }: Life): boolean {
+export function hasInstance({ vmi }: Life): boolean {
   if (vmi === undefined) return false;
   const { deletionTimestamp, finalizers = [] } = vmi.metadata;
-  const isOnlyCollected =
-    deletionTimestamp !== undefined &&
-    finalizers.length > 0 &&
-    finalizers.every((each) => each === collectorsFinalizer);
-  return kind === "VirtualMachine" || !isOnlyCollected;
+  const isOnlyCollected = finalizers.length > 0 && finalizers.every((each) => each === collectorsFinalizer);
+  return deletionTimestamp === undefined || !isOnlyCollected;
 }
 
 function phaseOf({ metadata }: { readonly metadata: KubevirtMetadata }): "alive" | "deleting" {

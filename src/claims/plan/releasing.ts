@@ -23,7 +23,9 @@ function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
   const target = looseTarget(loose);
   // One change of a hold at a time: the next plan sees its new version.
   if (heirOf(loose, family) !== undefined) return [];
-  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isInUse(target, family);
+  // Pods of the owner have the address that replaced it, whatever NIC they have.
+  const isUsed = !hasReplacement(loose, family) && isInUse(target, family);
+  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isUsed;
   if (isFree && !isWanted(loose, family)) {
     const { owner } = loose.hold.hold;
     const why = `its claim ${owner.namespace}/${owner.name} (${owner.uid}) is gone, and nothing uses it`;

@@ -197,6 +197,7 @@ describe("plugging", () => {
     await story.run("a", { n: "blue", m: "green" });
     await story.change("a", { n: "blue", m: "green" }, ["n"]);
     const pod = story.pods("a")[0]!;
+    expect(pod.hasStatus).toBe(true);
     story.cluster.pods.update(pod, (now) => ({ ...now, status: now.status.filter(({ nic }) => nic !== "n") }));
     story.cluster.sandboxes = story.cluster.sandboxes.filter(({ nic }) => nic !== "n");
     await story.rest("a");

@@ -58,7 +58,13 @@ export function instance(uid: string, vm: Machine): Instance {
 export function launcher(uid: string, vmi: Instance, nics: readonly string[], phase = "Running"): Pod {
   const { namespace = "", name = "", uid: owner = "" } = vmi.metadata;
   const elements = nics.map((nic) => ({ name: nic, namespace, interface: hashedInterfaceName(nic) }));
-  const reference = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name, uid: owner, controller: true };
+  const reference = {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachineInstance",
+    name,
+    uid: owner,
+    controller: true,
+  };
   return {
     metadata: {
       namespace,
@@ -110,7 +116,12 @@ export function held(address: string, owner: Owner, { note, users, coolsUntilMs 
   const cooling = coolsUntilMs === undefined ? {} : { cooling: { untilMs: coolsUntilMs, lastOwner: ownerKey(owner) } };
   const metadata = { namespace: "kube-system", name: address };
   const object = { kind: "OverlappingRangeIPReservation", metadata, spec: { podref: "" } };
-  return { hold: { ...hold, ...(note && { note }), ...(users && { users }) }, namespace: "kube-system", object, ...cooling };
+  return {
+    hold: { ...hold, ...(note && { note }), ...(users && { users }) },
+    namespace: "kube-system",
+    object,
+    ...cooling,
+  };
 }
 
 /** For a claim by its UID. */
@@ -118,13 +129,15 @@ export function heldFor(address: string, uid: string, parts: HoldParts & { reado
   return held(address, { kind: "claim", uid, namespace: "shop", name: parts.name ?? "db.blue" }, parts);
 }
 
-export interface SceneParts extends Partial<Omit<ClaimsSnapshot, "machines" | "instances" | "pods" | "nodes" | "pools">> {
+export interface SceneParts extends Partial<
+  Omit<ClaimsSnapshot, "machines" | "instances" | "pods" | "nodes" | "pools">
+> {
   readonly machines?: readonly Machine[];
   readonly instances?: readonly Instance[];
   readonly pods?: readonly Pod[];
 }
 
-export function snapshot({ machines = [], instances = [], pods = [], ...rest }: SceneParts = {}): ClaimsSnapshot {
+function snapshot({ machines = [], instances = [], pods = [], ...rest }: SceneParts = {}): ClaimsSnapshot {
   return {
     systemNamespace: "kube-system",
     nowMs,

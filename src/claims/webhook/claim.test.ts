@@ -49,7 +49,11 @@ describe("create", () => {
     ["a network that is there", {}, "allowed"],
     ["one of a definition of another namespace", { claim: claim({}, "red-net") }, "allowed"],
     ["definitions that are not known", { claim: claim({}, "x"), networks: undefined }, "allowed"],
-    ["the definition's name instead of the network's", { claim: claim({}, "blue") }, "calls its network blue-net: write that"],
+    [
+      "the definition's name instead of the network's",
+      { claim: claim({}, "blue") },
+      "calls its network blue-net: write that",
+    ],
     ["a slip of the hand", { claim: claim({}, "blu-net") }, "Those of t are blue-net."],
     ["something else altogether", { claim: claim({}, "orange") }, "Those of t are blue-net, green-net."],
     ["nothing", { claim: claim({}, "") }, "Those of t are blue-net, green-net."],
@@ -70,8 +74,16 @@ describe("create", () => {
     ["our label, by another", { claim: claim({ labels: { [managedLabelName]: "true" } }) }, "the label"],
     ["marks of ours, from a backup", { claim: owned(restored) }, "allowed"],
     ["marks of ours, overridden", { claim: owned(), isOverridden: true }, "allowed"],
-    ["addresses asked for by hand", { claim: claim({ annotations: { [requestedAnnotation]: "10.0.0.7" } }) }, "allowed"],
-    ["a name that is still to be made", { claim: { ...claim({}, "x"), metadata: { generateName: "c-" } } }, "IPAMClaim t/c-"],
+    [
+      "addresses asked for by hand",
+      { claim: claim({ annotations: { [requestedAnnotation]: "10.0.0.7" } }) },
+      "allowed",
+    ],
+    [
+      "a name that is still to be made",
+      { claim: { ...claim({}, "x"), metadata: { generateName: "c-" } } },
+      "IPAMClaim t/c-",
+    ],
   ])("%s", (_name, more, expected) => expect(words(judgeCreation({ ...facts, ...more }))).toContain(expected));
 
   test("a network of another tenant is not given away", () => {
@@ -103,8 +115,14 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  const before = owned({ labels: { [managedLabelName]: "true", [macLabelName]: "02-00-00-00-00-01" }, finalizers: [claimFinalizer] });
-  const after = (metadata: Partial<Metadata>): StoredClaim => ({ ...before, metadata: { ...before.metadata, ...metadata } });
+  const before = owned({
+    labels: { [managedLabelName]: "true", [macLabelName]: "02-00-00-00-00-01" },
+    finalizers: [claimFinalizer],
+  });
+  const after = (metadata: Partial<Metadata>): StoredClaim => ({
+    ...before,
+    metadata: { ...before.metadata, ...metadata },
+  });
   const judge = (change: StoredClaim, more: { isTrusted?: boolean; isOverridden?: boolean } = {}, from = before) =>
     judgeUpdate({ before: from, after: change, isTrusted: false, isOverridden: false, ...more });
   const annotations = { ...before.metadata.annotations };
@@ -118,10 +136,18 @@ describe("update", () => {
     ["a field of the spec that we do not know", { ...before, spec: { ...before.spec, ipRequests: ["x"] } }, "allowed"],
     ["the owner", after({ annotations: { ...annotations, [claimOwnerAnnotation]: "me" } }), claimOwnerAnnotation],
     ["the NIC away", after({ annotations: { [claimOwnerAnnotation]: "vm" } }), claimNicAnnotation],
-    ["an instance", after({ annotations: { ...annotations, [claimInstanceAnnotation]: "x" } }), claimInstanceAnnotation],
+    [
+      "an instance",
+      after({ annotations: { ...annotations, [claimInstanceAnnotation]: "x" } }),
+      claimInstanceAnnotation,
+    ],
     ["all labels away", after({ labels: {} }), managedLabelName],
     ["the MAC of a claim of ours", after({ labels: { [managedLabelName]: "true" } }), macLabelName],
-    ["what a claim of ours asked for", after({ annotations: { ...annotations, [requestedAnnotation]: "10.0.0.9" } }), requestedAnnotation],
+    [
+      "what a claim of ours asked for",
+      after({ annotations: { ...annotations, [requestedAnnotation]: "10.0.0.9" } }),
+      requestedAnnotation,
+    ],
     ["our finalizer away", after({ finalizers: [] }), claimFinalizer],
     ["the network", { ...before, spec: { ...before.spec, network: "red-net" } }, 'spec.network is "blue-net"'],
     ["the interface", { ...before, spec: { ...before.spec, interface: "net1" } }, 'spec.interface is ""'],
@@ -154,7 +180,8 @@ describe("update", () => {
     [undefined, "  ", false],
     ["restored", undefined, false],
   ])("override: %j before, %j now", (old, now, expected) => {
-    const said = (text: string | undefined) => claim({ annotations: text === undefined ? {} : { [overrideAnnotation]: text } });
+    const said = (text: string | undefined) =>
+      claim({ annotations: text === undefined ? {} : { [overrideAnnotation]: text } });
     expect(asksToOverride(said(old), said(now))).toBe(expected);
   });
 });
@@ -196,8 +223,10 @@ function machine(vm: Has | undefined, vmi: Has | undefined): Machine {
 describe("delete", () => {
   const alive: Has = { uid: "vm" };
   const running: Has = { uid: "vmi", of: "vm" };
-  const judge = (machines: readonly Machine[], more: { claim?: StoredClaim; isTerminating?: boolean; isOverridden?: boolean } = {}) =>
-    judgeDeletion({ claim: owned(), isTerminating: false, isOverridden: false, machines, ...more });
+  const judge = (
+    machines: readonly Machine[],
+    more: { claim?: StoredClaim; isTerminating?: boolean; isOverridden?: boolean } = {},
+  ) => judgeDeletion({ claim: owned(), isTerminating: false, isOverridden: false, machines, ...more });
   const orphaned = owned({
     annotations: { [claimOwnerAnnotation]: "gone", [claimNicAnnotation]: "a", [claimInstanceAnnotation]: "vmi" },
   });
@@ -223,7 +252,15 @@ describe("delete", () => {
     ["being deleted already", { claim: owned({ deletionTimestamp: "2026-01-01T00:00:00Z" }) }, true],
     ["its namespace ends", { isTerminating: true }, true],
     ["overridden", { isOverridden: true }, true],
-    ["without a record, by reference and name", { claim: claim({ ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: "vm" }] }) }, false],
+    [
+      "without a record, by reference and name",
+      {
+        claim: claim({
+          ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: "vm" }],
+        }),
+      },
+      false,
+    ],
     ["none of these", {}, false],
   ])("of a VM that runs: %s", (_name, more, isAllowed) => {
     expect(judge([machine(alive, running)], more).allowed).toBe(isAllowed);
@@ -235,7 +272,9 @@ describe("delete", () => {
   });
 
   test("the refusal names VM and network, and what to do", () => {
-    expect(words(judge([machine(alive, running)]))).toMatch(/IPAMClaim t\/vm1\.a .*VirtualMachine t\/vm1 \(network a\).*absent/);
+    expect(words(judge([machine(alive, running)]))).toMatch(
+      /IPAMClaim t\/vm1\.a .*VirtualMachine t\/vm1 \(network a\).*absent/,
+    );
   });
 
   test.each([
@@ -281,5 +320,7 @@ test.each([
   ["kubernetes-admin", false],
   ["", false],
 ])("%s is trusted: %s", (username, expected) => {
-  expect(isTrusted({ username, groups: ["system:masters"] }, "system:serviceaccount:kube-system:holdfast-controller")).toBe(expected);
+  expect(
+    isTrusted({ username, groups: ["system:masters"] }, "system:serviceaccount:kube-system:holdfast-controller"),
+  ).toBe(expected);
 });

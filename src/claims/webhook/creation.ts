@@ -67,7 +67,8 @@ const nearby = 2;
 function advice(network: string, namespace: string, networks: readonly KnownNetwork[]): string {
   const own = networks.filter((each) => each.namespace === namespace && each.network !== "");
   const meant = own.find(({ name }) => name === network);
-  if (meant !== undefined) return `. The definition ${namespace}/${meant.name} calls its network ${meant.network}: write that.`;
+  if (meant !== undefined)
+    return `. The definition ${namespace}/${meant.name} calls its network ${meant.network}: write that.`;
   const names = [...new Set(own.map((each) => each.network))].sort();
   const near = names.filter((name) => isNear(name, network));
   const shown = (near.length > 0 ? near : names).slice(0, maxNames);
@@ -80,10 +81,10 @@ function advice(network: string, namespace: string, networks: readonly KnownNetw
 export function isNear(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > nearby) return false;
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...a].entries()) {
+  for (let i = 0; i < a.length; i++) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
-      const swap = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
+      const swap = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
       next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
     row = next;

@@ -2,8 +2,8 @@
 //
 // Promised: it allows every pod. What cannot be read ends the answer with an error, and the API server goes on without us.
 import { takesPart } from "../../api/claim-choice.ts";
-import { launchedBy } from "../../api/launcher-pod.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
+import { launchedBy } from "../../api/launcher-pod.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission.ts";
@@ -58,7 +58,8 @@ async function answer(view: LauncherView, request: AdmissionRequest, signal: Abo
 
 function podText({ operation, object, oldObject, namespace, subResource }: AdmissionRequest) {
   if ((operation !== "CREATE" && operation !== "UPDATE") || subResource !== undefined) return undefined;
-  if (object === undefined || namespace === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
+  if (object === undefined || namespace === undefined || object.metadata.deletionTimestamp !== undefined)
+    return undefined;
   const { annotations } = object.metadata;
   if (annotations === undefined) return undefined;
   const before = operation === "CREATE" ? undefined : (oldObject?.metadata.annotations ?? {});
@@ -88,9 +89,7 @@ async function definitionsOf(
   nics: ReturnType<typeof nicsToJudge>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Persistence>> {
-  const found = await Promise.all(
-    nics.map(({ element }) => view.definition(element.namespace, element.name, signal)),
-  );
+  const found = await Promise.all(nics.map(({ element }) => view.definition(element.namespace, element.name, signal)));
   return new Map(
     found.flatMap((each) =>
       each === undefined ? [] : [[`${each.namespace}/${each.name}`, each.persistence] as const],

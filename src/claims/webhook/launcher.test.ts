@@ -161,7 +161,11 @@ describe("only for those that get claims", () => {
       ["vm1.a"],
     ],
     ["the definition is gone, and the claim has addresses", { definitions: {}, claims: [own] }, ["vm1.a"]],
-    ["its claim is there, without addresses yet", { claims: [claim("vm1.a", "vm", "blue-net", { nic: "a" })] }, ["vm1.a"]],
+    [
+      "its claim is there, without addresses yet",
+      { claims: [claim("vm1.a", "vm", "blue-net", { nic: "a" })] },
+      ["vm1.a"],
+    ],
     ["its claim is of the VMI", { claims: [claim("vm1.a", "vmi", "blue-net", held)] }, ["vm1.a"]],
     ["the claim is another VM's", { claims: [claim("vm1.a", "other", "blue-net", held)] }, undefined],
     ["the claim is of another NIC", { claims: [claim("vm1.a", "vm", "blue-net", { ...held, nic: "b" })] }, undefined],
@@ -203,7 +207,10 @@ describe("only for those that get claims", () => {
   });
 
   test("the network that is the pod's default has no element, and one that is absent and not listed neither", () => {
-    const spec = { ...vmi("a=blue"), spec: { networks: [{ name: "a", multus: { networkName: "blue", default: true } }] } };
+    const spec = {
+      ...vmi("a=blue"),
+      spec: { networks: [{ name: "a", multus: { networkName: "blue", default: true } }] },
+    };
     expect(judged({ vmi: spec, elements: [element("a", "blue")] }).written).toEqual({});
   });
 });
@@ -269,14 +276,19 @@ describe("a primary network", () => {
     const machine = vmi("default=pod", addresses(asked));
     machine.spec!.domain = { devices: { interfaces: [{ name: "default", ...port }] } };
     const told = judged({ vmi: machine, elements: [], primary: subnets });
-    const element = { name: "default", namespace: "ovn-kubernetes", "ipam-claim-reference": "vm1.default" };
-    expect(JSON.parse(told.written[firstNetwork] ?? "null")).toEqual([{ ...element, ...(expected as object) }]);
+    const first = { name: "default", namespace: "ovn-kubernetes", "ipam-claim-reference": "vm1.default" };
+    expect(JSON.parse(told.written[firstNetwork] ?? "null")).toEqual([{ ...first, ...(expected as object) }]);
   });
 
   test.each<[string, object, Partial<Story>, string]>([
     ["an address of no subnet is not made to look as if", { default: ["192.0.2.1"] }, {}, "192.0.2.1 is no address"],
     ["text that is no address", { default: ["soon"] }, {}, "soon is no address"],
-    ["no definition of first interfaces", { default: ["10.1.2.3"] }, { primary: primary({ subnets: "10.1.0.0/16" }, undefined) }, "exactly one"],
+    [
+      "no definition of first interfaces",
+      { default: ["10.1.2.3"] },
+      { primary: primary({ subnets: "10.1.0.0/16" }, undefined) },
+      "exactly one",
+    ],
   ])("%s: the claim alone, and a word", (_name, asked, story, word) => {
     const first = Object.hasOwn(story, "primary") ? { ...story.primary!, first: undefined } : subnets;
     const told = judged({ vmi: vmi("default=pod", addresses(asked)), elements: [], primary: first });
@@ -288,7 +300,9 @@ describe("a primary network", () => {
     const machine = vmi("default=pod", addresses({ default: ["10.1.2.3"] }));
     const story = { vmi: machine, elements: [], primary: subnets };
     expect(judged({ ...story, annotations: { [primaryClaim]: "mine" } }).written).toEqual({});
-    expect(judged({ ...story, annotations: { [firstNetwork]: "x" } }).written).toEqual({ [primaryClaim]: "vm1.default" });
+    expect(judged({ ...story, annotations: { [firstNetwork]: "x" } }).written).toEqual({
+      [primaryClaim]: "vm1.default",
+    });
   });
 
   test("a pod that is there already is not touched", () => {

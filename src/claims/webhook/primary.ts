@@ -34,7 +34,9 @@ export function firstSelection({ vmi, network, claim, config, first }: PrimaryFa
   const mac = macOf(network.name, vmi.spec ?? {});
   if (asked.length === 0 && mac === undefined) return { why: "" };
   if (first === undefined) {
-    return { why: `network ${network.name}: the cluster has not exactly one definition named default, so neither address nor MAC can be asked for` };
+    return {
+      why: `network ${network.name}: the cluster has not exactly one definition named default, so neither address nor MAC can be asked for`,
+    };
   }
   const subnets = subnetsOf(config);
   const ips = asked.map((text) => ({ text, full: withLength(text, subnets) }));

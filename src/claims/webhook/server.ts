@@ -105,10 +105,14 @@ export class ClaimsWebhook implements Runnable {
   #handlers(): Record<string, AdmissionHandler> {
     const view = new ClaimsView(this.#options);
     const { metrics } = this.#options;
-    const counted = (path: string, handler: AdmissionHandler): AdmissionHandler => metrics?.counted(path, handler) ?? handler;
+    const counted = (path: string, handler: AdmissionHandler): AdmissionHandler =>
+      metrics?.counted(path, handler) ?? handler;
     return {
       [paths.launcher]: counted(paths.launcher, launcherHandler(view)),
-      [paths.claim]: counted(paths.claim, claimHandler(view, () => this.#self)),
+      [paths.claim]: counted(
+        paths.claim,
+        claimHandler(view, () => this.#self),
+      ),
     };
   }
 }
@@ -121,6 +125,7 @@ function unlessMissing(error: unknown): void {
 async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string> {
   const { status } = await client.create(selfReviews, { metadata: {} }, { signal });
   const name = status?.userInfo?.username ?? "";
-  if (name === "") throw new Error("the API server does not say who this controller is (SelfSubjectReview): try again.");
+  if (name === "")
+    throw new Error("the API server does not say who this controller is (SelfSubjectReview): try again.");
   return name;
 }

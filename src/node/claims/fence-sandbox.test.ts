@@ -60,7 +60,11 @@ describe("who else is at an address", () => {
   const pod = { kind: "pod", uid: "pod-9", namespace: "other", name: "web", interface: "net1" } as const;
   const user = (name: string, uid: string) => ({ name, uid, node: "n2" });
   it.each<[string, Partial<Hold>, string[]]>([
-    ["the users but the pod itself", { users: [user("launcher-1", "pod-1"), user("launcher-2", "pod-2")] }, ["shop/launcher-2"]],
+    [
+      "the users but the pod itself",
+      { users: [user("launcher-1", "pod-1"), user("launcher-2", "pod-2")] },
+      ["shop/launcher-2"],
+    ],
     ["nobody whom no one can ask for", { users: [user("", "")] }, []],
     ["nobody", {}, []],
     ["the pod that has it by now", { owner: pod }, ["other/web"]],

@@ -68,5 +68,8 @@ it("an id that climbs names no other file", async () => {
 
 it("a folder that cannot be made is said with its path", async () => {
   await writeFile(join(state, "sandboxes"), "a file");
-  await expect(Sandboxes.open(state)).rejects.toMatchObject({ code: "disk", message: expect.stringContaining(state) as unknown });
+  await expect(Sandboxes.open(state)).rejects.toMatchObject({
+    code: "disk",
+    message: expect.stringContaining(state) as unknown,
+  });
 });

@@ -17,7 +17,7 @@ import { judgeSandbox, type KnownSandbox, linksOf, type ObjectName, othersAt, ty
 import type { Sandboxes } from "./fence-sandboxes.ts";
 
 /** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
-export type ShutLinks = (request: {
+type ShutLinks = (request: {
   readonly netns: string;
   /** Nothing is done in a namespace that is another. */
   readonly netnsId: string;
@@ -150,8 +150,14 @@ export class Fence {
   async #fence(sandbox: KnownSandbox, signal: AbortSignal): Promise<void> {
     const { shut, tell, onFence, log } = this.#options;
     const { netns, netnsId, pod, claim, containerId } = sandbox;
-    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal });
-    if (links.length === 0) return; // down already
+    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const failure =
+        "an old guest could not be cut off, and has the address of a VM that runs elsewhere: remove its sandbox";
+      log.error(failure, { containerId, netns, pod: `${pod.namespace}/${pod.name}`, error: asError(error) });
+      return [];
+    });
+    if (links.length === 0) return; // down already, or tried again later
     const addresses = sandbox.holds.map(({ address }) => address).join(", ");
     const words =
       `${links.join(" and ")} of the old sandbox of pod ${pod.namespace}/${pod.name} was taken down: ` +

@@ -2,8 +2,8 @@
 import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
-import { parseAddress } from "../../net/address.ts";
 import type { NodeState } from "../../ledger/node-state.ts";
+import { parseAddress } from "../../net/address.ts";
 import type { Facts, PodFacts } from "../facts.ts";
 import type { Held } from "../held.ts";
 

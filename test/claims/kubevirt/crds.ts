@@ -25,7 +25,12 @@ interface Shape {
 const shapes: readonly Shape[] = [
   { kind: "VirtualMachine", plural: "virtualmachines", shortName: "vm", hasStatus: true },
   { kind: "VirtualMachineInstance", plural: "virtualmachineinstances", shortName: "vmi", hasStatus: false },
-  { kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations", shortName: "vmim", hasStatus: true },
+  {
+    kind: "VirtualMachineInstanceMigration",
+    plural: "virtualmachineinstancemigrations",
+    shortName: "vmim",
+    hasStatus: true,
+  },
 ];
 
 const group = "kubevirt.io";

@@ -44,7 +44,12 @@ export async function plug(kubevirt: Kubevirt, machine: Machine, nic: Nic, way: 
  * observed: section 6, unplug: absent in VM and VMI, the running pod's annotation loses the entry though the link is still there. Then
  * network-status loses it, or a migration leaves it behind; `forget` follows when no pod has it.
  */
-export async function unplug(kubevirt: Kubevirt, machine: Machine, nic: string, way: Way): Promise<Migration | undefined> {
+export async function unplug(
+  kubevirt: Kubevirt,
+  machine: Machine,
+  nic: string,
+  way: Way,
+): Promise<Migration | undefined> {
   const { virt } = kubevirt;
   const launcher = machine.instance?.active;
   const before = launcher === undefined ? [] : await selection(virt, launcher);
@@ -89,7 +94,12 @@ export async function replug({ virt }: Kubevirt, machine: Machine, nic: string):
 }
 
 /** observed: section 6, NAD swap: the VMI changes and a migration comes; the running pod's annotation does not change. */
-export async function swap(kubevirt: Kubevirt, machine: Machine, nic: string, definition: string): Promise<Migration | undefined> {
+export async function swap(
+  kubevirt: Kubevirt,
+  machine: Machine,
+  nic: string,
+  definition: string,
+): Promise<Migration | undefined> {
   await onBoth(kubevirt.virt, machine, ({ networks }) => {
     const network = networks.find(({ name }) => name === nic);
     if (network !== undefined) network.multus = { networkName: definition };

@@ -193,7 +193,8 @@ export class Kubelet {
     const ports = [...launcher.attached.values()].map(({ port }) => port);
     launcher.attached.clear();
     if (when === "lost") return;
-    for (const port of [...ports, ...(when === "twice" ? ports : [])]) await this.#options.cni.del(port).catch(() => {});
+    for (const port of [...ports, ...(when === "twice" ? ports : [])])
+      await this.#options.cni.del(port).catch(() => {});
   }
 }
 

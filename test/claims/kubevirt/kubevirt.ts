@@ -132,7 +132,10 @@ export class Kubevirt {
     if (policy === "Orphan") await this.#orphaned(machine);
     else await endInstance(this.virt, machine);
     await dropFinalizer(client, vms, { ...at, uid }, controllerFinalizer);
-    await until(async () => (await find(client, vms, at))?.metadata.uid !== uid, { what: `VM ${at.name} to go`, everyMs: 10 });
+    await until(async () => (await find(client, vms, at))?.metadata.uid !== uid, {
+      what: `VM ${at.name} to go`,
+      everyMs: 10,
+    });
     machine.vmUid = undefined;
   }
 

@@ -132,7 +132,10 @@ export class Migration {
     await this.#virt.pace("abort asked");
     if (isHandedOver) await kubelet.exit(this.target, "Succeeded");
     else await kubelet.finish(this.target);
-    await this.#close("Failed", isHandedOver ? { abortRequested: true, abortStatus: "Succeeded", failed: true } : undefined);
+    await this.#close(
+      "Failed",
+      isHandedOver ? { abortRequested: true, abortStatus: "Succeeded", failed: true } : undefined,
+    );
   }
 
   /** observed: section 5. The VM or VMI was deleted meanwhile: its pods are gone, and the VMIM goes right after the VMI. */
@@ -150,7 +153,8 @@ export class Migration {
     delete this.#instance.target;
     await this.#onVmi((vmi) => {
       delete vmi.metadata.labels?.[targetNodeLabel];
-      if (state !== undefined) vmi.status = { ...vmi.status, migrationState: { ...vmi.status?.migrationState, ...state } };
+      if (state !== undefined)
+        vmi.status = { ...vmi.status, migrationState: { ...vmi.status?.migrationState, ...state } };
     });
     await this.#phase(phase);
     await dropFinalizer(this.#virt.client, vmims, this.#at, migrationFinalizer);

@@ -51,7 +51,11 @@ export interface Pod extends KubeObject {
 
 const kubevirt = { group: "kubevirt.io", version: "v1", namespaced: true };
 export const vms = defineResource<Vm>({ ...kubevirt, plural: "virtualmachines", kind: "VirtualMachine" });
-export const vmis = defineResource<Vmi>({ ...kubevirt, plural: "virtualmachineinstances", kind: "VirtualMachineInstance" });
+export const vmis = defineResource<Vmi>({
+  ...kubevirt,
+  plural: "virtualmachineinstances",
+  kind: "VirtualMachineInstance",
+});
 export const vmims = defineResource<Vmim>({
   ...kubevirt,
   plural: "virtualmachineinstancemigrations",
@@ -84,7 +88,12 @@ export function networkOf({ name, definition }: Nic): DomainSpec["networks"][num
 }
 
 export function interfaceOf({ name, mac, absent }: Nic): DomainSpec["domain"]["devices"]["interfaces"][number] {
-  return { name, bridge: {}, ...(mac !== undefined && { macAddress: mac }), ...(absent === true && { state: "absent" }) };
+  return {
+    name,
+    bridge: {},
+    ...(mac !== undefined && { macAddress: mac }),
+    ...(absent === true && { state: "absent" }),
+  };
 }
 
 /** An element of a launcher pod's network selection. */

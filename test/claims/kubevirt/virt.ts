@@ -69,7 +69,12 @@ export function loneInstance(machine: Machine, template: Vm["spec"]["template"])
   };
 }
 
-export async function makeLauncher(virt: Virt, machine: Machine, vmi: Vmi, options: LauncherOptions): Promise<Launcher> {
+export async function makeLauncher(
+  virt: Virt,
+  machine: Machine,
+  vmi: Vmi,
+  options: LauncherOptions,
+): Promise<Launcher> {
   const { metadata } = await virt.client.create(pods, launcherPod(vmi, options));
   const { name = "", uid = "" } = metadata;
   const { namespace } = machine;
@@ -102,7 +107,9 @@ export function reported({ spec }: Vmi, launcher: Launcher) {
   });
   return networks.flatMap(({ name }, at) => {
     const podInterfaceName = elements[at]?.interface ?? "";
-    return launcher.attached.has(podInterfaceName) ? [{ name, podInterfaceName, infoSource: "domain, multus-status" }] : [];
+    return launcher.attached.has(podInterfaceName)
+      ? [{ name, podInterfaceName, infoSource: "domain, multus-status" }]
+      : [];
   });
 }
 
@@ -115,7 +122,11 @@ export async function labelNode(virt: Virt, { at, uid }: Launcher, node: string)
   });
 }
 
-export async function setStatus(virt: Virt, { at, instance }: Machine, status: NonNullable<Vmi["status"]>): Promise<void> {
+export async function setStatus(
+  virt: Virt,
+  { at, instance }: Machine,
+  status: NonNullable<Vmi["status"]>,
+): Promise<void> {
   await edit(virt.client, vmis, at, (vmi) => {
     if (vmi.metadata.uid !== instance?.uid) return false;
     vmi.status = { ...vmi.status, ...status };
@@ -127,7 +138,11 @@ export async function setStatus(virt: Virt, { at, instance }: Machine, status: N
  * observed: section 3. VMI deleted, all pods deleted at once (terminal ones go immediately), the guest is down, the first finalizer falls
  * while the pod is still there, pod, last finalizer, VMI; then its migrations.
  */
-export async function endInstance(virt: Virt, machine: Machine, phase: "Succeeded" | "Failed" = "Succeeded"): Promise<void> {
+export async function endInstance(
+  virt: Virt,
+  machine: Machine,
+  phase: "Succeeded" | "Failed" = "Succeeded",
+): Promise<void> {
   const { client, kubelet, pace } = virt;
   const { instance } = machine;
   if (instance === undefined) return;

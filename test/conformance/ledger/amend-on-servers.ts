@@ -47,17 +47,24 @@ export function amendOnServers(name: string, start: () => Promise<ApiHarness>): 
       return ledger.amend({ domain, address, owner: ownerKey(owner), version, users, ...(to && { to }) });
     };
 
-    it.each(["", "{", "null", "{}", '"x"', "[1]", '[{"uid":"a","name":"b"}]', '[{"uid":1,"name":"b","node":"c"}]', "[null]"])(
-      "users that cannot be read, %j, are one whom nobody can ask for: never none",
-      async (text) => {
-        const ledger = harness.openAs("node-1");
-        await taken(ledger);
-        await patch({ "holdfast.io/users": text });
-        const [hold] = await find(ledger);
-        expect(hold!.users).toEqual([{ uid: "", name: "", node: "" }]);
-        expect(await amend(ledger, hold!, [user])).toMatchObject({ outcome: "amended", hold: { users: [user] } });
-      },
-    );
+    it.each([
+      "",
+      "{",
+      "null",
+      "{}",
+      '"x"',
+      "[1]",
+      '[{"uid":"a","name":"b"}]',
+      '[{"uid":1,"name":"b","node":"c"}]',
+      "[null]",
+    ])("users that cannot be read, %j, are one whom nobody can ask for: never none", async (text) => {
+      const ledger = harness.openAs("node-1");
+      await taken(ledger);
+      await patch({ "holdfast.io/users": text });
+      const [hold] = await find(ledger);
+      expect(hold!.users).toEqual([{ uid: "", name: "", node: "" }]);
+      expect(await amend(ledger, hold!, [user])).toMatchObject({ outcome: "amended", hold: { users: [user] } });
+    });
 
     it("an amend keeps what others put on the object", async () => {
       const ledger = harness.openAs("node-1");

@@ -1,7 +1,13 @@
 // What every ledger must do whose holds can be passed on and know their users (docs/decisions/0014).
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { type AmendableLedger, type AmendRequest, type Hold, type HoldUser, LedgerError } from "../../../src/ipam/ledger.ts";
+import {
+  type AmendableLedger,
+  type AmendRequest,
+  type Hold,
+  type HoldUser,
+  LedgerError,
+} from "../../../src/ipam/ledger.ts";
 import { type ClaimOwner, type Owner, ownerKey } from "../../../src/ipam/owner.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import type { LedgerHarness } from "./suite.ts";
@@ -18,8 +24,8 @@ const user = (name: string, node = "node-1"): HoldUser => ({ uid: `uid-${name}`,
 const note = { pool: "kube-system/10.0.0.0-24", identity: "vm-uid/blue", why: "the lowest free one" };
 const [first, second] = [user("launcher-1"), user("launcher-2", "node-2")];
 
-export function amendConformance(name: string, start: () => Promise<LedgerHarness<AmendableLedger>>): void {
-  describe(`amend: ${name}`, () => {
+export function amendConformance(about: string, start: () => Promise<LedgerHarness<AmendableLedger>>): void {
+  describe(`amend: ${about}`, () => {
     let harness: LedgerHarness<AmendableLedger>;
     let ledger: AmendableLedger;
     let domain: string;
@@ -69,7 +75,10 @@ export function amendConformance(name: string, start: () => Promise<LedgerHarnes
       it("are all replaced, and nothing else, with a new version", async () => {
         const before = await taken();
         const result = await amend(before, { users: [first, second] });
-        expect(result).toMatchObject({ outcome: "amended", hold: { owner: claim("one"), note, users: [first, second] } });
+        expect(result).toMatchObject({
+          outcome: "amended",
+          hold: { owner: claim("one"), note, users: [first, second] },
+        });
         const [after] = await held(claim("one"));
         expect(result).toEqual({ outcome: "amended", hold: after });
         expect(after!.version).not.toBe(before.version);
@@ -142,7 +151,9 @@ export function amendConformance(name: string, start: () => Promise<LedgerHarnes
         expect(await amend(hold, { users: [second] })).toEqual({ outcome: "gone" });
         await harness.advance(30_001);
         expect(await amend(hold, { users: [second] })).toEqual({ outcome: "gone" });
-        expect(await ledger.amend({ domain: harness.domains[1], address, owner: ownerKey(claim("one")), version: "1" })).toEqual({
+        expect(
+          await ledger.amend({ domain: harness.domains[1], address, owner: ownerKey(claim("one")), version: "1" }),
+        ).toEqual({
           outcome: "gone",
         });
       });
@@ -218,17 +229,20 @@ export function amendConformance(name: string, start: () => Promise<LedgerHarnes
       });
     });
 
-    it.each(["before-commit", "after-commit"] as const)("a reply lost %s is unknown, and what is read back tells", async (when) => {
-      const hold = await taken();
-      harness.loseNextReply(when);
-      const failure = await amend(hold, { to: claim("two") }).catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(LedgerError);
-      expect(failure).toMatchObject({ code: "outcome-unknown" });
-      const isDone = when === "after-commit";
-      expect(await held(claim("two"))).toHaveLength(isDone ? 1 : 0);
-      expect(await held(claim("one"))).toHaveLength(isDone ? 0 : 1);
-      expect(await amend(hold, { to: claim("two") })).toMatchObject({ outcome: isDone ? "superseded" : "amended" });
-    });
+    it.each(["before-commit", "after-commit"] as const)(
+      "a reply lost %s is unknown, and what is read back tells",
+      async (when) => {
+        const hold = await taken();
+        harness.loseNextReply(when);
+        const failure = await amend(hold, { to: claim("two") }).catch((error: unknown) => error);
+        expect(failure).toBeInstanceOf(LedgerError);
+        expect(failure).toMatchObject({ code: "outcome-unknown" });
+        const isDone = when === "after-commit";
+        expect(await held(claim("two"))).toHaveLength(isDone ? 1 : 0);
+        expect(await held(claim("one"))).toHaveLength(isDone ? 0 : 1);
+        expect(await amend(hold, { to: claim("two") })).toMatchObject({ outcome: isDone ? "superseded" : "amended" });
+      },
+    );
 
     it("the parts of one claim are owners of their own, each with its users", async () => {
       const [whole, part] = [claim("one"), claim("one", 1)];

@@ -4,8 +4,8 @@ import { afterAll, beforeAll } from "vitest";
 import { openApi } from "../../../src/apiserver/api.ts";
 import { KubeClient } from "../../../src/kube/rest.ts";
 import { installDefinitions } from "../../ledger/definitions.ts";
-import { amendConformance } from "./amend.ts";
 import { amendOnServers } from "./amend-on-servers.ts";
+import { amendConformance } from "./amend.ts";
 import { apiHarness } from "./api-harness.ts";
 import { ledgerConformance } from "./suite.ts";
 
@@ -13,7 +13,8 @@ const api = openApi({ path: ":memory:" });
 beforeAll(() => installDefinitions(new KubeClient({ transport: api.transport })));
 afterAll(() => api.close());
 
-const reservations = () => apiHarness({ transport: api.transport, domains: ["network:", "network:red", "network:blue"] });
+const reservations = () =>
+  apiHarness({ transport: api.transport, domains: ["network:", "network:red", "network:blue"] });
 const holds = () =>
   apiHarness({ transport: api.transport, domains: ["pool:a/10.0.0.0-24", "pool:a/red", "vm-network:b/red"] });
 

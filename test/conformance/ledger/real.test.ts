@@ -6,8 +6,8 @@ import { loadKubeconfig } from "../../../src/kube/kubeconfig.ts";
 import type { Cluster } from "../../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../../lab/start.ts";
 import { installDefinitions } from "../../ledger/definitions.ts";
-import { amendConformance } from "./amend.ts";
 import { amendOnServers } from "./amend-on-servers.ts";
+import { amendConformance } from "./amend.ts";
 import { apiHarness } from "./api-harness.ts";
 import { ledgerConformance } from "./suite.ts";
 
@@ -23,7 +23,8 @@ afterAll(async () => {
   await lab?.stop();
 }, coldStartTimeoutMs);
 
-const reservations = () => apiHarness({ transport: connection.transport, domains: ["network:", "network:red", "network:blue"] });
+const reservations = () =>
+  apiHarness({ transport: connection.transport, domains: ["network:", "network:red", "network:blue"] });
 const holds = () =>
   apiHarness({ transport: connection.transport, domains: ["pool:a/10.0.0.0-24", "pool:a/red", "vm-network:b/red"] });
 

@@ -24,6 +24,7 @@ export async function* add(cluster: ModelCluster, pod: ModelPod, nic: PodNic): A
   const identity = identityOf(ownerUid, nic.nic);
   const owner: ClaimOwner = { kind: "claim", uid: claim.metadata.uid!, namespace, name: claim.metadata.name! };
   yield;
+  // Looked for and taken in one go: two first ADDs of one claim at once are the daemons' to settle, and their tests'.
   const held = await holdOf(
     cluster,
     found.network,
@@ -31,7 +32,6 @@ export async function* add(cluster: ModelCluster, pod: ModelPod, nic: PodNic): A
     claim.metadata.annotations?.["holdfast.io/continues"],
     identity,
   );
-  yield;
   const user = { uid: pod.metadata.uid!, name: pod.metadata.name!, node: pod.node };
   const hold = held ?? (await take(cluster, found.network, owner, identity, user));
   if (hold === undefined) return false;
@@ -123,8 +123,10 @@ function attach(cluster: ModelCluster, pod: ModelPod, nic: PodNic, hold: Hold, n
     ...cluster.sandboxes.filter((each) => each.podUid !== uid || each.nic !== nic.nic),
     { pod: name, podUid: uid, node: pod.node, guest, nic: nic.nic, network, address },
   ];
-  cluster.pods.update(pod, (now) => ({
-    ...now,
-    status: [...now.status.filter((each) => each.nic !== nic.nic), nic],
-  }));
+  cluster.pods.update(pod, (now) => {
+    const status = [...now.status.filter((each) => each.nic !== nic.nic), nic];
+    const isDone = (now.initial ?? []).every((each) => status.some((one) => one.nic === each.nic));
+    const hasStatus = now.hasStatus === true || isDone;
+    return { ...now, status, hasStatus };
+  });
 }

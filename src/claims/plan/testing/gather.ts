@@ -81,14 +81,18 @@ function holdOf(hold: Hold): ClaimHold {
   return { hold, namespace: "kube-system", network: hold.domain, prefixLength: 24, isOutOfRange: false };
 }
 
-function podOf({ metadata, node, vmiUid, isOver, listed, status, problem }: ModelPod): LauncherPod {
-  const nics = [...listed, ...status.filter((each) => !listed.some(({ nic }) => nic === each.nic))];
+function podOf({ metadata, node, vmiUid, isOver, listed, status, hasStatus = false, problem }: ModelPod): LauncherPod {
+  const nics = [
+    ...listed,
+    ...status.filter((each) => !listed.some((one) => one.nic === each.nic && one.definition === each.definition)),
+  ];
   return {
     uid: metadata.uid ?? "",
     name: metadata.name ?? "",
     node,
     vmiUid,
     isOver,
+    hasStatus,
     isDeleting: metadata.deletionTimestamp !== undefined,
     nics: nics.map(nicOf),
     ...(problem !== undefined && { problem }),

@@ -19,6 +19,10 @@ export interface ModelPod {
   /** From the networks annotation, and from network-status. */
   readonly listed: readonly PodNic[];
   readonly status: readonly PodNic[];
+  /** What it was made with. */
+  readonly initial?: readonly PodNic[];
+  /** All that it was made with has been set up once. */
+  readonly hasStatus?: boolean;
   readonly problem?: string;
 }
 

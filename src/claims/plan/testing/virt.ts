@@ -85,7 +85,8 @@ export class Virt {
     };
     const spec = withoutAbsent(vm.spec?.template?.spec);
     const metadata = { name: name!, namespace, finalizers: [virtFinalizer], ownerReferences: [reference] };
-    const vmi = this.cluster.vmis.create({ metadata, spec });
+    const status = { virtualMachineRevisionName: `revision-start-vm-${uid}-1` };
+    const vmi = this.cluster.vmis.create({ metadata, spec, status });
     if (vmi !== undefined) this.cluster.guests.set(vmi.metadata.uid!, this.cluster.guests.get(uid)!);
     return vmi !== undefined;
   }
@@ -173,6 +174,7 @@ export class Virt {
       vmiUid: uid,
       isOver: false,
       listed: nicsOf(vmi.spec),
+      initial: nicsOf(vmi.spec),
       status: [],
     });
   }
@@ -228,7 +230,7 @@ function isSwappable({ listed }: ModelPod, present: readonly PodNic[]): boolean 
   return !isSwapped && names(present) !== names(listed);
 }
 
-function nicsOf(spec: VmiSpec | undefined): readonly PodNic[] {
+export function nicsOf(spec: VmiSpec | undefined): readonly PodNic[] {
   const absent = absentOf(spec);
   return (spec?.networks ?? [])
     .filter(({ name }) => !absent.has(name))

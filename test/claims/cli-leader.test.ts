@@ -1,0 +1,94 @@
+// `holdfast adopt` and `holdfast claims takeover` while a leader works on the same claims: what they move, it keeps.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import * as marks from "../../src/api/claim-marks.ts";
+import { planAdoption } from "../../src/claims/adopt.ts";
+import type { Books } from "../../src/claims/books.ts";
+import type { Verdict } from "../../src/claims/move.ts";
+import { moveAll, type MovingReport } from "../../src/claims/moving.ts";
+import { planTakeover } from "../../src/claims/takeover.ts";
+import * as kinds from "../../src/ledger/resources.ts";
+import { embeddedServer } from "../slices/embedded-server.ts";
+import { movingOptions } from "./cli-moving.ts";
+import { shop, Stage } from "./leader-stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open(await embeddedServer());
+  await stage.define("blue");
+});
+afterEach(() => stage.close());
+
+const address = () => [...stage.node.given.values()][0];
+
+function move(plan: (books: Books) => readonly Verdict[]): Promise<MovingReport> {
+  return moveAll(movingOptions(stage.client, plan));
+}
+
+describe("beside a leader", { timeout: 60_000 }, () => {
+  it("a VM that was restored with its claim adopts its address, and starts with it", async () => {
+    const before = stage.lead();
+    const machine = await stage.started("vm1");
+    const first = address();
+    const from = machine.vmUid!;
+    const backup = await stage.claimIs(
+      "vm1.blue",
+      "shows its address",
+      ({ status }) => status?.ips[0] === `${first}/24`,
+    );
+    await stage.kubevirt.delete(machine);
+    await stage.claimGoes("vm1.blue");
+    await stage.booksAre();
+
+    // A claim's status comes after the claim: without it, a leader ends what it finds without owner and address.
+    await before.stop();
+    const { labels = {}, annotations = {} } = backup.metadata;
+    const metadata = { namespace: shop, name: "vm1.blue", labels, annotations, finalizers: [marks.claimFinalizer] };
+    await stage.client.create(kinds.ipamClaims, { metadata, spec: backup.spec });
+    const status = { type: "merge", body: { status: { ips: [`${first}/24`] } } } as const;
+    await stage.client.patch(kinds.ipamClaims, metadata, status, { subresource: "status" });
+    const restored = await stage.machine("vm1");
+    stage.lead();
+    expect(restored.vmUid).not.toBe(from);
+    await stage.booksAre(`${first} vm1.blue 0`);
+
+    // The leader may pass the hold on itself, once the claim says whose it is.
+    expect((await move((books) => planAdoption(books, { namespace: shop, name: "vm1", from }))).refused).toBe(0);
+    expect(await stage.kubevirt.start(restored)).toBe(true);
+    expect(address()).toBe(first);
+    await stage.booksAre(`${first} vm1.blue 1`);
+    const claim = await stage.claim("vm1.blue");
+    expect(claim?.metadata.annotations).toMatchObject({ [marks.claimOwnerAnnotation]: restored.vmUid });
+    expect(claim?.metadata.ownerReferences).toMatchObject([{ uid: restored.vmUid }]);
+    await stage.kubevirt.delete(restored);
+    await stage.claimGoes("vm1.blue");
+    await stage.booksAre();
+  });
+
+  it("a claim of ipam-extensions that was taken over keeps its address over starts, and is freed with its VM", async () => {
+    const machine = await stage.machine("vm1");
+    const reference = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: machine.vmUid! };
+    const ownerReferences = [{ ...reference, controller: true, blockOwnerDeletion: true }];
+    const labels = { [marks.vmLabelName]: "vm1" };
+    const metadata = {
+      namespace: shop,
+      name: "vm1.blue",
+      labels,
+      ownerReferences,
+      finalizers: [marks.upstreamClaimFinalizer],
+    };
+    await stage.client.create(kinds.ipamClaims, { metadata, spec: { network: "blue", interface: "" } });
+    const status = { type: "merge", body: { status: { ips: ["10.9.0.77/24"] } } } as const;
+    await stage.client.patch(kinds.ipamClaims, metadata, status, { subresource: "status" });
+    stage.lead();
+    expect(await move(planTakeover)).toMatchObject({ moved: 1, refused: 0 });
+    await stage.booksAre("10.9.0.77 vm1.blue 0");
+    expect(await stage.kubevirt.start(machine)).toBe(true);
+    expect(address()).toBe("10.9.0.77");
+    await stage.kubevirt.stop(machine);
+    await stage.booksAre("10.9.0.77 vm1.blue 0");
+    await stage.kubevirt.delete(machine);
+    await stage.claimGoes("vm1.blue");
+    await stage.booksAre();
+  });
+});

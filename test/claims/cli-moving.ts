@@ -1,0 +1,22 @@
+// A move as the commands make it, in this process, so that a story can stand in its way.
+import type { Books } from "../../src/claims/books.ts";
+import type { Verdict } from "../../src/claims/move.ts";
+import type { MovingOptions } from "../../src/claims/moving.ts";
+import { readClaims } from "../../src/claims/snapshot.ts";
+import { realClock } from "../../src/kube/clock.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+
+export function movingOptions(client: KubeClient, plan: (books: Books) => readonly Verdict[]): MovingOptions {
+  const { signal } = new AbortController();
+  return {
+    client,
+    ledgerOf: (namespace) => new ReservationLedger({ client, namespace, now: Date.now }),
+    clock: realClock,
+    signal,
+    look: () => readClaims({ client, systemNamespace: "kube-system", now: Date.now, signal }),
+    plan,
+    dryRun: false,
+    say: () => {},
+  };
+}
