@@ -50,6 +50,7 @@ export class Families {
     const vm = machines.get(family);
     const vmi = instances.get(family);
     const claims = this.#claims.get(family) ?? [];
+    const primary = books.places.primaryOf(namespace);
     const own = claims.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? ""));
     return {
       namespace,
@@ -60,6 +61,7 @@ export class Families {
       pods: launchersIn({ vm, vmi, claims, pods: this.#podsOf(family, claims) }),
       holds: [...own, ...this.orphansOf(family)].map((held) => this.#holdOf(held)),
       definitionOf: (key) => books.places.persistence.get(key) ?? "missing",
+      ...(primary && { primary }),
       giverOf: (network) => books.places.giverOf(network),
       lives: (uid) => this.#names.has(uid),
       userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),

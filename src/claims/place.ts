@@ -69,6 +69,11 @@ export class Places {
     return [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
   }
 
+  /** Of the definition that takes the pod network's place in a namespace. */
+  primaryOf(namespace: string): Persistence | undefined {
+    return [...this.persistence].find(([key, { isPrimary }]) => isPrimary && key.startsWith(`${namespace}/`))?.[1];
+  }
+
   /** Who gives the addresses of a network. */
   giverOf(network: string): "holdfast" | "other" | "unknown" {
     const found = this.ofNetwork(network).map((key) => this.persistence.get(key)!);

@@ -172,6 +172,20 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     await stage.booksAre();
   });
 
+  it("rest for it as for anybody else, and are held after that", async () => {
+    const cooldownMs = 1500;
+    const leader = stage.lead({ cooldownMs });
+    const machine = await stage.started("vm1");
+    const first = addressOf();
+    await stage.kubevirt.delete(machine);
+    await stage.booksAre();
+    await stake("stake", [`${first}/24`]);
+    await stage.booksAre(`${first} stake 0`);
+    expect(await leader.metric("holdfast_claim_failures_total")).toBe(0);
+    const waited = leader.requests.filter((each) => each.startsWith("POST") && each.includes("overlappingrange"));
+    expect(waited.length).toBeGreaterThan(1);
+  });
+
   it("are another's: it says so, and the other keeps it", async () => {
     stage.lead();
     await stage.started("vm1");

@@ -6,6 +6,7 @@ import { isInUse, targetOf } from "./attachment.ts";
 import { claimEvent, ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./fate.ts";
+import { adoptionWords } from "./obstacle.ts";
 import type { ClaimStep } from "./steps.ts";
 
 export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
@@ -40,10 +41,6 @@ function keptEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
   ];
 }
 
-function restoredEvents(view: ClaimView, { facts }: Family): readonly ClaimStep[] {
-  const message =
-    `IPAMClaim ${view.name} is recorded for ${view.ownerUid}, which is not there: restored from a backup? ` +
-    `\`holdfast adopt ${facts.namespace}/${facts.name} --from ${view.ownerUid}\` gives its addresses to the VM of that name; ` +
-    "else it is deleted ten minutes after it was made.";
-  return [claimEvent(view, "Warning", "ClaimOfAnotherLife", message)];
+function restoredEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
+  return [claimEvent(view, "Warning", "ClaimOfAnotherLife", adoptionWords(view, family))];
 }

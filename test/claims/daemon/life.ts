@@ -171,7 +171,7 @@ export function lifeStories(world: GetClaimWorld): void {
       world().askAt("ADD", await world().pod("node1", `${net}-${name}`), config, "net1", rig);
     expect((await plain("x")).status).toBe(0);
     expect((await plain("y")).json.code).toBe(101);
-    const [hold] = (await world().held(net)).filter(({ owner }) => owner.kind === "claim");
+    const hold = (await world().held(net)).find(({ owner }) => owner.kind === "claim");
     await world().release(hold!);
     const last = await world().pod("node1", `${net}-z`);
     const again = await until(async () => addressesOf(await world().askAt("ADD", last, config, "net1", rig)), {

@@ -3,7 +3,7 @@ import { claimFinalizer } from "../../../api/claim-marks.ts";
 import { ModelCluster, type Sandbox } from "./cluster.ts";
 import { add } from "./daemon.ts";
 import { gather, kinds, type Snapshot, snapshotOf } from "./gather.ts";
-import { acts, lead, settle } from "./leader.ts";
+import { acts, lead, type LeaderWays, properWays, settle } from "./leader.ts";
 import type { ModelPod, PodNic } from "./objects.ts";
 import { Oracle } from "./oracle.ts";
 import { type Nics, pendingNode, specOf, Virt } from "./virt.ts";
@@ -19,6 +19,7 @@ type Task = AsyncGenerator<undefined, unknown>;
 
 export class Simulation {
   readonly cluster = new ModelCluster();
+  readonly #ways: LeaderWays;
   readonly #virt = new Virt(this.cluster);
   readonly #oracle = new Oracle(this.cluster);
   #history: Snapshot[] = [snapshotOf(this.cluster)];
@@ -27,6 +28,10 @@ export class Simulation {
   #leader: Task | undefined;
   /** ADDs that are under way, by pod UID and NIC. */
   readonly #adds = new Map<string, Task>();
+
+  constructor(ways: LeaderWays = properWays) {
+    this.#ways = ways;
+  }
 
   get faults(): readonly string[] {
     return this.#oracle.faults;
@@ -86,7 +91,7 @@ export class Simulation {
   async #lead(name: string, rest: number): Promise<void> {
     if (this.#leader === undefined) {
       this.#ages = this.#ages.map((age, index) => ((rest >> index) % 2 === 0 ? 0 : age));
-      this.#leader = lead(this.cluster, name, this.#cached(), (step) => this.#oracle.step(step));
+      this.#leader = lead(this.cluster, name, this.#cached(), (step) => this.#oracle.step(step), this.#ways);
     }
     if ((await this.#leader.next()).done === true) this.#leader = undefined;
   }
