@@ -6,7 +6,7 @@ import { defineResource, type Resource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
 import { attachmentsOf, claimOf, heldOf } from "../checker-reading.ts";
 import { claims } from "../claim-objects.ts";
-import { find } from "../kubevirt/edit.ts";
+import { edit, find } from "../kubevirt/edit.ts";
 import { interfaceNameOf } from "../kubevirt/names.ts";
 import { type DomainSpec, vmis, vms } from "../kubevirt/objects.ts";
 
@@ -104,6 +104,31 @@ async function readBooks(client: KubeClient, namespace: string): Promise<Line[]>
     }
   }
   return found.toSorted((a, b) => (a.address < b.address ? -1 : 1));
+}
+
+/** Of every owner and every network; what rests is nobody's. */
+export async function heldAddresses(client: KubeClient): Promise<string[]> {
+  const found: string[] = [];
+  for (const kind of ["reservation", "hold"] as const) {
+    for (const object of await listed(client, kind === "hold" ? holds : reservations)) {
+      const held = heldOf(kind, object);
+      if (held !== undefined) found.push(held.address);
+    }
+  }
+  return found;
+}
+
+/** Time passes for an address that rests, and for nothing else. */
+export async function restIsOver(client: KubeClient, address: string): Promise<void> {
+  for (const resource of [reservations, holds]) {
+    for (const { metadata } of await listed(client, resource)) {
+      const { name = "", namespace = "", labels = {} } = metadata;
+      if (labels["holdfast.io/cooling"] !== "true" || !name.endsWith(address)) continue;
+      await edit(client, resource, { namespace, name }, (object) => {
+        object.metadata.annotations = { ...object.metadata.annotations, "holdfast.io/cooling-until": "1" };
+      });
+    }
+  }
 }
 
 function claimNameOf(kind: "reservation" | "hold", { metadata, spec }: AnyObject): At | undefined {

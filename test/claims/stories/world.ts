@@ -25,7 +25,7 @@ import type { Machine, MachineSpec } from "../kubevirt/machine.ts";
 import { addNode, removeNode, setReady } from "../kubevirt/nodes.ts";
 import { Leader } from "../leader.ts";
 import { type WorldNode, WorldNodes } from "../random-nodes.ts";
-import { look, type Sight, type State } from "./state.ts";
+import { heldAddresses, look, type Sight, type State } from "./state.ts";
 
 /** A real controller-manager takes a node for lost that has said nothing for 40 s. */
 const beatMs = 10_000;
@@ -202,6 +202,11 @@ export class StoryWorld {
       return claim !== undefined && isSo(claim) ? claim : undefined;
     };
     return until(found, { what: `claim ${name}: ${what}`, everyMs: 20, timeoutMs: patienceMs });
+  }
+
+  /** Whether somebody holds it; what rests is nobody's. */
+  async held(address: string): Promise<boolean> {
+    return (await heldAddresses(this.admin)).includes(address);
   }
 
   /** Everybody is deleted, everything is free, and no change of the whole story was wrong. */
