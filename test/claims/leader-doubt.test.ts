@@ -1,4 +1,6 @@
 // Doubts: caches that lag, objects that cannot be read, addresses that nothing holds. Nothing is freed by mistake, and nobody waits for another's fault.
+import { setTimeout as pause } from "node:timers/promises";
+
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
@@ -98,6 +100,43 @@ describe("caches that lag", { timeout: 60_000 }, () => {
     expect(await stage.books()).toEqual([`${address} vm1.blue 0`]);
     deaf.hear();
     await stage.kubevirt.delete(machine);
+    await stage.booksAre();
+  });
+});
+
+describe("what cannot be undone", { timeout: 60_000 }, () => {
+  it("an address is freed after its claim was read, and then the pods", async () => {
+    const leader = stage.lead();
+    const machine = await stage.started("vm1");
+    await stage.kubevirt.delete(machine);
+    await stage.booksAre();
+    const freed = leader.requests.findLastIndex(
+      (each) => each.startsWith("DELETE") && each.includes("overlappingrange"),
+    );
+    const before = leader.requests.slice(0, freed);
+    const last = (path: string) => before.findLastIndex((each) => each.startsWith(`GET ${path}`));
+    const claim = last(`/apis/k8s.cni.cncf.io/v1alpha1/namespaces/${shop}/ipamclaims/vm1.blue`);
+    const pods = last(`/api/v1/namespaces/${shop}/pods?`);
+    expect(claim).toBeGreaterThan(0);
+    expect(pods).toBeGreaterThan(claim);
+  });
+
+  it("nothing of the ledger is touched while handing out is paused", async () => {
+    stage.lead();
+    const machine = await stage.started("vm1");
+    const first = addressOf();
+    const pausing = (paused: string) =>
+      stage.client.patch(
+        kinds.configMaps,
+        { namespace: system, name: "holdfast-state" },
+        { type: "merge", body: { data: { paused } } },
+      );
+    await pausing("pools are being moved");
+    await pause(1100); // what the leader has read of the state is at most a second old
+    await stage.kubevirt.delete(machine);
+    await stage.claimGoes("vm1.blue");
+    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+    await pausing("");
     await stage.booksAre();
   });
 });

@@ -1,7 +1,7 @@
 import type { Transport } from "../../src/kube/transport.ts";
 // The nodes of a random world: a real daemon for each, on a line of its own, and what a runtime asks of it.
-import { Rig } from "../node/rig.ts";
-import { podArgs } from "../node/shim.ts";
+import { Rig, type RigOptions } from "../node/rig.ts";
+import { podArgs, type Told } from "../node/shim.ts";
 import { Line } from "../slices/line.ts";
 import type { Cni } from "./kubevirt/kubelet.ts";
 import type { Port } from "./kubevirt/launcher.ts";
@@ -24,9 +24,9 @@ export class WorldNodes implements Cni {
   /** Key: code and the beginning of the sentence, without names. How often an ADD was refused so. */
   readonly refusals = new Map<string, number>();
 
-  async join(name: string, transport: Transport): Promise<WorldNode> {
+  async join(name: string, transport: Transport, more: Partial<RigOptions> = {}): Promise<WorldNode> {
     const line = new Line(transport);
-    const rig = await Rig.start({ transport: line.transport, node: name });
+    const rig = await Rig.start({ ...more, transport: line.transport, node: name });
     const node = { name, line, rig, isUp: true, isReady: true };
     this.#nodes.set(name, node);
     return node;
@@ -66,7 +66,7 @@ export class WorldNodes implements Cni {
     const onEnd = () => reject(new Error("the pod was told to end"));
     signal.addEventListener("abort", onEnd, { once: true });
     try {
-      const told = await Promise.race([this.#ask("ADD", port), ended]);
+      const told = await Promise.race([this.ask("ADD", port), ended]);
       if (told.status !== 0) throw this.#refused(`${told.json.code} ${told.json.msg} ${told.json.details ?? ""}`);
       return told.json.ips.map(({ address }: { address: string }) => address);
     } finally {
@@ -75,7 +75,7 @@ export class WorldNodes implements Cni {
   }
 
   async del(port: Port): Promise<void> {
-    await this.#ask("DEL", port);
+    await this.ask("DEL", port);
   }
 
   #refused(words: string): Error {
@@ -84,12 +84,14 @@ export class WorldNodes implements Cni {
     return new Error(words);
   }
 
-  #ask(command: string, { namespace, pod, podUid, node, container, element }: Port) {
+  /** What a runtime asks, and what it is told. */
+  ask(command: string, { namespace, pod, podUid, node, container, element }: Port): Promise<Told> {
     const config = this.configs.get(`${element.namespace}/${element.name}`);
     const found = this.#nodes.get(node);
     if (config === undefined || found === undefined) throw new Error(`no ${element.name} on ${node}`);
     if (!found.isUp) return Promise.reject(new Error(`the daemon of ${node} is dead`));
     const args = podArgs(namespace, pod, podUid);
-    return found.rig.ask({ command, container, interfaceName: element.interface, args, config });
+    const netns = `/run/netns/${container}`;
+    return found.rig.ask({ command, container, netns, interfaceName: element.interface, args, config });
   }
 }

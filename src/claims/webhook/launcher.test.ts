@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
+import { claimName, claimOwnerAnnotation, claimVmAnnotation, swappedClaimName } from "../../api/claim-marks.ts";
 import { claim, defined, element, forbids, judged, references, type Story, vmi } from "./testing/story.ts";
 
 describe("each NIC its own claim", () => {
@@ -77,6 +77,18 @@ describe("only for those that get claims", () => {
     ],
     ["its claim is of the VMI", { claims: [claim("vm1.a", "vmi", "blue-net", held)] }, ["vm1.a"]],
     ["the claim is another VM's", { claims: [claim("vm1.a", "other", "blue-net", held)] }, undefined],
+    [
+      "the name is taken by a claim of a VM of another name, which stays",
+      {
+        claims: [
+          {
+            metadata: { name: "vm1.a", annotations: { [claimOwnerAnnotation]: "db", [claimVmAnnotation]: "db" } },
+            spec: { network: "blue-net", interface: "" },
+          },
+        ],
+      },
+      [swappedClaimName("vm1", "a", "blue-net")],
+    ],
     ["the claim is of another NIC", { claims: [claim("vm1.a", "vm", "blue-net", { ...held, nic: "b" })] }, undefined],
     [
       "the claim is nobody's: made by hand",

@@ -7,7 +7,7 @@ import type { Persistence } from "../../../cni/persistence.ts";
 import type { StoredClaim } from "../../../ledger/resources.ts";
 import { judgeLauncher, type LauncherFacts } from "../launcher.ts";
 
-export const networks = "k8s.v1.cni.cncf.io/networks";
+const networks = "k8s.v1.cni.cncf.io/networks";
 export const primaryClaim = "k8s.ovn.org/primary-udn-ipamclaim";
 export const firstNetwork = "v1.multus-cni.io/default-network";
 

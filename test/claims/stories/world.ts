@@ -1,0 +1,304 @@
+// A small cluster for one story: an API server, a real leader, three real daemons, KubeVirt played in its observed order, and the checker's own
+// watches beside it. Nothing happens at random: a story says what happens, and at which moment of KubeVirt's doings.
+//
+// Promised: at the end of every story the checker has seen every change and objects to none, everybody is deleted, and nothing is left held.
+import { setTimeout as pause } from "node:timers/promises";
+
+import type { AnyObject } from "../../../src/kube/meta.ts";
+import type { Resource } from "../../../src/kube/resource.ts";
+import { KubeClient } from "../../../src/kube/rest.ts";
+import type { Transport } from "../../../src/kube/transport.ts";
+import { readClaimsState } from "../../../src/ledger/claims-state.ts";
+import { holds, namespaces, networkAttachmentDefinitions, reservations } from "../../../src/ledger/resources.ts";
+import { fetchState, readState } from "../../../src/ledger/state.ts";
+import { until } from "../../lab/wait.ts";
+import type { RigOptions } from "../../node/rig.ts";
+import { Line } from "../../slices/line.ts";
+import { CheckerRecord } from "../checker-record.ts";
+import { Checker } from "../checker.ts";
+import { claims } from "../claim-objects.ts";
+import { edit, find, remove } from "../kubevirt/edit.ts";
+import type { Teardown } from "../kubevirt/kubelet.ts";
+import { Kubevirt } from "../kubevirt/kubevirt.ts";
+import type { Port } from "../kubevirt/launcher.ts";
+import type { Machine, MachineSpec } from "../kubevirt/machine.ts";
+import { addNode, removeNode, setReady } from "../kubevirt/nodes.ts";
+import { Leader } from "../leader.ts";
+import { type WorldNode, WorldNodes } from "../random-nodes.ts";
+import { heldAddresses, look, type Sight, type State } from "./state.ts";
+
+/** A real controller-manager takes a node for lost that has said nothing for 40 s. */
+const beatMs = 10_000;
+/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
+const patienceMs = 90_000;
+
+export interface StoryOptions {
+  readonly transport: Transport;
+  /** What it makes on the server has it in its name, so that worlds of one server do not meet. */
+  readonly name: string;
+  /** 0 to 255: the second number of its addresses. */
+  readonly number: number;
+  /** How long an address rests. Default: not at all. */
+  readonly cooldownMs?: number;
+  readonly daemon?: Partial<RigOptions>;
+}
+
+export class StoryWorld {
+  readonly admin: KubeClient;
+  readonly nodes = new WorldNodes();
+  readonly kubevirt: Kubevirt;
+  record!: CheckerRecord;
+  leader: Leader | undefined;
+  /** What daemons answered to ADDs that they refused, oldest first. */
+  readonly refusals: string[] = [];
+  /** The first write of a daemon that it says yes to is done, its answer is lost, and the node is cut off from then on. */
+  loses: ((request: { readonly method: string; readonly path: string }) => boolean) | undefined;
+  /** When the DELs of sandboxes come. */
+  teardown: Teardown = "prompt";
+  readonly #options: StoryOptions;
+  /** Key: the moment. What the story does there, once. */
+  readonly #moments = new Map<string, () => Promise<unknown>>();
+  readonly #machines = new Set<Machine>();
+  #beating: NodeJS.Timeout | undefined;
+
+  private constructor(options: StoryOptions) {
+    this.#options = options;
+    this.admin = new KubeClient({ transport: options.transport });
+    this.kubevirt = new Kubevirt({
+      client: this.admin,
+      cni: { add: (port, signal) => this.#add(port, signal), del: (port) => this.nodes.del(port) },
+      place: (_, without) => this.nodes.ready.find(({ name }) => !without.includes(name))?.name ?? "",
+      pace: (moment) => this.#pace(moment),
+      teardown: () => this.teardown,
+    });
+  }
+
+  static async open(options: StoryOptions): Promise<StoryWorld> {
+    const world = new StoryWorld(options);
+    for (const name of [world.namespace, world.elsewhere])
+      await world.admin.create(namespaces, { metadata: { name } });
+    await world.define("blue", { range: `${world.net}.1.0/26` });
+    for (const name of world.#nodeNames) await addNode(world.admin, name);
+    await world.lead();
+    for (const name of world.#nodeNames) await world.nodes.join(name, world.#lossy(name), options.daemon);
+    world.#beating = setInterval(() => void world.#beat(), beatMs);
+    world.record = await CheckerRecord.start(world.admin);
+    return world;
+  }
+
+  /** In which its VMs are. */
+  get namespace(): string {
+    return this.#options.name;
+  }
+
+  get elsewhere(): string {
+    return `${this.#options.name}-else`;
+  }
+
+  /** The beginning of all its addresses. */
+  get net(): string {
+    return `10.${this.#options.number}`;
+  }
+
+  get #nodeNames(): readonly string[] {
+    return ["n1", "n2", "n3"].map((each) => `${this.#options.name}-${each}`);
+  }
+
+  node(number: 1 | 2 | 3): WorldNode {
+    return this.nodes.all[number - 1]!;
+  }
+
+  /** A controller from now on; resolves when it has told the daemons that claims are made. */
+  async lead(cooldownMs = this.#options.cooldownMs ?? 0): Promise<void> {
+    this.leader = new Leader({ line: new Line(this.#options.transport), cooldownMs });
+    const isSaid = async () => {
+      const state = await fetchState(this.admin, { namespace: "kube-system" });
+      return state !== undefined && !readState(state).coexistence && readClaimsState(state).gate === "on";
+    };
+    await until(isSaid, { what: "the leader's word", everyMs: 25 });
+  }
+
+  async killLeader(): Promise<void> {
+    await this.leader?.kill();
+    this.leader = undefined;
+  }
+
+  /** A definition, by NAME or NAMESPACE/NAME, that lets addresses stay; its network is called NAMESPACE-NAME. */
+  async define(path: string, ipam: object, more: object = {}): Promise<void> {
+    const [name = "", namespace = this.namespace] = path.split("/").toReversed();
+    const network = `${namespace}-${name}`;
+    const rest = { ipam: { type: "holdfast", network_name: network, ...ipam } };
+    const config = { cniVersion: "1.0.0", name: network, type: "bridge", allowPersistentIPs: true, ...more, ...rest };
+    const spec = { config: JSON.stringify(config) };
+    await this.admin.create(networkAttachmentDefinitions, { metadata: { namespace, name }, spec });
+    this.nodes.configs.set(`${namespace}/${name}`, config);
+  }
+
+  /** What an administrator changes in it. Daemons are handed the new one from now on, as Multus does. */
+  async redefine(name: string, change: (config: AnyConfig) => void): Promise<void> {
+    await edit(this.admin, networkAttachmentDefinitions, { namespace: this.namespace, name }, (definition) => {
+      const config = JSON.parse(definition.spec?.config ?? "{}") as AnyConfig;
+      change(config);
+      definition.spec = { config: JSON.stringify(config) };
+      this.nodes.configs.set(`${this.namespace}/${name}`, config);
+      return true;
+    });
+  }
+
+  /** Halted. One NIC, blue, unless it says otherwise. */
+  async machine(name: string, more: Partial<MachineSpec> = {}): Promise<Machine> {
+    return this.keep(await this.kubevirt.create(this.spec(name, more)));
+  }
+
+  async started(name: string, more: Partial<MachineSpec> = {}): Promise<Machine> {
+    const machine = await this.machine(name, more);
+    if (!(await this.kubevirt.start(machine))) throw new Error(`${name} did not start`);
+    await this.is(machine, "BOUND", more.nics?.[0]?.name);
+    return machine;
+  }
+
+  spec(name: string, more: Partial<MachineSpec> = {}): MachineSpec {
+    return { namespace: this.namespace, name, nics: [{ name: "blue", definition: "blue" }], ...more };
+  }
+
+  /** It is deleted at the end of the story. */
+  keep(machine: Machine): Machine {
+    this.#machines.add(machine);
+    return machine;
+  }
+
+  /** Once, when KubeVirt comes to this moment. */
+  at(moment: string, act: () => Promise<unknown>): void {
+    this.#moments.set(moment, act);
+  }
+
+  look(at: { readonly namespace: string; readonly name: string }, nic = "blue"): Promise<Sight> {
+    return look(this.admin, { namespace: at.namespace, name: at.name }, nic);
+  }
+
+  /** Comes to this state, and says what it has. */
+  async is(at: { readonly namespace: string; readonly name: string }, state: State, nic = "blue"): Promise<Sight> {
+    let last: State | undefined;
+    const isSo = async () => {
+      const sight = await this.look(at, nic);
+      last = sight.state;
+      return sight.state === state ? sight : undefined;
+    };
+    return until(isSo, { what: `${at.name} ${nic}: ${state}`, everyMs: 20, timeoutMs: patienceMs }).catch(
+      (error: unknown) => {
+        throw new Error(`${at.name} ${nic} is ${last}, not ${state}`, { cause: error });
+      },
+    );
+  }
+
+  claim(name: string): Promise<AnyObject | undefined> {
+    return find(this.admin, claims, { namespace: this.namespace, name });
+  }
+
+  /** A claim that is so. */
+  async claimIs(name: string, what: string, isSo: (claim: AnyObject) => boolean): Promise<AnyObject> {
+    const found = async () => {
+      const claim = await this.claim(name);
+      return claim !== undefined && isSo(claim) ? claim : undefined;
+    };
+    return until(found, { what: `claim ${name}: ${what}`, everyMs: 20, timeoutMs: patienceMs });
+  }
+
+  /** Whether somebody holds it; what rests is nobody's. */
+  async held(address: string): Promise<boolean> {
+    return (await heldAddresses(this.admin)).includes(address);
+  }
+
+  /** Everybody is deleted, everything is free, and no change of the whole story was wrong. */
+  async verdict(): Promise<string[]> {
+    await this.kubevirt.virt.kubelet.settle();
+    const living = Checker.violationsOf(await this.record.whole());
+    if (living.length > 0) return living.map(({ message }) => message);
+    if (this.leader === undefined) await this.lead(0);
+    for (const machine of this.#machines) await this.#end(machine);
+    for (const { metadata } of await this.#claimsLeft()) {
+      const { name = "", namespace = "", annotations = {} } = metadata;
+      if (annotations["holdfast.io/claim-owner"] === undefined) await remove(this.admin, claims, { namespace, name });
+    }
+    const left = await this.#left();
+    const checker = new Checker();
+    for (const change of await this.record.whole()) checker.see(change);
+    return [...checker.violations.map(({ message }) => message), ...left, ...checker.remains()];
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#beating);
+    await this.record?.stop();
+    await this.leader?.stop();
+    await this.kubevirt.virt.kubelet.settle();
+    await this.nodes.close();
+    for (const { name } of this.nodes.all) await removeNode(this.admin, name);
+  }
+
+  async #add(port: Port, signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      return await this.nodes.add(port, signal);
+    } catch (error) {
+      this.refusals.push((error as Error).message);
+      throw error;
+    }
+  }
+
+  #lossy(name: string): Transport {
+    return async (request) => {
+      const response = await this.#options.transport(request);
+      if (request.method === "GET" || this.loses?.(request) !== true) return response;
+      this.loses = undefined;
+      for await (const _ of response.body);
+      this.nodes.all.find((each) => each.name === name)?.line.cut();
+      throw new Error("the answer is lost");
+    };
+  }
+
+  async #end(machine: Machine): Promise<void> {
+    if (machine.vmUid !== undefined || machine.instance !== undefined) await this.kubevirt.delete(machine);
+  }
+
+  async #claimsLeft(): Promise<AnyObject[]> {
+    const { items } = await this.admin.list(claims);
+    return items.filter(({ metadata }) => this.#isMine(metadata.namespace ?? ""));
+  }
+
+  #isMine(namespace: string): boolean {
+    return [this.namespace, this.elsewhere].includes(namespace);
+  }
+
+  async #left(): Promise<string[]> {
+    const remains = async () => {
+      const left = (await this.#claimsLeft()).map(({ metadata }) => `claim ${metadata.name}`);
+      for (const kind of [reservations, holds] as readonly Resource[]) {
+        const { items } = await this.admin.list(kind, { labelSelector: "!holdfast.io/cooling" });
+        left.push(...items.map(({ metadata }) => `${kind.kind} ${metadata.name}`));
+      }
+      return left;
+    };
+    const isEmpty = async () => (await remains()).length === 0;
+    return until(isEmpty, { what: "everything to be free", timeoutMs: patienceMs, everyMs: 20 }).then(
+      () => [],
+      async () => (await remains()).map((each) => `left when nobody is alive: ${each}`),
+    );
+  }
+
+  /** As kubelets do. One that is missed is followed by the next. */
+  async #beat(): Promise<void> {
+    for (const node of this.nodes.ready)
+      await setReady(this.admin, node.name, "True", () => node.isReady).catch(() => {});
+  }
+
+  async #pace(moment: string): Promise<void> {
+    const act = this.#moments.get(moment);
+    this.#moments.delete(moment);
+    await act?.();
+    if (moment.endsWith("failed") || moment === "late DEL") await pause(50);
+  }
+}
+
+export interface AnyConfig {
+  [key: string]: unknown;
+  ipam: Record<string, unknown>;
+}
