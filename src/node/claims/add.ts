@@ -6,12 +6,14 @@
 import { allocationReasons } from "../../api/claim-marks.ts";
 import { allocatedWords } from "../../api/claim-status.ts";
 import { answerOf } from "../../cni/answer.ts";
+import type { CniError } from "../../cni/error.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { formatCidr } from "../../cni/route.ts";
 import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
 import { later } from "../failure.ts";
+import type { Parts } from "../parts.ts";
 import type { Share } from "../plan.ts";
 import { takeProbed } from "../probing.ts";
 import { UncertainTake } from "../take.ts";
@@ -220,6 +222,16 @@ function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readon
       pod: before?.ownerPod?.name,
       condition: { reason, message },
     }),
+  });
+  parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
+}
+
+/** What is asked for by number cannot be had from this network, or not be read: the VM's user looks at the claim, not at the kubelet. */
+export function tellMisread(parts: Parts, use: ClaimUse, { message }: CniError): void {
+  const reason = allocationReasons.other;
+  parts.claims.statuses.write({
+    claim: use.claim,
+    make: (before) => ({ ips: before?.ips ?? [], pod: before?.ownerPod?.name, condition: { reason, message } }),
   });
   parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
 }
