@@ -99,6 +99,7 @@ export class Gatherer {
       ...(primary !== undefined && { primary }),
       giverOf: (network) => networks.giverOf(network),
       lives: objects.lives,
+      ...(!world.areOwnersListed && { areOwnersUnknown: true }),
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate: gate(),
       macHolder: (network, mac) => this.#oldest(`${network} ${mac}`),

@@ -6,6 +6,7 @@ import { ownerKey } from "../../ipam/owner.ts";
 import { isInUse, looseTarget, targetOf } from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
+import { mayBeThere } from "./fate.ts";
 import { hasInstance } from "./lives.ts";
 import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./passing.ts";
 import type { ClaimStep } from "./steps.ts";
@@ -36,8 +37,9 @@ function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
 
 /** A claim will be made for it, or may be once its definition is known, or a guest that is about to end has it. */
 function isWanted(loose: LooseHold, family: Family): boolean {
-  const { hold, nic, life } = loose;
-  if (life === undefined || hasReplacement(loose, family)) return false;
+  const { hold, nic, life, identity } = loose;
+  if (life === undefined) return identity !== "" && mayBeThere(family);
+  if (hasReplacement(loose, family)) return false;
   if (life.phase !== "alive") return hasInstance(life);
   const nics = (family.wanted.get(life) ?? []).filter((each) => each.nic === nic);
   if (nics.length === 0) return isStillInGuest(life, nic);
