@@ -79,6 +79,25 @@ describe("what is wanted", () => {
     expect(story.claim("b")).toBeDefined();
     expect(story.events("b")).toEqual(["vm NoPersistentAddress"]);
   });
+
+  it("a request that is withdrawn before it got its address is withdrawn from the claim, and one that cannot be read stays", async () => {
+    const nics = { networks: [{ name: "n", multus: { networkName: "blue" } }] };
+    const ask = (text?: string) => ({
+      template: { spec: nics, ...(text && { metadata: { annotations: { [marks.addressesAnnotation]: text } } }) },
+    });
+    const change = async (text?: string) => {
+      story.cluster.vms.update(story.cluster.vms.get("a")!, (now) => ({ ...now, spec: ask(text) }));
+      await story.rest("a");
+    };
+    const requested = () => story.claim("a")!.metadata.annotations?.[marks.requestedAnnotation];
+    story.cluster.vms.create({ metadata: { name: "a", namespace }, spec: ask('{"n":["10.1.0.7"]}') });
+    await story.rest("a");
+    expect(requested()).toBe("10.1.0.7");
+    await change("{n");
+    expect(requested()).toBe("10.1.0.7");
+    await change();
+    expect(requested()).toBeUndefined();
+  });
 });
 
 describe("MACs", () => {
