@@ -3,10 +3,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
 import type { Transport } from "../../src/kube/transport.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
-import { shop, Stage } from "./leader-stage.ts";
+import { shop, Stage, system } from "./leader-stage.ts";
 
 let stage: Stage;
 beforeEach(async () => {
@@ -80,5 +82,34 @@ describe("a server that does not know KubeVirt's kinds when a leader starts", { 
     await stage.booksAre(line!);
     await stage.kubevirt.delete(machine);
     await stage.booksAre();
+  });
+});
+
+describe("a claim that names a VM of another namespace as its owner", { timeout: 60_000 }, () => {
+  it("its address is judged by the pods of its own namespace, also when the claim is gone", async () => {
+    stage.lead();
+    await stage.started("vm1");
+    const vm = await stage.client.get(kinds.virtualMachines, { namespace: shop, name: "vm1" });
+    const namespace = "elsewhere";
+    await stage.client.create(kinds.namespaces, { metadata: { name: namespace } });
+    const networks = JSON.stringify([{ name: "blue", "ipam-claim-reference": "x.blue" }]);
+    const pod = await stage.client.create(kinds.pods, {
+      metadata: { namespace, name: "guest", annotations: { "k8s.v1.cni.cncf.io/networks": networks } },
+      spec: { nodeName: "n1", containers: [{ name: "c", image: "i" }] },
+    } as kinds.Pod);
+    const result = await new ReservationLedger({ client: stage.client, namespace: system, now: Date.now }).take({
+      domain: "network:blue",
+      address: parseAddress("10.9.0.99"),
+      owner: { kind: "claim", uid: "of-a-claim-that-is-gone", namespace, name: "x.blue" },
+      note: { identity: marks.identityOf(vm.metadata.uid!, "blue") },
+      users: [{ uid: pod.metadata.uid!, name: "guest", node: "n1" }],
+    });
+    expect(result.outcome).toBe("taken");
+    await planned("stake1");
+    await planned("stake2");
+    const held = async () => (await stage.books()).filter((line) => line.startsWith("10.9.0.99 "));
+    expect(await held()).toEqual(["10.9.0.99 x.blue 1"]);
+    await stage.client.delete(kinds.pods, { namespace, name: "guest" }, { gracePeriodSeconds: 0 });
+    await until(async () => (await held()).length === 0, { what: "the address to be freed" });
   });
 });
