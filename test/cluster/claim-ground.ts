@@ -11,7 +11,7 @@ import { find } from "../claims/kubevirt/edit.ts";
 import { Kubevirt } from "../claims/kubevirt/kubevirt.ts";
 import type { Launcher } from "../claims/kubevirt/launcher.ts";
 import type { Machine } from "../claims/kubevirt/machine.ts";
-import type { Nic } from "../claims/kubevirt/objects.ts";
+import { type Nic, type Pod, pods } from "../claims/kubevirt/objects.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { kernelAddresses } from "../lab/holdfast/addresses.ts";
 import { type LabHoldfast, runHoldfast } from "../lab/holdfast/holdfast.ts";
@@ -123,6 +123,20 @@ export class ClaimGround {
     this.nextNode = node;
     if (!(await this.kubevirt.start(machine))) throw new Error(`${machine.name} did not start`);
     return this.addressOf(machine.instance!.active);
+  }
+
+  /** The launcher of a VM that is being started, as soon as it is made. */
+  launcherOf(machine: Machine): Promise<Launcher> {
+    const what = `a launcher of ${machine.name}`;
+    return until(async () => machine.instance?.active, { what, everyMs: 50, timeoutMs });
+  }
+
+  async podIs({ at, name }: Launcher, what: string, isSo: (pod: Pod) => boolean): Promise<void> {
+    const look = async () => {
+      const pod = await find(this.client, pods, at);
+      return pod !== undefined && isSo(pod);
+    };
+    await until(look, { what: `${name} to be ${what}`, everyMs: 50, timeoutMs });
   }
 
   /** What the pod was told for the interface. */

@@ -87,14 +87,20 @@ export class RealKubelet implements NodePart {
     await this.#gone(launcher);
   }
 
-  /** The object is gone at once; the container does not end before `bury`. */
-  async vanish(launcher: Launcher): Promise<void> {
-    launcher.ending.abort();
+  /** It takes its time to shut down: it does not end before `bury`, or the pod's grace. */
+  async linger(launcher: Launcher): Promise<void> {
     await this.#node(launcher).exec(["touch", `${held}/${launcher.name}`]);
+  }
+
+  /** The object is gone at once, and the container is not. */
+  async vanish(launcher: Launcher): Promise<void> {
+    await this.linger(launcher);
+    launcher.ending.abort();
     await remove(this.#client, pods, launcher.at, { uid: launcher.uid, gracePeriodSeconds: 0 });
     launcher.phase = "Gone";
   }
 
+  /** What lingers may end. */
   async bury(launcher: Launcher): Promise<void> {
     await this.#node(launcher).exec(["rm", "-f", `${held}/${launcher.name}`]);
   }

@@ -108,7 +108,7 @@ test(
     const third = await kubevirt.migrate(machine, { node: "node3" });
     const refusal = await refusalOf(lab, third.target.name, "traveller.blue");
     expect(refusal).toContain(source.name);
-    await ground.event("traveller.blue", "ClaimInUse");
+    await ground.event("traveller.blue", "InUse");
     await ground.kernelsAre(address, "node1", "node2");
 
     await migration.succeed();
