@@ -73,7 +73,7 @@ onEmbedded("OVN-Kubernetes' hazards", (tell) => {
     const before = await world.look(machine);
     expect(before.addresses).toHaveLength(2);
     // One that asks for the IPv4 address of another, and for an IPv6 address that is free.
-    const [four = ""] = before.addresses.filter((each) => !each.includes(":"));
+    const four = before.addresses.find((each) => !each.includes(":")) ?? "";
     const annotations = { "network.kubevirt.io/addresses": JSON.stringify({ blue: [four, `${six}e`] }) };
     const rival = await world.machine("vm2", { ...on("both"), annotations });
     const starting = world.kubevirt.start(rival);
@@ -95,26 +95,33 @@ onEmbedded("OVN-Kubernetes' hazards", (tell) => {
     expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses: before.addresses });
   });
 
-  tell("h4: a second claim that shows the same address does not have it, and frees nothing when it goes", async (world) => {
-    const machine = await world.started("vm1");
-    const first = await world.claimIs("vm1.blue", "shown", (each) => conditionOf(each) === "True SuccessfulAllocation");
-    const [address = ""] = (await world.look(machine)).addresses;
-    const copy = { namespace: world.namespace, name: "copy" };
-    await world.admin.create(claims, { metadata: { ...copy }, spec: first["spec"] as object });
-    const ips = { ips: [`${address}/26`] };
-    const patch = { type: "merge", body: { status: ips } } as const;
-    world.forgives("foreign status");
-    await world.admin.patch(claims, copy, patch, { subresource: "status" });
-    const pod = await userPod(world, { "ipam-claim-reference": "copy" });
-    const running = world.kubevirt.virt.kubelet.run(pod);
-    await until(async () => world.refusals.some((each) => each.includes(address)), { what: "the refusal" });
-    await world.kubevirt.virt.kubelet.finish(pod);
-    expect(await running).toBe(false);
-    await remove(world.admin, claims, copy);
-    await until(async () => (await world.claim("copy")) === undefined, { what: "the copy to go" });
-    await world.started("round");
-    expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses: [address] });
-  });
+  tell(
+    "h4: a second claim that shows the same address does not have it, and frees nothing when it goes",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = await world.claimIs(
+        "vm1.blue",
+        "shown",
+        (each) => conditionOf(each) === "True SuccessfulAllocation",
+      );
+      const [address = ""] = (await world.look(machine)).addresses;
+      const copy = { namespace: world.namespace, name: "copy" };
+      await world.admin.create(claims, { metadata: { ...copy }, spec: first["spec"] });
+      const ips = { ips: [`${address}/26`] };
+      const patch = { type: "merge", body: { status: ips } } as const;
+      world.forgives("foreign status");
+      await world.admin.patch(claims, copy, patch, { subresource: "status" });
+      const pod = await userPod(world, { "ipam-claim-reference": "copy" });
+      const running = world.kubevirt.virt.kubelet.run(pod);
+      await until(async () => world.refusals.some((each) => each.includes(address)), { what: "the refusal" });
+      await world.kubevirt.virt.kubelet.finish(pod);
+      expect(await running).toBe(false);
+      await remove(world.admin, claims, copy);
+      await until(async () => (await world.claim("copy")) === undefined, { what: "the copy to go" });
+      await world.started("round");
+      expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses: [address] });
+    },
+  );
 });
 
 onEmbedded("OVN-Kubernetes' gaps", (tell) => {
@@ -135,7 +142,8 @@ onEmbedded("OVN-Kubernetes' gaps", (tell) => {
     await migration.succeed();
     await isNamed();
     await world.kubevirt.stop(machine);
-    const isNobody = (claim: Record<string, unknown>) => (claim["status"] as { ownerPod?: object }).ownerPod === undefined;
+    const isNobody = (claim: Record<string, unknown>) =>
+      (claim["status"] as { ownerPod?: object }).ownerPod === undefined;
     await world.claimIs("vm1.blue", "names nobody", isNobody);
   });
 
@@ -167,45 +175,54 @@ onEmbedded("OVN-Kubernetes' gaps", (tell) => {
     expect(again.claim?.metadata.uid).not.toBe(claim?.metadata.uid);
   });
 
-  tell("g4: claims that make no sense keep nobody from starting: neither leader, nor daemons, nor VMs", async (world) => {
-    const machine = await world.started("vm1");
-    const first = addressesOf(machine);
-    const { namespace } = world;
-    const bad: Record<string, { network: string; ips: string[]; annotations?: Record<string, string> }> = {
-      stray: { network: `${namespace}-blue`, ips: ["192.0.2.7/24"] },
-      nonsense: { network: `${namespace}-blue`, ips: ["no address", "", "10.9.1.300/26"] },
-      unknown: { network: "no such network", ips: ["10.9.1.9/26"] },
-      nobody: { network: `${namespace}-blue`, ips: [], annotations: { "holdfast.io/claim-owner": "" } },
-    };
-    for (const [name, { network, ips, annotations = {} }] of Object.entries(bad)) {
-      await world.admin.create(claims, { metadata: { namespace, name, annotations }, spec: { network, interface: "" } });
-      const patch = { type: "merge", body: { status: { ips } } } as const;
-      await world.admin.patch(claims, { namespace, name }, patch, { subresource: "status" });
-    }
-    await world.killLeader();
-    for (const node of world.nodes.all) {
-      await world.nodes.kill(node);
-      await world.nodes.revive(node);
-    }
-    await world.lead();
-    await world.started("vm2");
-    expect(await world.kubevirt.restart(machine)).toBe(true);
-    await world.is(machine, "BOUND");
-    expect(addressesOf(machine)).toEqual(first);
-    for (const name of Object.keys(bad)) await remove(world.admin, claims, { namespace, name });
-  });
+  tell(
+    "g4: claims that make no sense keep nobody from starting: neither leader, nor daemons, nor VMs",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = addressesOf(machine);
+      const { namespace } = world;
+      const bad: Record<string, { network: string; ips: string[]; annotations?: Record<string, string> }> = {
+        stray: { network: `${namespace}-blue`, ips: ["192.0.2.7/24"] },
+        nonsense: { network: `${namespace}-blue`, ips: ["no address", "", "10.9.1.300/26"] },
+        unknown: { network: "no such network", ips: ["10.9.1.9/26"] },
+        nobody: { network: `${namespace}-blue`, ips: [], annotations: { "holdfast.io/claim-owner": "" } },
+      };
+      for (const [name, { network, ips, annotations = {} }] of Object.entries(bad)) {
+        await world.admin.create(claims, {
+          metadata: { namespace, name, annotations },
+          spec: { network, interface: "" },
+        });
+        const patch = { type: "merge", body: { status: { ips } } } as const;
+        await world.admin.patch(claims, { namespace, name }, patch, { subresource: "status" });
+      }
+      await world.killLeader();
+      for (const node of world.nodes.all) {
+        await world.nodes.kill(node);
+        await world.nodes.revive(node);
+      }
+      await world.lead();
+      await world.started("vm2");
+      expect(await world.kubevirt.restart(machine)).toBe(true);
+      await world.is(machine, "BOUND");
+      expect(addressesOf(machine)).toEqual(first);
+      for (const name of Object.keys(bad)) await remove(world.admin, claims, { namespace, name });
+    },
+  );
 
-  tell("g5: a pod that came before its claim is answered when the claim is made, by the ADD that waits", async (world) => {
-    await world.killLeader();
-    const machine = await world.machine("vm1");
-    const starting = world.kubevirt.start(machine);
-    await until(async () => machine.instance !== undefined, { what: "the pod" });
-    expect((await world.look(machine)).state).toBe("NONE");
-    await world.lead();
-    expect(await starting).toBe(true);
-    await world.is(machine, "BOUND");
-    expect(world.refusals).toEqual([]);
-  });
+  tell(
+    "g5: a pod that came before its claim is answered when the claim is made, by the ADD that waits",
+    async (world) => {
+      await world.killLeader();
+      const machine = await world.machine("vm1");
+      const starting = world.kubevirt.start(machine);
+      await until(async () => machine.instance !== undefined, { what: "the pod" });
+      expect((await world.look(machine)).state).toBe("NONE");
+      await world.lead();
+      expect(await starting).toBe(true);
+      await world.is(machine, "BOUND");
+      expect(world.refusals).toEqual([]);
+    },
+  );
 
   tell("g6: layer3 with persistence is refused with the reason, and no claim is made", async (world) => {
     await world.define("three", {}, { ...overlay, topology: "layer3", subnets: `${world.net}.8.0/24` });
@@ -219,32 +236,35 @@ onEmbedded("OVN-Kubernetes' gaps", (tell) => {
     expect(await starting).toBe(false);
   });
 
-  tell("g7: a definition without persistence: a claim's address is kept to; else the pod's own goes with it", async (world) => {
-    world.forgives("held while used");
-    const spec = { network: `${world.namespace}-blue`, interface: "" };
-    const { namespace } = world;
-    const { kubelet } = world.kubevirt.virt;
-    for (const name of ["with", "without"]) await world.admin.create(claims, { metadata: { namespace, name }, spec });
-    const first = await userPod(world, { "ipam-claim-reference": "with" });
-    await kubelet.run(first);
-    const given = bare([...first.attached.values()][0]!.addresses);
-    await world.claimIs("with", "shown", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
-    await kubelet.finish(first);
-    await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
+  tell(
+    "g7: a definition without persistence: a claim's address is kept to; else the pod's own goes with it",
+    async (world) => {
+      world.forgives("held while used");
+      const spec = { network: `${world.namespace}-blue`, interface: "" };
+      const { namespace } = world;
+      const { kubelet } = world.kubevirt.virt;
+      for (const name of ["with", "without"]) await world.admin.create(claims, { metadata: { namespace, name }, spec });
+      const first = await userPod(world, { "ipam-claim-reference": "with" });
+      await kubelet.run(first);
+      const given = bare([...first.attached.values()][0]!.addresses);
+      await world.claimIs("with", "shown", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
+      await kubelet.finish(first);
+      await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
 
-    const second = await userPod(world, { "ipam-claim-reference": "with" });
-    await kubelet.run(second);
-    expect(bare([...second.attached.values()][0]!.addresses)).toEqual(given);
-    const third = await userPod(world, { "ipam-claim-reference": "without" });
-    await kubelet.run(third);
-    const [own = ""] = bare([...third.attached.values()][0]!.addresses);
-    expect(given).not.toContain(own);
-    expect((await world.claim("without"))?.["status"]).toBeUndefined();
-    await kubelet.finish(third);
-    await until(async () => !(await world.held(own)), { what: "the pod's own address to be free" });
-    await kubelet.finish(second);
-    expect(await world.held(given[0]!)).toBe(true);
-  });
+      const second = await userPod(world, { "ipam-claim-reference": "with" });
+      await kubelet.run(second);
+      expect(bare([...second.attached.values()][0]!.addresses)).toEqual(given);
+      const third = await userPod(world, { "ipam-claim-reference": "without" });
+      await kubelet.run(third);
+      const [own = ""] = bare([...third.attached.values()][0]!.addresses);
+      expect(given).not.toContain(own);
+      expect((await world.claim("without"))?.["status"]).toBeUndefined();
+      await kubelet.finish(third);
+      await until(async () => !(await world.held(own)), { what: "the pod's own address to be free" });
+      await kubelet.finish(second);
+      expect(await world.held(given[0]!)).toBe(true);
+    },
+  );
 
   tell("g8: the MAC of a VM that is stopped is still its own: another VM with it is refused", async (world) => {
     const nics = [{ name: "blue", definition: "blue", mac: "02:00:00:00:00:07" }];
@@ -263,19 +283,25 @@ onEmbedded("OVN-Kubernetes' gaps", (tell) => {
     await world.is(rival, "BOUND");
   });
 
-  tell("g9: one family has nothing left: no pod is given half of its addresses, and it gets both when there is room", async (world) => {
-    const only = "fd00:9::10:1";
-    const ipRanges = [{ range: `${world.net}.6.0/26` }, { range: "fd00:9::10:0/112", range_start: only, range_end: only }];
-    await world.define("both", { ipRanges });
-    const first = await world.started("vm1", on("both"));
-    const second = await world.machine("vm2", on("both"));
-    const starting = world.kubevirt.start(second);
-    const isFull = (claim: Parameters<typeof conditionOf>[0]) => /^\w+ SubnetExhausted$/.test(conditionOf(claim));
-    await world.claimIs("vm2.blue", "without room", isFull);
-    expect(second.instance!.active.attached.size).toBe(0);
-    await world.kubevirt.delete(first);
-    expect(await starting).toBe(true);
-    expect((await world.is(second, "BOUND")).addresses).toHaveLength(2);
-    expect(bare(addressesOf(second))).toContain(only);
-  });
+  tell(
+    "g9: one family has nothing left: no pod is given half of its addresses, and it gets both when there is room",
+    async (world) => {
+      const only = "fd00:9::10:1";
+      const ipRanges = [
+        { range: `${world.net}.6.0/26` },
+        { range: "fd00:9::10:0/112", range_start: only, range_end: only },
+      ];
+      await world.define("both", { ipRanges });
+      const first = await world.started("vm1", on("both"));
+      const second = await world.machine("vm2", on("both"));
+      const starting = world.kubevirt.start(second);
+      const isFull = (claim: Parameters<typeof conditionOf>[0]) => /^\w+ SubnetExhausted$/.test(conditionOf(claim));
+      await world.claimIs("vm2.blue", "without room", isFull);
+      expect(second.instance!.active.attached.size).toBe(0);
+      await world.kubevirt.delete(first);
+      expect(await starting).toBe(true);
+      expect((await world.is(second, "BOUND")).addresses).toHaveLength(2);
+      expect(bare(addressesOf(second))).toContain(only);
+    },
+  );
 });

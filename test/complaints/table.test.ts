@@ -14,7 +14,8 @@ const concerned = [
 /** Found in its code; nobody has numbered them. */
 const found = ["s1", "s2", "s3", "s4", "s5"];
 /** About claims: the deadlock, the defects of ipam-extensions, the hazards and gaps of OVN-Kubernetes. */
-const numbered = (letter: string, count: number) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+const numbered = (letter: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
 const ofClaims = [...numbered("d", 1), ...numbered("x", 12), ...numbered("h", 4), ...numbered("g", 9)];
 
 interface Row {
@@ -31,9 +32,9 @@ const rows: readonly Row[] = readFileSync(join(root, "docs", "complaints.md"), "
 
 /** The titles of a file's tests: what stands in quotes after `test(`, `test.each(...)(`, `tell(` and the like. */
 const titlesOf = (file: string) =>
-  [...readFileSync(join(root, file), "utf8").matchAll(/\b(?:test|it|tell)(?:\.\w+\([^)]*\))?\(\s*["`]([^"`]*)["`]/g)].map(
-    ([, title = ""]) => title,
-  );
+  [
+    ...readFileSync(join(root, file), "utf8").matchAll(/\b(?:test|it|tell)(?:\.\w+\([^)]*\))?\(\s*["`]([^"`]*)["`]/g),
+  ].map(([, title = ""]) => title);
 
 test("every complaint has its row", () => {
   expect(rows.flatMap(({ numbers }) => numbers).sort()).toEqual([...concerned, ...found, ...ofClaims].sort());

@@ -192,7 +192,8 @@ export const suites: readonly Suite[] = [
   {
     name: "complaints",
     files: ["test/complaints/"],
-    about: "what users of whereabouts complained of, and what others get wrong with claims, each shown not to happen here (docs/complaints.md)",
+    about:
+      "what users of whereabouts complained of, and what others get wrong with claims, each shown not to happen here (docs/complaints.md)",
     debian: ["openssl", ...shimDebianPackages],
     kube: controlPlane,
     serial: "pairs",

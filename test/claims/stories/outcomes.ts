@@ -74,29 +74,35 @@ export function lostNodes(tell: Tell): void {
       return links;
     },
   };
-  tell("a node is lost and the VM starts elsewhere: the same address there, and the old guest's port is fenced when the node is back", async (world) => {
-    const machine = await world.started("vm1");
-    const { addresses } = await world.look(machine);
-    const [old] = [...machine.instance!.active.attached.values()];
-    const lost = world.node(1);
-    expect(machine.instance!.active.node).toBe(lost.name);
-    lost.isReady = false;
-    lost.line.cut();
-    await setReady(world.admin, lost.name, "Unknown");
-    await setOutOfService(world.admin, lost.name, true);
-    expect(await losePods(world.kubevirt, machine, lost.name)).toBe(true);
-    expect(await world.kubevirt.restart(machine)).toBe(true);
-    expect(machine.instance!.active.node).not.toBe(lost.name);
-    expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
-    expect(shut).toEqual([]);
+  tell(
+    "a node is lost and the VM starts elsewhere: the same address there, and the old guest's port is fenced when the node is back",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const { addresses } = await world.look(machine);
+      const [old] = [...machine.instance!.active.attached.values()];
+      const lost = world.node(1);
+      expect(machine.instance!.active.node).toBe(lost.name);
+      lost.isReady = false;
+      lost.line.cut();
+      await setReady(world.admin, lost.name, "Unknown");
+      await setOutOfService(world.admin, lost.name, true);
+      expect(await losePods(world.kubevirt, machine, lost.name)).toBe(true);
+      expect(await world.kubevirt.restart(machine)).toBe(true);
+      expect(machine.instance!.active.node).not.toBe(lost.name);
+      expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
+      expect(shut).toEqual([]);
 
-    lost.line.heal();
-    await setReady(world.admin, lost.name, "True");
-    await setOutOfService(world.admin, lost.name, false);
-    lost.isReady = true;
-    await until(async () => shut.length > 0, { what: "the old port to be shut" });
-    await until(async () => (await eventsOf(world)).includes("IPAMClaim vm1.blue OldSandboxFenced"), { what: "the event" });
-    expect(shut).toEqual([`/run/netns/${old!.port.container}`]);
-    expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses });
-  }, { daemon: { fencing } });
+      lost.line.heal();
+      await setReady(world.admin, lost.name, "True");
+      await setOutOfService(world.admin, lost.name, false);
+      lost.isReady = true;
+      await until(async () => shut.length > 0, { what: "the old port to be shut" });
+      await until(async () => (await eventsOf(world)).includes("IPAMClaim vm1.blue OldSandboxFenced"), {
+        what: "the event",
+      });
+      expect(shut).toEqual([`/run/netns/${old!.port.container}`]);
+      expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses });
+    },
+    { daemon: { fencing } },
+  );
 }

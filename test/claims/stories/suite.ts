@@ -33,7 +33,7 @@ export function onEmbedded(title: string, stories: (tell: Tell) => void): void {
 }
 
 /** One API server for all of them. */
-export function onServer(title: string, start: () => Promise<Server>, startMs: number, ...parts: Part[]): void {
+export function onServer(title: string, start: () => Promise<Server>, startMs: number, parts: readonly Part[]): void {
   describe(title, { timeout: storyMs }, () => {
     let server: Server;
     let number = 0;

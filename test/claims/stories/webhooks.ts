@@ -9,6 +9,7 @@ import { realClock } from "../../../src/kube/clock.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/kube/rest.ts";
 import { webhookConfigurations } from "../../../src/kube/webhook-configuration.ts";
 import { FollowedDefinitions } from "../../../src/ledger/followed-definitions.ts";
 import { freePort } from "../../lab/port.ts";
@@ -19,8 +20,8 @@ import type { StoryWorld } from "./world.ts";
 const systemNamespace = "kube-system";
 const secrets = defineResource({ group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true });
 
-/** Runs the story while they answer. */
-export async function withWebhooks(world: StoryWorld, story: () => Promise<void>): Promise<void> {
+/** Runs the story while they answer. The world is the controller's own doing; `tenant` is somebody who may edit claims. */
+export async function withWebhooks(world: StoryWorld, tenant: KubeClient, story: () => Promise<void>): Promise<void> {
   const { admin: client } = world;
   const port = await freePort();
   await client.create(secrets, { metadata: { namespace: systemNamespace, name: webhookServiceName } });
@@ -43,7 +44,9 @@ export async function withWebhooks(world: StoryWorld, story: () => Promise<void>
   });
   const ended = Promise.all([followed.follow.run(stop.signal, () => {}), webhook.run(stop.signal)]);
   try {
-    await until(() => isAsked(world), { what: `the webhooks (${errors.map(({ message }) => message).join("; ")})` });
+    await until(() => isAsked(world, tenant), {
+      what: `the webhooks (${errors.map(({ message }) => message).join("; ")})`,
+    });
     await story();
   } finally {
     stop.abort();
@@ -52,9 +55,9 @@ export async function withWebhooks(world: StoryWorld, story: () => Promise<void>
 }
 
 /** An odd claim is refused: the API server has learnt of the configuration and the certificate. */
-async function isAsked({ admin, namespace }: StoryWorld): Promise<boolean> {
+async function isAsked({ namespace }: StoryWorld, tenant: KubeClient): Promise<boolean> {
   const odd = { metadata: { namespace, name: "probe" }, spec: { network: "no such network", interface: "" } };
-  return admin.create(claims, odd, { dryRun: true }).then(
+  return tenant.create(claims, odd, { dryRun: true }).then(
     () => false,
     (error: unknown) => isApiError(error) && error.message.includes("no such network"),
   );

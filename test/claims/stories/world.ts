@@ -77,8 +77,7 @@ export class StoryWorld {
 
   static async open(options: StoryOptions): Promise<StoryWorld> {
     const world = new StoryWorld(options);
-    for (const name of [world.namespace, world.elsewhere])
-      await world.admin.create(namespaces, { metadata: { name } });
+    for (const name of [world.namespace, world.elsewhere]) await world.admin.create(namespaces, { metadata: { name } });
     await world.define("blue", { range: `${world.net}.1.0/26` });
     for (const name of world.#nodeNames) await addNode(world.admin, name);
     await world.lead();
