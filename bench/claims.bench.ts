@@ -3,10 +3,10 @@
 //   npm run bench -- claims [--vms 1000] [--count 100] [--claims 10000] [--nodes 8] [--at-once 64] [--restarts 3] [--no-fsync]
 //
 // The real API server and etcd, the real controller (a process), the daemon's own code for each node (two processes), and a load that plays
-// KubeVirt, the kubelet and Multus: VM, VMI, launcher pods, CNI calls. Two networks, alike but for `allowPersistentIPs`: the peer of a VM with a
-// claim is the very same VM on the other one. First --count of each one at a time, in turn; then --vms of each, --at-once at once, phase by phase;
-// at the end VMs that are stopped fill up to --claims, and the controller is started anew --restarts times. No claim is there before its VM.
-// One address that is not held by its VM's claim, is another at a later start, or is given to two, ends the benchmark.
+// KubeVirt, the kubelet and Multus: VM, VMI, launcher pods, CNI calls. Networks that are alike but for `allowPersistentIPs`: the peer of a VM with a
+// claim is the very same VM on the other one; beside them the same with ordinary pods. First --count of each one at a time, in turn; then --vms of
+// each, --at-once at once, phase by phase; at the end VMs that are stopped fill up to --claims, and the controller is started anew --restarts times.
+// No claim is there before its VM. One address that is not held by its VM's claim, is another at a later start, or is given to two, ends the benchmark.
 // kubevirt/ipam-extensions runs where PEER_IPAM_EXTENSIONS names it; OVN-Kubernetes cannot be installed here.
 import { parseArgs } from "node:util";
 
@@ -15,9 +15,9 @@ import { goals, judge } from "./claims/goals.ts";
 import { heldOf } from "./claims/held.ts";
 import { ipamExtensions } from "./claims/ipam-extensions.ts";
 import { nic } from "./claims/machine.ts";
-import { persistent, plain } from "./claims/networks.ts";
+import { networks, persistent, plain, podsOnly, type VmNetwork } from "./claims/networks.ts";
 import { answersOf, phases, type PhaseRun } from "./claims/phases.ts";
-import { differences } from "./claims/report.ts";
+import { differences, type PhaseTable } from "./claims/report.ts";
 import { fill, restart } from "./claims/restart.ts";
 import { ClaimStage } from "./claims/stage.ts";
 import { storm } from "./claims/storm.ts";
@@ -56,7 +56,7 @@ async function run() {
   const runs: PhaseRun[] = [];
   log("warming up");
   runs.push(...(await inTurns(stage, "warm", warmUps)).runs);
-  log(`one at a time, in turn: ${count} VMs with claims, ${count} without`);
+  log(`one at a time, in turn: ${count} VMs on each network`);
   const turns = await inTurns(stage, "turn", count);
   showTurns(turns);
   const stormed = await storm({
@@ -65,10 +65,7 @@ async function run() {
     watch: stage.watch,
     nodes: stage.nodes,
     atOnce,
-    groups: [persistent, plain].map((each) => ({
-      name: each.name,
-      machines: stage.machines(`vm-${each.name}`, each, vms),
-    })),
+    groups: networks.map((network) => ({ network, machines: stage.machines(`vm-${network.name}`, network, vms) })),
     quiet: () => stage.quiet(),
   });
   runs.push(...turns.runs, ...stormed.runs);
@@ -90,31 +87,29 @@ async function verify({ lab, watch }: ClaimStage, runs: readonly PhaseRun[]): Pr
 
 const { turns, stormed, memoryMiB, filled, restarts, controllerEnds } = await run();
 const peer = await ipamExtensions({ vms, atOnce, fsync: values.fsync, log });
-const allPhases = [turns.withClaim, turns.plain, ...Object.values(stormed.groups)];
+const p50Of = (phase: "start" | "migrate", { name }: VmNetwork) => turns.groups[name]![phase].call.p50Ms;
+const tables: PhaseTable[] = [...Object.values(turns.groups), ...Object.values(stormed.groups)];
+const refused = tables.flatMap((table) => phases.map((phase) => table[phase]?.refused ?? 0));
 const judged = judge({
-  start: p50Of("start"),
-  migrate: p50Of("migrate"),
-  refused: allPhases
-    .flatMap((each) => phases.map((phase) => each[phase]?.refused ?? 0))
-    .reduce((sum, each) => sum + each, 0),
+  start: { withClaim: p50Of("start", persistent), plain: p50Of("start", plain), pod: p50Of("start", podsOnly) },
+  migrate: { withClaim: p50Of("migrate", persistent), plain: p50Of("migrate", plain), pod: p50Of("migrate", podsOnly) },
+  refused: refused.reduce((sum, each) => sum + each, 0),
   claims: filled.claims,
   caughtUpMs: restarts.map(({ caughtUpMs }) => caughtUpMs),
 });
-
-function p50Of(phase: "start" | "migrate") {
-  return { withClaim: turns.withClaim[phase].call.p50Ms, plain: turns.plain[phase].call.p50Ms };
-}
+/** What a claim costs beside the same VM without one, and beside an ordinary pod. */
+const costOf = ({ groups }: { readonly groups: Readonly<Record<string, PhaseTable>> }) => ({
+  besidePlain: differences(groups[persistent.name] ?? {}, groups[plain.name] ?? {}),
+  besidePods: differences(groups[persistent.name] ?? {}, groups[podsOnly.name] ?? {}),
+});
 
 const ourClaim = stormed.groups[persistent.name]?.first?.claim;
 close({
   bench: "claims",
-  ...against(p50Of("start").withClaim, p50Of("start").plain, { better: "lower", reason: undefined }),
+  ...against(p50Of("start", persistent), p50Of("start", plain), { better: "lower", reason: undefined }),
   unit: "ms, p50 of the ADD of a VM whose claim exists, one at a time; the peer is the same VM on a network without persistence",
-  differences: {
-    oneAtATime: differences(turns.withClaim, turns.plain),
-    atOnce: differences(stormed.groups[persistent.name] ?? {}, stormed.groups[plain.name] ?? {}),
-  },
-  oneAtATime: { withClaim: turns.withClaim, plain: turns.plain },
+  differences: { oneAtATime: costOf(turns), atOnce: costOf(stormed) },
+  oneAtATime: turns.groups,
   atOnce: { vms, atOnce, ...stormed.groups },
   memoryMiB,
   controllerEnds,

@@ -9,31 +9,44 @@ export const goals = {
   restartClaims: 10_000,
 } as const;
 
+/** p50 of the ADD, one at a time. */
+export interface Compared {
+  readonly withClaim: number;
+  /** The same VM on a network without persistence. */
+  readonly plain: number;
+  /** An ordinary pod. */
+  readonly pod: number;
+}
+
 export interface GoalFacts {
-  /** p50 of the ADD, one at a time: with a claim, and without. */
-  readonly start: { readonly withClaim: number; readonly plain: number };
-  readonly migrate: { readonly withClaim: number; readonly plain: number };
+  readonly start: Compared;
+  readonly migrate: Compared;
   readonly refused: number;
   readonly claims: number;
   readonly caughtUpMs: readonly number[];
 }
 
+/** Beside whichever is the quicker: a claim is not cheap because VMs without one are slow. */
 export function judge({ start, migrate, refused, claims, caughtUpMs }: GoalFacts) {
-  const slowerMs = rounded(start.withClaim - start.plain);
-  const migrateSlowerMs = rounded(migrate.withClaim - migrate.plain);
+  const startSlowerMs = slowerMs(start);
+  const migrateSlowerMs = slowerMs(migrate);
   const restartMs = median(caughtUpMs);
   return {
-    slowerMs,
+    startSlowerMs,
     migrateSlowerMs,
     restartMs: restartMs ?? null,
     met: {
       noneRefused: refused === 0,
-      slower: slowerMs <= goals.slowerMs,
+      startSlower: startSlowerMs <= goals.slowerMs,
       migrateSlower: migrateSlowerMs <= goals.slowerMs,
       /** null: it was not measured, or with fewer claims. */
       restart: restartMs === undefined || claims < goals.restartClaims ? null : restartMs < goals.restartMs,
     },
   };
+}
+
+function slowerMs({ withClaim, plain, pod }: Compared): number {
+  return rounded(withClaim - Math.min(plain, pod));
 }
 
 function median(numbers: readonly number[]): number | undefined {

@@ -37,7 +37,8 @@ export function figuresOfPhase({ steps, wallMs }: PhaseRun, network: VmNetwork):
   };
 }
 
-type PhaseTable = Readonly<Partial<Record<Phase, PhaseFigures>>>;
+/** Key: the phase. */
+export type PhaseTable = Readonly<Partial<Record<Phase, PhaseFigures>>>;
 
 /** What a claim costs: p50 and p99 with one, less those without; of the CNI call, and of the whole. */
 export function differences(withClaim: PhaseTable, plain: PhaseTable) {

@@ -65,8 +65,12 @@ async function hold({ lab, watch }: ClaimStage, machines: readonly Machine[]): P
 }
 
 export interface RestartResult {
+  /** How long the one before took to end: it gives the lease back, unless its work does not end in time. */
+  readonly endedMs: number;
   /** It says that it is ready: everything is listed. */
   readonly readyMs: number;
+  /** It has the lease. */
+  readonly leadsMs: number;
   /** The claim of a VM that came while nobody led is there. */
   readonly probeMs: number;
   /** And no key waits. */
@@ -79,52 +83,73 @@ export interface RestartResult {
   readonly requests: number;
 }
 
+interface Running extends AsyncDisposable {
+  readonly pid: number;
+  readonly metricsPort: number;
+}
+
 const mebibyte = 2 ** 20;
 const caughtUpLimitMs = 600_000;
 
 /** The controller of the stage ends for good; each round starts another. */
 export async function restart(stage: ClaimStage, rounds: number): Promise<RestartResult[]> {
-  const { lab, controller } = stage;
+  const { lab } = stage;
   const results: RestartResult[] = [];
-  await controller[Symbol.asyncDispose]();
-  const probes = stage.machines("probe", persistent, rounds);
-  for (const probe of probes) {
+  let running: Running = stage.controller;
+  for (const probe of stage.machines("probe", persistent, rounds)) {
+    const endingMs = performance.now();
+    await running[Symbol.asyncDispose]();
+    const endedMs = rounded(performance.now() - endingMs, 0);
     await probe.create("Halted");
-    const { result, running } = await oneRestart(stage, probe);
-    await using _ = running;
-    lab.log(`started anew: ${JSON.stringify(result)}`);
-    results.push(result);
-    await quiet(() => running.metricsPort);
+    const startedMs = performance.now();
+    const next = await runController(lab, ClaimStage.controllerFolder(lab));
+    running = next;
+    try {
+      results.push({ endedMs, ...(await caughtUp(stage, next, probe, startedMs)) });
+      lab.log(`started anew: ${JSON.stringify(results.at(-1))}`);
+      await quiet(() => next.metricsPort);
+    } catch (error) {
+      await next[Symbol.asyncDispose]();
+      throw error;
+    }
   }
+  await running[Symbol.asyncDispose]();
   return results;
 }
 
-async function oneRestart({ lab, watch }: ClaimStage, probe: Machine) {
-  const startedMs = performance.now();
-  const running = await runController(lab, ClaimStage.controllerFolder(lab));
+/** It has just said that it is ready. */
+async function caughtUp({ watch }: ClaimStage, running: Running, probe: Machine, startedMs: number) {
   const readyMs = performance.now() - startedMs;
+  const { metricsPort, pid } = running;
+  const wait = (what: string, isSo: () => Promise<boolean>) =>
+    until(isSo, { what: `the controller to ${what}`, everyMs: 20, timeoutMs: caughtUpLimitMs });
+  await wait("lead", async () => leads(await metricsOf(metricsPort)));
+  const leadsMs = performance.now() - startedMs;
   const probeMs = (await watch.come(probe.claimName)) - startedMs;
-  await until(async () => (await lookAt(running.metricsPort)) === 0, {
-    what: "the controller to have no key left",
-    everyMs: 20,
-    timeoutMs: caughtUpLimitMs,
-  });
+  await wait("have no key left", async () => (await lookAt(metricsPort)) === 0);
   const caughtUpMs = performance.now() - startedMs;
-  const { cpuMs, rssBytes, peakRssBytes } = usageOf(running.pid);
-  const result: RestartResult = {
+  const { cpuMs, rssBytes, peakRssBytes } = usageOf(pid);
+  return {
     readyMs: rounded(readyMs, 0),
+    leadsMs: rounded(leadsMs, 0),
     probeMs: rounded(probeMs, 0),
     caughtUpMs: rounded(caughtUpMs, 0),
     cpuMs,
     rssMiB: rounded(rssBytes / mebibyte, 0),
     peakRssMiB: rounded(peakRssBytes / mebibyte, 0),
-    requests: await requestsOf(running.metricsPort),
+    requests: requestsIn(await metricsOf(metricsPort)),
   };
-  return { result, running };
 }
 
-async function requestsOf(metricsPort: number): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  const samples = text.matchAll(/^rest_client_requests_total\{[^}]*\} (\S+)$/gm);
+function leads(metrics: string): boolean {
+  return /^leader_election_master_status\{[^}]*\} 1$/m.test(metrics);
+}
+
+async function metricsOf(port: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+}
+
+function requestsIn(metrics: string): number {
+  const samples = metrics.matchAll(/^rest_client_requests_total\{[^}]*\} (\S+)$/gm);
   return Array.from(samples, ([, value = "0"]) => Number(value)).reduce((sum, each) => sum + each, 0);
 }

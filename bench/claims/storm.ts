@@ -48,7 +48,9 @@ export async function storm(plan: StormPlan): Promise<StormResult> {
       (groups[name] ??= {})[phase] = result;
       showPhase(`${phase}, ${name}, ${plan.atOnce} at once`, result);
       console.log(`  per VM: ${JSON.stringify(result.perVm)}`);
-      console.log(`  of all: daemons ${JSON.stringify(result.daemonRequests)}, controller ${JSON.stringify(result.controllerRequests)}`);
+      console.log(
+        `  of all: daemons ${JSON.stringify(result.daemonRequests)}, controller ${JSON.stringify(result.controllerRequests)}`,
+      );
     }
   }
   return { groups, runs };

@@ -7,7 +7,15 @@ import type { Hold } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
 import { formatDomain, parseDomain } from "./domain.ts";
 import { ApiError } from "./error.ts";
-import { marksOf, networkAnnotation, noteOf, ownerKindAnnotation, ownerUidAnnotation, partOf, usersOf } from "./hold-marks.ts";
+import {
+  marksOf,
+  networkAnnotation,
+  noteOf,
+  ownerKindAnnotation,
+  ownerUidAnnotation,
+  partOf,
+  usersOf,
+} from "./hold-marks.ts";
 import { apiVersionOf } from "./kind.ts";
 import { describeObject } from "./metadata.ts";
 import { ownerOfRecord, ownerRecord } from "./owner-record.ts";

@@ -16,6 +16,7 @@ import type { Log } from "../log/log.ts";
 import type { ClaimHold } from "./plan/facts.ts";
 import { type ClaimStep, confirmed, isFinal } from "./plan/steps.ts";
 import type { SharedState } from "./shared-state.ts";
+import { isStale, StaleError } from "./stale.ts";
 import type { Taker } from "./take.ts";
 import type { Told } from "./told.ts";
 
@@ -31,12 +32,6 @@ export interface ActorOptions {
   readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;
   readonly onDone?: (family: string, step: ClaimStep) => void;
   readonly onFailed?: (step: ClaimStep) => void;
-}
-
-/** The family changed between the look and the write: it is looked at again. */
-export class StaleError extends Error {
-  readonly code = "stale";
-  override readonly name = "StaleError";
 }
 
 /** Steps that change holds: not while handing out is paused. */
@@ -192,11 +187,6 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 /** What is told: something that is wrong, before what was only late. */
 function worst(failures: readonly unknown[]): unknown {
   return failures.find((each) => !isStale(each)) ?? failures[0];
-}
-
-/** Somebody was faster: the next look sees it. */
-export function isStale(error: unknown): boolean {
-  return error instanceof StaleError || isApiError(error, "conflict", "not-found");
 }
 
 function nameOf({ metadata: { namespace = "", name = "" } }: StoredClaim): ObjectName {

@@ -69,6 +69,11 @@ describe("adopt", () => {
       "mark db.ovn c",
     ],
     [
+      "the address was asked for by number, and is in no range",
+      { held: [heldFor("10.200.0.7", "claim-1", { note: { identity: identityOf(old, "blue") } })] },
+      "create db.blue, pass 10.200.0.7",
+    ],
+    [
       "it was adopted half before: the hold is passed, the claim not marked",
       {
         held: [heldFor("10.0.0.7", "claim-9", { note: { identity: identityOf("vm-2", "blue") } })],
@@ -124,6 +129,15 @@ describe("adopt", () => {
       "a claim made by hand has the name",
       { held: [oldHold], claims: [claim({ uid: "claim-5", owner: "" })] },
       "IPAMClaim shop/db.blue has the name",
+    ],
+    [
+      "the range was cut, and the address was the pool's",
+      {
+        held: [
+          heldFor("10.200.0.7", "claim-1", { note: { identity: identityOf(old, "blue"), pool: "kube-system/x" } }),
+        ],
+      },
+      "10.200.0.7 is in no range of shop/blue",
     ],
     [
       "the network hands out of another domain now",

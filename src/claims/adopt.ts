@@ -183,6 +183,17 @@ function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonl
   );
 }
 
+/** It must be where the NIC's definition hands out of; what was asked for by number may be in no range, and then has no pool. */
+function misplacedBy({ places }: Books, { definition }: OwnClaim, { hold, namespace }: ReadHold): string | undefined {
+  const placing = places.of([definition], hold.address);
+  const isLoose = placing.kind === "nowhere" && hold.note?.pool === undefined;
+  const place = placing.kind === "place" ? placing.place : isLoose ? places.looseIn(definition) : undefined;
+  if (place?.domain === hold.domain && place.namespace === namespace) return undefined;
+  if (placing.kind === "nowhere") return placing.why;
+  if (place === undefined) return undefined;
+  return `${hold.address} is held in ${hold.domain}, and ${definition} hands out of ${place.domain}: it is another network's`;
+}
+
 /** Whose a claim is, where it is neither of these. */
 function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefined {
   const ownership = ownershipOf(claim);
@@ -196,14 +207,8 @@ function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold,
   const claim = books.claims.get(hold.owner.uid);
   const third = claim && thirdOf(claim, [from, target.uid]);
   if (third !== undefined) return `${hold.address} is held for ${describeOwner(hold.owner)}, ${third} and not ${from}`;
-  const placing = books.places.of([own.definition], hold.address);
-  if (placing.kind === "nowhere") return placing.why;
-  if (
-    placing.kind === "place" &&
-    (placing.place.domain !== hold.domain || placing.place.namespace !== held.namespace)
-  ) {
-    return `${hold.address} is held in ${hold.domain}, and ${own.definition} hands out of ${placing.place.domain}: it is another network's`;
-  }
+  const misplaced = misplacedBy(books, own, held);
+  if (misplaced !== undefined) return misplaced;
   const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
     (pod) => target.instance === undefined || launchedBy(pod.metadata)?.uid !== target.instance,
   );

@@ -69,7 +69,9 @@ function claimNames(
   return new Set([
     ...cached.claims.map(({ metadata }) => metadata.name ?? ""),
     ...cached.held.map(({ hold }) => hold.owner.name),
-    ...specs.flatMap((spec) => (spec?.networks ?? []).map((network) => claimName(name, network.name))),
+    ...specs.flatMap((spec) =>
+      (spec?.networks ?? []).filter(({ multus }) => multus !== undefined).map((each) => claimName(name, each.name)),
+    ),
   ]);
 }
 

@@ -1,5 +1,5 @@
-import { LedgerError } from "../ipam/ledger.ts";
 // Plans and carries out moves, one NIC after the other, and says what became of each. What changed under it is looked at again.
+import { LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";

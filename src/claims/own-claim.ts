@@ -1,5 +1,5 @@
-import { tryAddress } from "../api/address-name.ts";
 // What a VM has on one NIC already, and which addresses it could get there. Pure.
+import { tryAddress } from "../api/address-name.ts";
 import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../api/claim-marks.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";

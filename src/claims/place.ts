@@ -1,4 +1,5 @@
 // Where an address of a claim stands in the ledger: the pool, the domain, the part. The same as a daemon finds for an ADD. Pure.
+import { formatDomain } from "../api/domain.ts";
 import { markedDomain, settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../cni/definitions.ts";
@@ -64,9 +65,22 @@ export class Places {
     );
   }
 
+  /** Where an address stands that was asked for by number and is in no range: it has no pool. Undefined: another IPAM's. */
+  looseIn(key: string): Pick<Place, "namespace" | "domain"> | undefined {
+    const definition = this.#readable.get(key);
+    if (definition === undefined) return undefined;
+    const domain = formatDomain({ scope: "network", network: definition.config.networkName });
+    return { namespace: definition.poolNamespace, domain };
+  }
+
   /** Definitions whose CNI configuration has this name. */
   ofNetwork(network: string): string[] {
     return [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
+  }
+
+  /** Of the definition that takes the pod network's place in a namespace. */
+  primaryOf(namespace: string): Persistence | undefined {
+    return [...this.persistence].find(([key, { isPrimary }]) => isPrimary && key.startsWith(`${namespace}/`))?.[1];
   }
 
   /** Who gives the addresses of a network. */

@@ -13,15 +13,7 @@ import { type ClaimState, stateOfClaim } from "./plan/state.ts";
 import { isForeign } from "./takeover.ts";
 
 /** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address rests. */
-type RowState =
-  | "pending"
-  | "bound"
-  | "migrating"
-  | "reserved"
-  | "detaching"
-  | "terminating"
-  | "foreign"
-  | "quarantine";
+type RowState = "pending" | "bound" | "migrating" | "reserved" | "detaching" | "terminating" | "foreign" | "quarantine";
 
 export interface ClaimRow {
   readonly namespace: string;

@@ -1,6 +1,6 @@
 // Holds addresses that a claim shows and nothing holds: claims that OVN-Kubernetes or a restore brought along.
 //
-// Promised: only where the address is free, or this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
+// Promised: only where the address is free and has rested, or is this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
 // had is said in the claim's condition, and the status keeps what it shows: the guest may use it.
 import { tryAddress } from "../api/address-name.ts";
 import { allocationReasons } from "../api/claim-marks.ts";
@@ -15,6 +15,7 @@ import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { Place, Places } from "./place.ts";
 import type { ClaimStep } from "./plan/steps.ts";
+import { StaleError } from "./stale.ts";
 
 type TakeStep = Extract<ClaimStep, { kind: "take" }>;
 
@@ -73,12 +74,12 @@ export class Taker {
     };
     const why = "it stood in the claim's status, and nothing held it";
     const note = { pool: place.pool, why, ...(identity !== undefined && { identity }) };
-    // It may rest after a release that a restore undoes: the claim shows it, so it is this claim's.
-    const result = await ledgerOf(namespace).take({ domain, address, owner, note, early: true }, { signal });
+    const result = await ledgerOf(namespace).take({ domain, address, owner, note }, { signal });
     if (result.outcome === "taken" || result.outcome === "yours") return undefined;
-    const holder = result.outcome === "held" ? describeOwner(result.hold.owner) : `${result.lastOwner}, and rests`;
+    // The guest of its last owner may still answer: it rests for this claim like for anybody else.
+    if (result.outcome === "cooling") throw new StaleError(`${address} rests.`);
     const message =
-      `${address} stands in the status of this claim and is held for ${holder}: ` +
+      `${address} stands in the status of this claim and is held for ${describeOwner(result.hold.owner)}: ` +
       `delete one of the two, or take the address out of the status (holdfast who ${address}).`;
     return { reason: allocationReasons.addressConflict, message };
   }

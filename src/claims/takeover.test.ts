@@ -6,6 +6,7 @@ import { isForeign, planTakeover, refuseBeside } from "./takeover.ts";
 import {
   claim,
   type ClaimParts,
+  definition,
   held,
   heldFor,
   instance,
@@ -35,6 +36,14 @@ function theirs({ uid = "claim-1", owner = "vm-1", metadata, ...rest }: Partial<
 const vm = machine("vm-1");
 const vmi = instance("vmi-1", vm);
 const pod = launcher("p1", vmi, ["blue"]);
+const alone = { ...vmi, metadata: { namespace: "shop", name: "db", uid: "vmi-1" } };
+const tenant = definition("tenant", {
+  type: "ovn-k8s-cni-overlay",
+  topology: "layer2",
+  subnets: "10.9.0.0/24",
+  role: "primary",
+  allowPersistentIPs: true,
+});
 
 function told(verdict: Verdict | undefined): string {
   if (verdict?.verdict !== "move") return verdict?.verdict === "refused" ? `refused ${verdict.why}` : "nothing";
@@ -89,6 +98,16 @@ describe("takeover", () => {
       "one of a network whose addresses another IPAM gives: nothing is held",
       { machines: [machine("vm-1", ["ovn"])], claims: [theirs({ nic: "ovn", ips: ["10.9.0.7/24"] })] },
       "ovn",
+    ],
+    [
+      "that of a VMI without a VM",
+      { machines: [], instances: [alone], claims: [theirs({ owner: "vmi-1", ips: ["10.0.0.7/24"] })] },
+      "blue, take 10.0.0.7",
+    ],
+    [
+      "that of a network in the pod network's place",
+      { machines: [onPrimary()], claims: [theirs({ nic: "default", network: "tenant-net" })], definitions: [tenant] },
+      "default",
     ],
     [
       "a name that was made fit: upper case and underscores",
@@ -175,6 +194,10 @@ describe("takeover", () => {
     expect(() => refuseBeside(scene(), { beside: false })).not.toThrow();
   });
 });
+
+function onPrimary() {
+  return { ...vm, spec: { template: { spec: { networks: [{ name: "default", pod: {} }] } } } };
+}
 
 function renamed(nic: string) {
   return { ...vm, spec: { template: { spec: { networks: [{ name: nic, multus: { networkName: "blue" } }] } } } };

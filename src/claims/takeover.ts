@@ -1,9 +1,9 @@
-import { homeOf } from "../api/claim-family.ts";
 // `holdfast claims takeover`: claims of kubevirt/ipam-extensions that become ours. Pure.
 //
 // Promised: a claim is taken over only for the living VM or VMI that its owner reference names by UID; its addresses are held first, all
 // of them, then our marks replace theirs in one write. What its VM's own pod holds passes to the claim. A conflict leaves that claim as
 // it is. Not promised: what to do with those of dead owners; garbage collection has that, and check says what keeps them.
+import { homeOf } from "../api/claim-family.ts";
 import {
   claimOwnerAnnotation,
   managedLabelName,

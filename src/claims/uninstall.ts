@@ -67,7 +67,7 @@ async function listed(client: KubeClient, signal: AbortSignal): Promise<readonly
 }
 
 /** What will be no longer protected. */
-export function forecast(claims: readonly StoredClaim[]): string[] {
+function forecast(claims: readonly StoredClaim[]): string[] {
   if (claims.length === 0) return [`No claim carries the finalizer ${claimFinalizer}: there is nothing to let go of.`];
   const ends = claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const lines = claims.map((claim) => {

@@ -4,11 +4,11 @@ import { Command } from "commander";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 
-export interface InstallCrdRequest extends ConnectionOptions {
+interface InstallCrdRequest extends ConnectionOptions {
   readonly dryRun: boolean;
 }
 
-export interface ReleaseFinalizersRequest extends ConnectionOptions {
+interface ReleaseFinalizersRequest extends ConnectionOptions {
   readonly systemNamespace: string;
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;

@@ -1,9 +1,9 @@
 // The table of `holdfast pools`. Pure.
 import { formatDomain } from "../api/domain.ts";
 import { usableOf } from "../ipam/definition.ts";
+import { columnLines } from "../log/columns.ts";
 import { sizeOf } from "../net/interval.ts";
 import { comparePrefixes, contains } from "../net/prefix.ts";
-import { columnLines } from "../log/columns.ts";
 import type { SlicePoolView } from "../slices/slice-view.ts";
 import { membersOf, networkOf } from "./membership.ts";
 import { planMirror } from "./mirror.ts";

@@ -1,7 +1,7 @@
 // The tables of `holdfast slices`: one for each sliced range. Pure: a snapshot in, values and lines out.
 import { sliceUseKey } from "../api/node-lease.ts";
-import { comparePrefixes, type Prefix } from "../net/prefix.ts";
 import { columnLines } from "../log/columns.ts";
+import { comparePrefixes, type Prefix } from "../net/prefix.ts";
 import { count as counted } from "./count.ts";
 import type { SlicePoolView, SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";

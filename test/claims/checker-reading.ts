@@ -32,7 +32,7 @@ function addressOf(name: string): string {
 }
 
 /** IPv6 in the form in which the system's URL parser writes it. */
-export function canonical(address: string): string {
+function canonical(address: string): string {
   return address.includes(":") ? new URL(`http://[${address}]/`).hostname.slice(1, -1) : address;
 }
 

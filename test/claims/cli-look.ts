@@ -47,24 +47,11 @@ export function lookStories(stage: () => CliStage): void {
 
   it("an address, a claim, a VM and a pod of it all lead to the same answer", async () => {
     const { uid, user } = await running();
-    const answers = await Promise.all(
-      ["10.0.0.7", "shop/db.blue", "shop/db", `shop/${user.name}`].map((asked) =>
-        stage().run("who", asked, "-o", "json"),
-      ),
-    );
-    for (const { code, out } of answers) {
-      expect(code).toBe(0);
-      expect(JSON.parse(out)).toMatchObject({
-        holds: [
-          {
-            address: "10.0.0.7",
-            owner: "claim shop/db.blue",
-            vm: "shop/db",
-            identity: `${uid}/blue`,
-            users: [`shop/${user.name} on n1`],
-          },
-        ],
-      });
+    for (const asked of ["10.0.0.7", "shop/db.blue", "shop/db", `shop/${user.name}`]) {
+      const { code, out, err } = await stage().run("who", asked, "-o", "json");
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      const answer = { address: "10.0.0.7", owner: "claim shop/db.blue", vm: "shop/db", identity: `${uid}/blue` };
+      expect(JSON.parse(out)).toMatchObject({ holds: [{ ...answer, users: [`shop/${user.name} on n1`] }] });
     }
     const { out } = await stage().run("who", "10.0.0.7");
     expect(out).toContain("VM        shop/db, its network blue");

@@ -1,4 +1,6 @@
 // Doubts: caches that lag, objects that cannot be read, addresses that nothing holds. Nothing is freed by mistake, and nobody waits for another's fault.
+import { setTimeout as pause } from "node:timers/promises";
+
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
@@ -102,6 +104,43 @@ describe("caches that lag", { timeout: 60_000 }, () => {
   });
 });
 
+describe("what cannot be undone", { timeout: 60_000 }, () => {
+  it("an address is freed after its claim was read, and then the pods", async () => {
+    const leader = stage.lead();
+    const machine = await stage.started("vm1");
+    await stage.kubevirt.delete(machine);
+    await stage.booksAre();
+    const freed = leader.requests.findLastIndex(
+      (each) => each.startsWith("DELETE") && each.includes("overlappingrange"),
+    );
+    const before = leader.requests.slice(0, freed);
+    const last = (path: string) => before.findLastIndex((each) => each.startsWith(`GET ${path}`));
+    const claim = last(`/apis/k8s.cni.cncf.io/v1alpha1/namespaces/${shop}/ipamclaims/vm1.blue`);
+    const pods = last(`/api/v1/namespaces/${shop}/pods?`);
+    expect(claim).toBeGreaterThan(0);
+    expect(pods).toBeGreaterThan(claim);
+  });
+
+  it("nothing of the ledger is touched while handing out is paused", async () => {
+    stage.lead();
+    const machine = await stage.started("vm1");
+    const first = addressOf();
+    const pausing = (paused: string) =>
+      stage.client.patch(
+        kinds.configMaps,
+        { namespace: system, name: "holdfast-state" },
+        { type: "merge", body: { data: { paused } } },
+      );
+    await pausing("pools are being moved");
+    await pause(1100); // what the leader has read of the state is at most a second old
+    await stage.kubevirt.delete(machine);
+    await stage.claimGoes("vm1.blue");
+    expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
+    await pausing("");
+    await stage.booksAre();
+  });
+});
+
 describe("objects that cannot be read", { timeout: 60_000 }, () => {
   it("keep nobody else waiting", async () => {
     await stage.client.create(kinds.virtualMachines, {
@@ -170,6 +209,20 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     expect(held?.hold.note?.pool).toMatch(new RegExp(`^${system}/`));
     await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
     await stage.booksAre();
+  });
+
+  it("rest for it as for anybody else, and are held after that", async () => {
+    const cooldownMs = 1500;
+    const leader = stage.lead({ cooldownMs });
+    const machine = await stage.started("vm1");
+    const first = addressOf();
+    await stage.kubevirt.delete(machine);
+    await stage.booksAre();
+    await stake("stake", [`${first}/24`]);
+    await stage.booksAre(`${first} stake 0`);
+    expect(await leader.metric("holdfast_claim_failures_total")).toBe(0);
+    const waited = leader.requests.filter((each) => each.startsWith("POST") && each.includes("overlappingrange"));
+    expect(waited.length).toBeGreaterThan(1);
   });
 
   it("are another's: it says so, and the other keeps it", async () => {

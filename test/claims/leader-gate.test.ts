@@ -131,7 +131,8 @@ describe("a limit that many meet at once", { timeout: 60_000 }, () => {
     await stage.client.patch(kinds.namespaces, { name: shop }, { type: "merge", body });
     for (let index = 0; index < 12; index++) await stage.machine(`vm${index}`);
     stage.lead();
-    const refused = async () => new Set((await stage.events()).filter((line) => line.startsWith("VirtualMachine vm"))).size;
+    const refused = async () =>
+      new Set((await stage.events()).filter((line) => line.startsWith("VirtualMachine vm"))).size;
     await until(async () => (await refused()) === 9, { what: "nine that were refused" });
     expect((await stage.client.list(kinds.ipamClaims, { namespace: shop })).items).toHaveLength(3);
   });

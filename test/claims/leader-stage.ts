@@ -262,6 +262,12 @@ export class Leader {
     return found?.value ?? 0;
   }
 
+  /** How often a histogram was told of something. */
+  async counted(name: string): Promise<number> {
+    const { values } = await this.registry.getSingleMetric(name)!.get();
+    return values.find((each) => (each as { metricName?: string }).metricName === `${name}_count`)?.value ?? 0;
+  }
+
   #mortal(transport: Transport): Transport {
     return async (request) => {
       if (this.isDead) throw new NotSentError("killed");

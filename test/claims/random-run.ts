@@ -1,14 +1,11 @@
-import type { Resource } from "../../src/kube/resource.ts";
 // One random run: so many things that users do and that go wrong, in a world of their own, and the checker's verdict on every change.
 import type { Transport } from "../../src/kube/transport.ts";
-import { holds, reservations } from "../../src/ledger/resources.ts";
-import { until } from "../lab/wait.ts";
 import type { Change } from "./checker-record.ts";
 import { Checker } from "./checker.ts";
-import { claims } from "./claim-objects.ts";
 import { Actor, waiting } from "./random-actor.ts";
 import { Faults } from "./random-faults.ts";
 import { Gate } from "./random-gate.ts";
+import { leftOver, untold } from "./random-rest.ts";
 import { Chance } from "./random-source.ts";
 import { Stake } from "./random-stake.ts";
 import { RandomWorld } from "./random-world.ts";
@@ -52,24 +49,21 @@ export async function run({ transport, seed, steps, number, compact }: RunOption
     await Promise.all([...users, tally.disturb(() => faults.step())]);
     await faults.end();
     for (const actor of actors) await actor.settle(patienceMs);
-    const living = Checker.violationsOf(await world.record.whole());
+    const rest = { client: world.admin, timeoutMs: patienceMs };
+    const dumb = await untold(
+      actors.flatMap(({ machine }) => machine ?? []),
+      rest,
+    );
     for (const each of [...actors, ...stakes]) await each.end();
     await world.kubevirt.virt.kubelet.settle();
-    const left = await leftOver(world);
+    const left = await leftOver(rest);
     const changes = await world.record.whole();
     const checker = new Checker();
     for (const change of changes) checker.see(change);
-    const violations = living.length > 0 ? living : checker.violations;
+    const broken = checker.violations.map(({ message }) => message);
     const errors = [...actors, ...stakes].flatMap((each) => each.errors.map(String));
-    const { refusals } = world.nodes;
-    const messages = violations.map(({ message }) => message);
-    return {
-      done: tally.done,
-      refusals,
-      steps: tally.steps,
-      changes,
-      faults: [...messages, ...left, ...checker.remains(), ...errors],
-    };
+    const found = [...broken, ...dumb, ...left, ...checker.remains(), ...errors];
+    return { done: tally.done, refusals: world.nodes.refusals, steps: tally.steps, changes, faults: found };
   } finally {
     await world.close();
   }
@@ -100,30 +94,6 @@ function makeStakes(world: RandomWorld, chance: Chance): Stake[] {
 }
 
 const hex = (byte: number) => (byte & 255).toString(16).padStart(2, "0");
-
-/** Nobody is alive any more: in the end nothing is claimed, and nothing held. */
-async function leftOver(world: RandomWorld): Promise<string[]> {
-  const remains = async () => {
-    const left: string[] = [];
-    for (const { metadata } of (await world.admin.list(claims)).items)
-      left.push(`claim ${metadata.namespace}/${metadata.name}`);
-    for (const kind of [reservations, holds] as readonly Resource[]) {
-      const { items } = await world.admin.list(kind, { labelSelector: "!holdfast.io/cooling" });
-      for (const { metadata } of items) left.push(`${kind.kind} ${metadata.namespace}/${metadata.name}`);
-    }
-    return left;
-  };
-  try {
-    await until(async () => (await remains()).length === 0, {
-      what: "everything to be free",
-      timeoutMs: patienceMs,
-      everyMs: 100,
-    });
-    return [];
-  } catch {
-    return (await remains()).map((each) => `left when nobody is alive: ${each}`);
-  }
-}
 
 /** How many steps are left for all together. */
 class Tally {

@@ -18,6 +18,7 @@ import { installDefinitions } from "../ledger/definitions.ts";
 import { Line } from "../slices/line.ts";
 import { CheckerRecord } from "./checker-record.ts";
 import { claims } from "./claim-objects.ts";
+import { untilCollected } from "./collected.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 import { addNode, removeNode, setReady } from "./kubevirt/nodes.ts";
@@ -50,6 +51,7 @@ export async function prepare(client: KubeClient): Promise<void> {
       what: `${resource.plural} to be served`,
     });
   }
+  await untilCollected(client);
 }
 
 /** A real controller-manager takes a node for lost that has said nothing for 40 s. */

@@ -1,4 +1,6 @@
 // The webhooks on a server: the real TLS server of one controller, the configurations that lead to it, and people who ask.
+import { definitionOf } from "../../src/api/definition.ts";
+import { kinds } from "../../src/api/kinds.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { installClaimDefinition } from "../../src/claims/crd.ts";
 import {
@@ -17,9 +19,11 @@ import { claimsKey, writeClaimsState } from "../../src/ledger/claims-state.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import {
   configMaps,
+  holds,
   ipamClaims,
   namespaces,
   networkAttachmentDefinitions,
+  reservations,
   type StoredClaim,
 } from "../../src/ledger/resources.ts";
 import { stateName } from "../../src/ledger/state.ts";
@@ -68,10 +72,12 @@ export class Stage {
   static async open(ground: Ground): Promise<Stage> {
     const stage = new Stage(ground, await freePort());
     const { admin } = ground;
-    await unlessThere(admin, definitions, networkAttachmentDefinitionCrd as unknown as AnyObject);
+    for (const crd of [networkAttachmentDefinitionCrd, ...kinds.map(definitionOf)]) {
+      await unlessThere(admin, definitions, structuredClone(crd) as unknown as AnyObject);
+    }
     await install(admin);
     await installClaimDefinition({ client: admin, dryRun: false, signal: new AbortController().signal });
-    for (const resource of [ipamClaims, networkAttachmentDefinitions] as readonly Resource[]) {
+    for (const resource of [ipamClaims, networkAttachmentDefinitions, reservations, holds] as readonly Resource[]) {
       await until(async () => (await admin.list(resource, {}), true), { what: `${resource.kind} being served` });
     }
     const metadata = { namespace: systemNamespace, name: webhookServiceName };

@@ -3,18 +3,24 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
   claimFinalizer,
-  claimNicAnnotation,
   claimOwnerAnnotation,
   managedLabelName,
   maxClaimsAnnotation,
   overrideAnnotation,
 } from "../../src/api/claim-marks.ts";
+import { moveAll } from "../../src/claims/moving.ts";
+import { readClaims } from "../../src/claims/snapshot.ts";
+import { planTakeover } from "../../src/claims/takeover.ts";
+import { realClock } from "../../src/kube/clock.ts";
 import { controllerReference } from "../../src/kube/owner.ts";
-import { ipamClaims, namespaces, pods, type StoredClaim, virtualMachines } from "../../src/ledger/resources.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
+import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ipamClaims, pods, virtualMachines } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { plug, unplug } from "./kubevirt/hotplug.ts";
-import type { Machine } from "./kubevirt/machine.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";
+import { deletionStories } from "./webhook-deletions.ts";
+import { scenes } from "./webhook-scenes.ts";
 import { claimOf, type Ground, Stage } from "./webhook-stage.ts";
 
 const storyMs = 120_000;
@@ -25,48 +31,7 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
     beforeAll(async () => void (stage = await Stage.open(await open())), startMs);
     afterAll(() => stage?.close(), 60_000);
 
-    /** interface's definition -> reference, of the pod that runs. */
-    const referencesOf = async (machine: Machine) => {
-      const { namespace, name } = machine.instance!.active;
-      const pod = await stage.ground.admin.get(pods, { namespace, name });
-      const elements = JSON.parse(pod.metadata.annotations?.[networksAnnotation] ?? "[]") as Record<string, string>[];
-      return elements.map((each) => `${each["name"]} ${each["ipam-claim-reference"] ?? "-"}`);
-    };
-    const machineOn = async (namespace: string, nics: readonly string[], name = "vm1") => {
-      const machine = await stage.kubevirt.create({
-        namespace,
-        name,
-        nics: nics.map((nic) => ({ name: nic.split("=")[0]!, definition: nic.split("=")[1]! })),
-      });
-      await stage.kubevirt.start(machine);
-      return machine;
-    };
-    /** As the reconciler makes it. */
-    const claimFor = async (machine: Machine, nic: string): Promise<StoredClaim> => {
-      const vm = await stage.ground.admin.get(virtualMachines, machine.at);
-      const made = await stage.ground.controller.create(
-        ipamClaims,
-        claimOf(machine.namespace, `${machine.name}.${nic}`, `blue-${machine.namespace}`, {
-          annotations: { [claimOwnerAnnotation]: vm.metadata.uid!, [claimNicAnnotation]: nic },
-          labels: { [managedLabelName]: "true" },
-          finalizers: [claimFinalizer],
-          ownerReferences: [controllerReference(virtualMachines, vm)],
-        }),
-      );
-      return made;
-    };
-    const nameOf = ({ metadata: { namespace = "", name = "" } }: StoredClaim) => ({ namespace, name });
-    /** What the leader does when it is over. */
-    const letGo = (claim: StoredClaim) =>
-      stage.ground.controller.patch(ipamClaims, nameOf(claim), {
-        type: "merge",
-        body: { metadata: { finalizers: null } },
-      });
-    const isGone = (claim: StoredClaim) =>
-      stage.claim(claim.metadata.namespace!, claim.metadata.name!).then(
-        () => false,
-        () => true,
-      );
+    const { referencesOf, machineOn, claimFor, nameOf, letGo } = scenes(() => stage);
 
     describe("launcher pods", () => {
       test("every NIC refers to its own claim, two of one network too, and a missing network takes nothing from others", async () => {
@@ -197,78 +162,38 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
       });
     });
 
-    describe("deleting claims", () => {
-      const remove = (who: "tenant" | "admin", claim: StoredClaim) =>
-        stage.ground[who].delete(ipamClaims, nameOf(claim));
-
-      test("of a VM that lives, running or stopped: refused; where its NIC has gone: not", async () => {
-        const namespace = await stage.namespace();
-        const machine = await machineOn(namespace, ["a=blue", "b=green"]);
-        const claim = await claimFor(machine, "a");
-        await expect(remove("tenant", claim)).rejects.toThrow(`VirtualMachine ${namespace}/vm1 (network a)`);
-        await stage.kubevirt.stop(machine);
-        await expect(remove("admin", claim)).rejects.toThrow("network a");
-        await expect(stage.ground.tenant.deleteCollection(ipamClaims, { namespace })).rejects.toThrow("network a");
-        await unplug(stage.kubevirt, machine, "a", "in place");
-        await remove("tenant", claim);
-        await letGo(claim);
-        expect(await isGone(claim)).toBe(true);
+    test("an administrator takes over a claim of ipam-extensions through the webhook, which lets nobody else", async () => {
+      const namespace = await stage.namespace();
+      const machine = await machineOn(namespace, ["a=blue"]);
+      const { admin, tenant } = stage.ground;
+      const vm = await admin.get(virtualMachines, machine.at);
+      const theirs = claimOf(namespace, "vm1.a", `blue-${namespace}`, {
+        finalizers: ["kubevirt.io/persistent-ipam"],
+        labels: { "kubevirt.io/vm": "vm1" },
+        ownerReferences: [controllerReference(virtualMachines, vm)],
       });
-
-      test("whoever may override says why on the claim, and then deletes it", async () => {
-        const namespace = await stage.namespace();
-        const machine = await machineOn(namespace, ["a=blue"]);
-        const claim = await claimFor(machine, "a");
-        const say = (text: string) =>
-          stage.ground.tenant.patch(ipamClaims, nameOf(claim), {
-            type: "merge",
-            body: { metadata: { annotations: { [overrideAnnotation]: text } } },
-          });
-        await say("something else");
-        await expect(remove("admin", claim)).rejects.toThrow("network a");
-        await say("delete: a test");
-        if (stage.ground.hasRights) await expect(remove("tenant", claim)).rejects.toThrow("network a");
-        await remove("admin", claim);
-        await letGo(claim);
-      });
-
-      test.each(["Background", "Foreground"] as const)(
-        "garbage collection after a VM's end is not refused: %s",
-        async (policy) => {
-          const namespace = await stage.namespace();
-          const machine = await machineOn(namespace, ["a=blue"]);
-          const claim = await claimFor(machine, "a");
-          const ended = stage.kubevirt.delete(machine, policy);
-          await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
-            what: "the claim being deleted",
-          });
-          await letGo(claim);
-          await ended;
-          await until(() => isGone(claim), { what: "the claim gone" });
-        },
-      );
-
-      test("the end of a namespace is not refused while its VM stands", async () => {
-        const namespace = await stage.namespace();
-        const machine = await machineOn(namespace, ["a=blue"]);
-        const claim = await claimFor(machine, "a");
-        // Pods end first, and the rest is deleted when they have: there is no kubelet here to end one.
-        await stage.kubevirt.stop(machine);
-        await stage.ground.admin.delete(namespaces, { name: namespace });
-        await until(async () => (await stage.claim(namespace, "vm1.a")).metadata.deletionTimestamp !== undefined, {
-          what: "the claim being deleted with its namespace",
+      const claim = await tenant.create(ipamClaims, theirs);
+      const { signal } = new AbortController();
+      const takeOver = (client: KubeClient) =>
+        moveAll({
+          client,
+          clock: realClock,
+          signal,
+          ledgerOf: (at) => new ReservationLedger({ client, namespace: at, now: Date.now }),
+          look: () => readClaims({ client: admin, systemNamespace: "kube-system", namespace, now: Date.now, signal }),
+          plan: planTakeover,
+          dryRun: false,
+          say: () => {},
         });
-        await letGo(claim);
-        await until(() => isGone(claim), { what: "the claim gone" });
-      });
-
-      test("made by hand: its owner's to delete", async () => {
-        const namespace = await stage.namespace();
-        const made = await stage.ground.tenant.create(ipamClaims, claimOf(namespace, "hand", `blue-${namespace}`));
-        await remove("tenant", made);
-        expect(await isGone(made)).toBe(true);
-      });
+      if (stage.ground.hasRights) expect(await takeOver(tenant)).toMatchObject({ moved: 0, refused: 1 });
+      expect(await takeOver(admin)).toMatchObject({ moved: 1, refused: 0 });
+      const { metadata } = await stage.claim(namespace, "vm1.a");
+      expect(metadata).toMatchObject({ uid: claim.metadata.uid, finalizers: [claimFinalizer] });
+      expect(metadata.annotations?.[claimOwnerAnnotation]).toBe(vm.metadata.uid);
+      await letGo(claim);
     });
+
+    deletionStories(() => stage);
 
     test("with the controller away everything goes on, unreferenced and unprotected; and when it is back it is as before", async () => {
       const namespace = await stage.namespace();

@@ -11,10 +11,10 @@ import type { Cluster } from "../lab/cluster.ts";
 import { type Access, Rest } from "../lab/rest.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { allowedOf, everyQuestion, mayI } from "./reviews.ts";
+import { webhookRights } from "./webhook-rights.ts";
 
 const file = join(import.meta.dirname, "..", "..", "deploy", "holdfast.yaml");
 const claimsFile = join(import.meta.dirname, "..", "..", "deploy", "ipamclaims", "k8s.cni.cncf.io_ipamclaims.yaml");
-const webhooksFile = join(import.meta.dirname, "..", "..", "deploy", "webhooks.yaml");
 /** Not ours, but read by both: without them the server would not know what is asked about. */
 const kubevirt = {
   ...kubevirtCrds[0],
@@ -257,55 +257,7 @@ test("a namespace with pools of its own takes one binding more", async () => {
   rest.close();
 });
 
-describe("the webhooks, where they are installed", () => {
-  const named = (verb: string, group: string, resource: string, name: string, namespace = "") => ({
-    namespace,
-    verb,
-    group,
-    resource,
-    name,
-  });
-  const registration = "admissionregistration.k8s.io";
-  const secret = (verb: string, name: string) => named(verb, "", "secrets", name, "kube-system");
-
-  test("one file makes them, and a second time changes nothing that the controller wrote", async () => {
-    await lab.kubectl(["apply", "-f", webhooksFile]);
-    const bundle = Buffer.from("PEM").toString("base64");
-    const path = `/apis/${registration}/v1/validatingwebhookconfigurations/holdfast-claims`;
-    interface Configuration {
-      webhooks: { clientConfig: { caBundle?: string } }[];
-    }
-    const { webhooks } = await lab.rest.get<Configuration>(path);
-    const trusted = webhooks.map((each) => ({ ...each, clientConfig: { ...each.clientConfig, caBundle: bundle } }));
-    await lab.rest.patch(path, { webhooks: trusted });
-    await lab.rest.patch("/api/v1/namespaces/kube-system/secrets/holdfast-webhook", { data: { "tls.crt": bundle } });
-    await lab.kubectl(["apply", "-f", webhooksFile]);
-    const after = await lab.rest.get<Configuration>(path);
-    expect(after.webhooks.map(({ clientConfig }) => clientConfig.caBundle)).toEqual([bundle]);
-    const kept = await lab.rest.get<{ data: object }>("/api/v1/namespaces/kube-system/secrets/holdfast-webhook");
-    expect(kept.data).toEqual({ "tls.crt": bundle });
-  });
-
-  test.each([
-    ["holdfast-controller", secret("get", "holdfast-webhook"), true],
-    ["holdfast-controller", secret("update", "holdfast-webhook"), true],
-    ["holdfast-controller", secret("get", "another"), false],
-    ["holdfast-controller", secret("list", ""), false],
-    ["holdfast-controller", secret("create", ""), false],
-    ["holdfast-controller", secret("delete", "holdfast-webhook"), false],
-    ["holdfast-controller", named("patch", registration, "mutatingwebhookconfigurations", "holdfast-claims"), true],
-    ["holdfast-controller", named("patch", registration, "validatingwebhookconfigurations", "holdfast-claims"), true],
-    ["holdfast-controller", named("patch", registration, "validatingwebhookconfigurations", "another"), false],
-    ["holdfast-controller", named("create", registration, "validatingwebhookconfigurations", ""), false],
-    ["holdfast-controller", named("create", "authorization.k8s.io", "subjectaccessreviews", ""), true],
-    ["holdfast-node", secret("get", "holdfast-webhook"), false],
-    ["holdfast-node", named("get", registration, "mutatingwebhookconfigurations", "holdfast-claims"), false],
-  ])("%s: %o: %s", async (who, question, isAllowed) => {
-    const rest = new Rest(await account(who));
-    expect(await mayI(rest, question)).toBe(isAllowed);
-    rest.close();
-  });
-});
+webhookRights(() => lab, account);
 
 test("the kind of claims applies as it is shipped, and is no part of the installation", async () => {
   expect(readFileSync(file, "utf8")).not.toContain("ipamclaims.k8s.cni.cncf.io");

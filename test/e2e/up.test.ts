@@ -72,6 +72,7 @@ describe("holdfast up", () => {
     expect(statSync(data).mode & 0o777).toBe(0o700);
     const config = await kubectl("-n", "example", "get", "net-attach-def", "blue", "-o", "jsonpath={.spec.config}");
     expect(JSON.parse(config)).toMatchObject({ ipam: { type: "holdfast", range: "10.77.0.0/24" } });
+    expect(await kubectl("get", "crd", "ipamclaims.k8s.cni.cncf.io", "-o", "name")).toContain("ipamclaims");
     await kubectl("-n", "example", "create", "configmap", "kept", "--from-literal=a=1");
     first.child.kill("SIGINT");
     expect(await first.ended).toBe(0);

@@ -59,10 +59,10 @@ export function isDetached(pod: LauncherPod, target: Target, family: Family): bo
   return !touches(pod, target, family) && !isStillInGuest(life, nic);
 }
 
-/** A pod of a VMI that is not there any more may be anybody's of this name, the dead included. */
+/** A pod of a VMI that is not there any more may be anybody's of this name, the dead included. One of another VM that lives is not. */
 function isOfItsOwner({ vmiUid }: LauncherPod, { life }: Target, { facts, lives }: Family): boolean {
   if (vmiUid === "") return false;
-  if (vmiUid !== facts.vmi?.metadata.uid) return true;
+  if (vmiUid !== facts.vmi?.metadata.uid) return !facts.lives(vmiUid);
   return lives.find(({ vmi }) => vmi !== undefined) === life;
 }
 

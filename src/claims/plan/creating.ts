@@ -39,7 +39,7 @@ function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
 function isProvided(life: Life, { nic, network }: WantedNic, { claims, loose }: Family): boolean {
   const same = claims.filter((each) => each.kind === "owned" && each.life !== undefined && each.nic === nic);
   const isLeft = loose.some((each) => each.life !== undefined && each.life !== life && each.nic === nic);
-  return isLeft || same.some((each) => each.life !== life || each.network === network || each.network === "");
+  return isLeft || same.some((each) => each.network === network || each.network === "");
 }
 
 function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[], family: Family): readonly ClaimStep[] {

@@ -2,10 +2,12 @@
 //
 // Two steps on purpose: a claim whose deletion is on record is finished by whoever leads next. Our finalizer falls last, and with it the
 // claim; its addresses are another matter (releasing.ts).
+import { claimFinalizer } from "../../api/claim-marks.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import { claimEvent, ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./fate.ts";
+import { adoptionWords } from "./obstacle.ts";
 import type { ClaimStep } from "./steps.ts";
 
 export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
@@ -18,7 +20,7 @@ export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep
     case "restored":
       return [...restoredEvents(view, family), { kind: "again", afterMs: fate.untilMs - family.facts.nowMs }];
     case "stays":
-      return view.isDeleting && view.kind === "owned" && view.life?.phase === "alive" ? keptEvents(view, family) : [];
+      return view.isDeleting && view.kind === "owned" ? stayingEvents(view, family) : [];
     case "held":
       return [];
   }
@@ -28,6 +30,18 @@ export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep
 function byHandSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   if (!view.hasFinalizer || isInUse(targetOf(view), family)) return [];
   return [{ kind: "drop-finalizer", claim: view.claim, why: "no pod uses it" }];
+}
+
+function stayingEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
+  if (view.life === undefined) return [claimEvent(view, "Warning", "OwnerUnknown", unknownWords(view))];
+  return view.life.phase === "alive" ? keptEvents(view, family) : [];
+}
+
+function unknownWords({ ownerUid }: ClaimView): string {
+  return (
+    `it is being deleted, and the cluster does not serve VirtualMachines, so that nobody can say whether its owner ${ownerUid} lives: ` +
+    `install KubeVirt; where it is gone for good, take the finalizer ${claimFinalizer} off the claim.`
+  );
 }
 
 function keptEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
@@ -40,10 +54,6 @@ function keptEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
   ];
 }
 
-function restoredEvents(view: ClaimView, { facts }: Family): readonly ClaimStep[] {
-  const message =
-    `IPAMClaim ${view.name} is recorded for ${view.ownerUid}, which is not there: restored from a backup? ` +
-    `\`holdfast adopt ${facts.namespace}/${facts.name} --from ${view.ownerUid}\` gives its addresses to the VM of that name; ` +
-    "else it is deleted ten minutes after it was made.";
-  return [claimEvent(view, "Warning", "ClaimOfAnotherLife", message)];
+function restoredEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
+  return [claimEvent(view, "Warning", "ClaimOfAnotherLife", adoptionWords(view, family))];
 }

@@ -1,6 +1,7 @@
 // What is said where the name of a wanted claim is another's. Pure.
 import { ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
+import { fateOf, restoredGraceMs } from "./fate.ts";
 import type { Life } from "./lives.ts";
 import type { ClaimStep } from "./steps.ts";
 
@@ -10,9 +11,9 @@ export function obstacleSteps(obstacle: ClaimView, life: Life, family: Family): 
   return ownerEvents(family, life, "Warning", "ClaimNameTaken", `${what} ${wordsOf(obstacle, family)}`);
 }
 
-function wordsOf({ kind, ownerUid, isDeleting, hasFinalizer, claim, name }: ClaimView, { facts }: Family): string {
-  const { namespace } = facts;
-  switch (kind) {
+function wordsOf(obstacle: ClaimView, family: Family): string {
+  const { namespace } = family.facts;
+  switch (obstacle.kind) {
     case "theirs":
       return (
         "is of kubevirt/ipam-extensions, and is neither used nor finished here: run " +
@@ -21,13 +22,30 @@ function wordsOf({ kind, ownerUid, isDeleting, hasFinalizer, claim, name }: Clai
     case "by-hand":
       return "was made by hand and has no owner; it is not taken for this VM's by its name: delete it, or give it another name.";
     case "unreadable":
-      return `does not say whose it is (its annotation is empty): correct it, or \`kubectl delete ipamclaim -n ${namespace} ${name}\`.`;
+      return (
+        "does not say whose it is (its annotation is empty): correct it, or " +
+        `\`kubectl delete ipamclaim -n ${namespace} ${obstacle.name}\`.`
+      );
     case "owned":
-    case "elsewhere": {
-      if (isDeleting && !hasFinalizer) {
-        return `is being deleted and waits for the finalizers of others: ${(claim.metadata.finalizers ?? []).join(", ")}.`;
-      }
-      return `is still that of ${ownerUid}, an earlier owner of this name; it is waited for.`;
-    }
+    case "elsewhere":
+      return wordsOfOwned(obstacle, family);
   }
+}
+
+function wordsOfOwned(obstacle: ClaimView, family: Family): string {
+  const { ownerUid, isDeleting, hasFinalizer, claim } = obstacle;
+  if (isDeleting && !hasFinalizer) {
+    return `is being deleted and waits for the finalizers of others: ${(claim.metadata.finalizers ?? []).join(", ")}.`;
+  }
+  if (fateOf(obstacle, family).fate === "restored") return `is of another life: ${adoptionWords(obstacle, family)}`;
+  return `is still that of ${ownerUid}, an earlier owner of this name; it is waited for.`;
+}
+
+/** Of a claim that a backup brought back. */
+export function adoptionWords({ ownerUid }: ClaimView, { facts }: Family): string {
+  return (
+    `it is recorded for ${ownerUid}, which is not there. Restored from a backup? ` +
+    `\`holdfast adopt ${facts.namespace}/${facts.name} --from ${ownerUid}\` gives its addresses to the VM of that name; ` +
+    `else it is deleted ${restoredGraceMs / 60_000} minutes after it was made.`
+  );
 }

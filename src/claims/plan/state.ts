@@ -30,6 +30,8 @@ export function stateOfClaim(facts: FamilyFacts, uid: string): ClaimState {
 function stateOfView(view: ClaimView, family: Family): ClaimState {
   if (view.isDeleting) return "TERM";
   if (view.kind === "owned" && view.life === undefined) return "FOREIGN";
+  // A deletion in the background reaches the claim last.
+  if (view.kind === "owned" && view.life?.phase !== "alive") return "TERM";
   const hasAddress = view.holds.length > 0 || (isOthers(view, family) && (view.claim.status?.ips ?? []).length > 0);
   if (!hasAddress) return "PEND";
   const pods = attachmentsOf(view, family);

@@ -8,6 +8,7 @@ import { compare } from "../../net/address.ts";
 import { attachedPods, targetOf } from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family } from "./family.ts";
+import { fateOf } from "./fate.ts";
 import { isSpare } from "./releasing.ts";
 import type { ClaimStep } from "./steps.ts";
 
@@ -18,7 +19,9 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   const before = view.claim.status;
   const pod = podOf(view, family);
   const status = claimStatus({ before, ips, pod, condition: conditionOf(view, ips), nowMs: family.facts.nowMs });
-  return isSame(before, status) ? [] : [{ kind: "status", claim: view.claim, status }];
+  // Nobody reads the status of a claim that goes.
+  if (isSame(before, status) || fateOf(view, family).fate === "goes") return [];
+  return [{ kind: "status", claim: view.claim, status }];
 }
 
 /** Undefined: the length of a network is not known, and nothing tells it. */

@@ -29,7 +29,7 @@ export interface CreationFacts {
 /** Written by Velero on what it brings back: a claim may come before its network, and comes with the marks of its former life. */
 const restoreLabelName = "velero.io/restore-name";
 
-export function isRestored({ metadata }: StoredClaim): boolean {
+function isRestored({ metadata }: StoredClaim): boolean {
   return (metadata.labels?.[restoreLabelName] ?? "") !== "";
 }
 

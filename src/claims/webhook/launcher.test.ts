@@ -1,99 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { claimName, claimNicAnnotation, claimOwnerAnnotation, swappedClaimName } from "../../api/claim-marks.ts";
-import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kubevirt.ts";
-import type { Persistence } from "../../cni/persistence.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
-import { judgeLauncher, type LauncherFacts } from "./launcher.ts";
-
-const networks = "k8s.v1.cni.cncf.io/networks";
-const primaryClaim = "k8s.ovn.org/primary-udn-ipamclaim";
-const firstNetwork = "v1.multus-cni.io/default-network";
-
-const allows = (network: string): Persistence => ({
-  network,
-  isAllowed: true,
-  isPrimary: false,
-  isOurs: true,
-  problem: "",
-});
-const forbids = (network: string): Persistence => ({ ...allows(network), isAllowed: false });
-
-/** A VMI of VM "vm1" (uid vm) on networks, each NAME=DEFINITION. */
-function vmi(spec: string, more: Partial<VirtualMachineInstance["metadata"]> = {}): VirtualMachineInstance {
-  const pairs = spec.split(" ").map((pair) => pair.split("=") as [string, string]);
-  return {
-    metadata: {
-      name: "vm1",
-      namespace: "t",
-      uid: "vmi",
-      ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "vm1", uid: "vm" }],
-      ...more,
-    },
-    spec: {
-      networks: pairs.map(([name, definition]) =>
-        definition === "pod" ? { name, pod: {} } : { name, multus: { networkName: definition } },
-      ),
-    },
-  };
-}
-
-const element = (nic: string, definition: string, more: object = {}) => ({
-  name: definition,
-  namespace: "t",
-  interface: hashedInterfaceName(nic),
-  ...more,
-});
-
-function claim(name: string, owner: string, network: string, more: { nic?: string; ips?: string[] } = {}): StoredClaim {
-  const annotations = { [claimOwnerAnnotation]: owner, ...(more.nic && { [claimNicAnnotation]: more.nic }) };
-  return {
-    metadata: { name, namespace: "t", uid: `uid of ${name}`, annotations },
-    spec: { network, interface: "" },
-    ...(more.ips && { status: { ips: more.ips } }),
-  };
-}
-
-interface Story {
-  readonly vmi: VirtualMachineInstance;
-  readonly elements: unknown;
-  readonly before?: unknown;
-  readonly definitions?: Readonly<Record<string, Persistence>>;
-  readonly claims?: readonly StoredClaim[];
-  readonly isWanted?: boolean;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly primary?: LauncherFacts["primary"];
-}
-
-function judged(story: Story) {
-  const text = (elements: unknown) => (typeof elements === "string" ? elements : JSON.stringify(elements));
-  const annotations = { ...story.annotations, [networks]: text(story.elements) };
-  const definitions: Readonly<Record<string, Persistence>> = story.definitions ?? defined;
-  const before = story.before === undefined ? undefined : { [networks]: text(story.before) };
-  const { patch, warnings } = judgeLauncher({
-    pod: { namespace: "t", annotations, before },
-    vmi: story.vmi,
-    isWanted: story.isWanted ?? true,
-    definitionOf: (key) => definitions[key] ?? "missing",
-    primary: story.primary,
-    claimOf: (name) => story.claims?.find(({ metadata }) => metadata.name === name),
-  });
-  const written = Object.fromEntries(
-    patch.map((operation) => {
-      expect(operation.op).toBe("add");
-      const { path, value } = operation as { path: string; value: string };
-      return [path.replace("/metadata/annotations/", "").replaceAll("~1", "/"), value];
-    }),
-  );
-  const list = written[networks] === undefined ? undefined : (JSON.parse(written[networks]) as unknown[]);
-  return { written, list, warnings };
-}
-
-const references = ({ list }: ReturnType<typeof judged>) =>
-  list?.map((each) => (each as Record<string, unknown>)["ipam-claim-reference"]);
-
-const defined = { "t/blue": allows("blue-net"), "t/green": allows("green-net") };
+import { claimName, claimOwnerAnnotation, claimVmAnnotation, swappedClaimName } from "../../api/claim-marks.ts";
+import { claim, defined, element, forbids, judged, references, type Story, vmi } from "./testing/story.ts";
 
 describe("each NIC its own claim", () => {
   test("by the NIC's name in the VM, not by its network's", () => {
@@ -168,6 +77,18 @@ describe("only for those that get claims", () => {
     ],
     ["its claim is of the VMI", { claims: [claim("vm1.a", "vmi", "blue-net", held)] }, ["vm1.a"]],
     ["the claim is another VM's", { claims: [claim("vm1.a", "other", "blue-net", held)] }, undefined],
+    [
+      "the name is taken by a claim of a VM of another name, which stays",
+      {
+        claims: [
+          {
+            metadata: { name: "vm1.a", annotations: { [claimOwnerAnnotation]: "db", [claimVmAnnotation]: "db" } },
+            spec: { network: "blue-net", interface: "" },
+          },
+        ],
+      },
+      [swappedClaimName("vm1", "a", "blue-net")],
+    ],
     ["the claim is of another NIC", { claims: [claim("vm1.a", "vm", "blue-net", { ...held, nic: "b" })] }, undefined],
     [
       "the claim is nobody's: made by hand",
@@ -228,6 +149,15 @@ describe("a pod that is there already", () => {
     expect(references(told)).toEqual(["vm1.a", "vm1.b"]);
   });
 
+  test("a second NIC of a network that is attached already gets a claim of its own", () => {
+    const told = judged({
+      vmi: vmi("a=blue b=blue"),
+      before: [referring],
+      elements: [element("a", "blue"), element("b", "blue")],
+    });
+    expect(references(told)).toEqual(["vm1.a", "vm1.b"]);
+  });
+
   test("one that was attached without a reference stays without: it has an address of its own", () => {
     const told = judged({
       vmi: machine,
@@ -246,67 +176,6 @@ describe("a pod that is there already", () => {
       definitions: {},
     });
     expect(references(told)).toEqual(["vm1.a"]);
-  });
-});
-
-describe("a primary network", () => {
-  const primary = (config: object, first: string | undefined = "ovn-kubernetes/default") => ({
-    persistence: { ...allows("tenant"), isPrimary: true },
-    config: JSON.stringify(config),
-    first,
-  });
-  const addresses = (asked: object) => ({ annotations: { "network.kubevirt.io/addresses": JSON.stringify(asked) } });
-  const subnets = primary({ subnets: "10.1.0.0/16,fd00:1::/64" });
-
-  test("its claim stands in an annotation", () => {
-    const told = judged({ vmi: vmi("default=pod"), elements: [], primary: subnets });
-    expect(told.written).toEqual({ [primaryClaim]: "vm1.default" });
-  });
-
-  test.each<[string, object, object, unknown]>([
-    ["an address, with the length of its subnet", { default: ["10.1.2.3"] }, {}, { ips: ["10.1.2.3/16"] }],
-    [
-      "of both families, whichever comes first",
-      { default: ["fd00:1::7", "10.1.2.3/24"] },
-      {},
-      { ips: ["fd00:1::7/64", "10.1.2.3/16"] },
-    ],
-    ["a MAC", {}, { macAddress: "02-11-22-33-44-AA" }, { mac: "02:11:22:33:44:aa" }],
-  ])("%s is asked for through the first network", (_name, asked, port, expected) => {
-    const machine = vmi("default=pod", addresses(asked));
-    machine.spec!.domain = { devices: { interfaces: [{ name: "default", ...port }] } };
-    const told = judged({ vmi: machine, elements: [], primary: subnets });
-    const first = { name: "default", namespace: "ovn-kubernetes", "ipam-claim-reference": "vm1.default" };
-    expect(JSON.parse(told.written[firstNetwork] ?? "null")).toEqual([{ ...first, ...(expected as object) }]);
-  });
-
-  test.each<[string, object, Partial<Story>, string]>([
-    ["an address of no subnet is not made to look as if", { default: ["192.0.2.1"] }, {}, "192.0.2.1 is no address"],
-    ["text that is no address", { default: ["soon"] }, {}, "soon is no address"],
-    [
-      "no definition of first interfaces",
-      { default: ["10.1.2.3"] },
-      { primary: primary({ subnets: "10.1.0.0/16" }, undefined) },
-      "exactly one",
-    ],
-  ])("%s: the claim alone, and a word", (_name, asked, story, word) => {
-    const first = Object.hasOwn(story, "primary") ? { ...story.primary!, first: undefined } : subnets;
-    const told = judged({ vmi: vmi("default=pod", addresses(asked)), elements: [], primary: first });
-    expect(told.written).toEqual({ [primaryClaim]: "vm1.default" });
-    expect(told.warnings.join()).toContain(word);
-  });
-
-  test("who has written either annotation keeps it", () => {
-    const machine = vmi("default=pod", addresses({ default: ["10.1.2.3"] }));
-    const story = { vmi: machine, elements: [], primary: subnets };
-    expect(judged({ ...story, annotations: { [primaryClaim]: "mine" } }).written).toEqual({});
-    expect(judged({ ...story, annotations: { [firstNetwork]: "x" } }).written).toEqual({
-      [primaryClaim]: "vm1.default",
-    });
-  });
-
-  test("a pod that is there already is not touched", () => {
-    expect(judged({ vmi: vmi("default=pod"), elements: [], before: [], primary: subnets }).written).toEqual({});
   });
 });
 

@@ -41,7 +41,7 @@ export function marksOf({ metadata: { annotations = {}, labels = {}, finalizers 
 }
 
 /** Those that differ. */
-export function changedMarks(before: Marked, after: Marked): readonly string[] {
+function changedMarks(before: Marked, after: Marked): readonly string[] {
   const isManaged = before.metadata.labels?.[managedLabelName] === "true";
   const annotations = isManaged ? [...ownAnnotations, ...sharedAnnotations] : ownAnnotations;
   const labels = isManaged ? [managedLabelName, ...sharedLabels] : [managedLabelName];

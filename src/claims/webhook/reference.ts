@@ -2,10 +2,12 @@
 //
 // Promised: a claim of another owner is never referred to, whatever its name: a CNI that reads only the reference would hand out the address
 // of another VM. A claim that is this NIC's and has addresses is referred to even where no new ones are made any more.
+import { homeOf } from "../../api/claim-family.ts";
 import { claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
 import type { VirtualMachineInstance, VmNetwork } from "../../api/kubevirt.ts";
 import { isClaimOf } from "../../api/vm-owner.ts";
 import type { Persistence } from "../../cni/persistence.ts";
+import { parseKey } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 
 export interface NicFacts {
@@ -46,7 +48,9 @@ export function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFact
     return claim !== undefined && (definition === "missing" || claim.spec.network === definition.network);
   });
   if (definition !== "missing" && isWanted && definition.isAllowed) {
-    return fitting === undefined ? toBeMade(names, claimOf, own) : { claim: fitting, why: "" };
+    if (fitting !== undefined) return { claim: fitting, why: "" };
+    const passes = (claim: StoredClaim) => isOfNic(claim, vmi, nic.name) || isOfOther(claim, vmi);
+    return toBeMade(names, claimOf, passes);
   }
   if (fitting !== undefined && (claimOf(fitting)?.status?.ips ?? []).length > 0) return { claim: fitting, why: "" };
   if (definition === "missing" && isWanted) {
@@ -55,16 +59,22 @@ export function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFact
   return nothing;
 }
 
-/** The name that the reconciler will give it: the plain one, unless this NIC has a claim of another network there. */
+/** The name that the reconciler will give it: the plain one, unless the NIC has a claim of another network there, or another VM has. */
 function toBeMade(
   names: readonly string[],
   claimOf: (name: string) => StoredClaim | undefined,
-  own: (name: string) => StoredClaim | undefined,
+  passes: (claim: StoredClaim) => boolean,
 ): Reference {
   const [plain = "", swapped = ""] = names;
-  const name = own(plain) === undefined ? plain : swapped;
+  const first = claimOf(plain);
+  const name = first !== undefined && passes(first) ? swapped : plain;
   if (claimOf(name) === undefined) return { claim: name, why: "" };
   return { why: `IPAMClaim ${name} belongs to another: it is not referred to, and the pod waits for its own` };
+}
+
+/** It is a VM's of another name, and stays where it is. */
+function isOfOther(claim: StoredClaim, { metadata }: VirtualMachineInstance): boolean {
+  return parseKey(homeOf(claim)).name !== metadata.name;
 }
 
 function isOfNic(claim: StoredClaim, vmi: VirtualMachineInstance, nic: string): boolean {

@@ -17,6 +17,8 @@ import { hasRoom, type LiveUser } from "./users.ts";
 export interface ClaimHoldsOptions {
   readonly ledgers: Pick<Ledgers, "shared">;
   readonly pictures: Pick<Pictures, "open">;
+  /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
+  readonly paused: () => string;
 }
 
 /** A hold of the claim, and where its object is. */
@@ -48,7 +50,8 @@ export class ClaimHolds {
         const { picture } = await this.#options.pictures.open(share, signal);
         const { namespace } = share;
         const ledger = this.#options.ledgers.shared(namespace);
-        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists });
+        const { paused } = this.#options;
+        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists, paused });
         if (hold === undefined) return undefined;
         picture.met(hold);
         return { namespace, hold };
@@ -74,6 +77,7 @@ export class ClaimHolds {
       );
       if (isThere) return { held: { namespace, hold: now }, others };
       assertUsable(use, now, others);
+      assertNotPaused(this.#options.paused());
       const { domain, address, owner, version } = now;
       const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user] };
       const outcome = await amendSurely(ledger, request, signal);
@@ -97,6 +101,7 @@ interface Quest {
   readonly signal: AbortSignal;
   /** Domain and owner -> the list that was asked for. */
   readonly lists: Map<string, Promise<readonly Hold[]>>;
+  readonly paused: () => string;
 }
 
 async function findOne(quest: Quest): Promise<Hold | undefined> {
@@ -106,11 +111,12 @@ async function findOne(quest: Quest): Promise<Hold | undefined> {
 }
 
 /** At the address that the status names: one read, and no list. */
-async function recorded({ ledger, domain, share, use, signal }: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+async function recorded(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+  const { ledger, domain, share, use, signal } = quest;
   if (share.recorded === undefined) return undefined;
   const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
   if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
-  return isBefore(hold, owner, use) ? passOn(ledger, hold, owner, use, signal) : undefined;
+  return isBefore(hold, owner, use) ? passOn(quest, hold, owner) : undefined;
 }
 
 async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
@@ -118,12 +124,12 @@ async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined>
 }
 
 async function continued(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
-  const { ledger, use, signal } = quest;
+  const { use } = quest;
   const uid = use.claim.metadata.annotations?.[continuesAnnotation] ?? "";
   if (uid === "" || use.identity === undefined) return undefined;
   const before = await listed(quest, { ...owner, uid });
   const hold = first(before.filter((each) => isBefore(each, owner, use)));
-  return hold === undefined ? undefined : passOn(ledger, hold, owner, use, signal);
+  return hold === undefined ? undefined : passOn(quest, hold, owner);
 }
 
 /** Of the share's range. */
@@ -146,12 +152,11 @@ function isBefore({ owner, note }: Hold, to: ClaimOwner, { claim, identity }: Cl
 
 /** Undefined where another was faster and it is not ours now. */
 async function passOn(
-  ledger: AmendableLedger,
+  { ledger, use, signal, paused }: Quest,
   { domain, address, owner, version }: Hold,
   to: ClaimOwner,
-  use: ClaimUse,
-  signal: AbortSignal,
 ): Promise<Hold | undefined> {
+  assertNotPaused(paused());
   const outcome = await amendSurely(ledger, { domain, address, owner: ownerKey(owner), version, to }, signal);
   if (outcome.outcome === "amended") return outcome.hold;
   if (outcome.outcome === "superseded" && sameOwner(outcome.hold.owner, to)) return outcome.hold;
@@ -204,6 +209,11 @@ function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUse
     allocationReasons.inUse,
     `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,
   );
+}
+
+function assertNotPaused(reason: string): void {
+  if (reason === "") return;
+  throw new LedgerError("unavailable", `handing out is paused: ${reason}. It goes on by itself when that is over.`);
 }
 
 function lostMeanwhile(use: ClaimUse, address: Address): LedgerError {

@@ -17,7 +17,8 @@ export class MacCheck {
     const { mac } = use;
     if (mac === undefined) return;
     const labelSelector = `${macLabelName}=${mac.replaceAll(":", "-")}`;
-    const { items } = await this.#client.list(ipamClaims, { labelSelector, signal });
+    // From the server's memory: the claims that count are older than this one, and every start of a VM with a MAC asks.
+    const { items } = await this.#client.list(ipamClaims, { labelSelector, resourceVersion: "0", signal });
     const rival = rivalOf(use, items);
     if (rival === undefined) return;
     const { namespace, name } = rival.metadata;

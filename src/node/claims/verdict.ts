@@ -54,7 +54,8 @@ function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Ver
   for (const name of own) {
     if (!read.has(name)) return { kind: "read", name };
     const claim = read.get(name);
-    if (claim !== undefined && standingOf(claim, seeker, name === seeker.reference) === "fits") return { kind: "use", claim };
+    if (claim !== undefined && standingOf(claim, seeker, name === seeker.reference) === "fits")
+      return { kind: "use", claim };
   }
   for (const name of own) {
     const claim = read.get(name);

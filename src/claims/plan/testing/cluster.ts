@@ -8,7 +8,6 @@ import type { NodeCondition } from "../facts.ts";
 import { type ModelPod, type ModelVm, type ModelVmi, Shelf, withMetadata, without } from "./objects.ts";
 
 export const namespace = "t";
-export const cooldownMs = 0;
 
 /** A guest's NIC that has an address: true whatever objects say. */
 export interface Sandbox {
@@ -39,6 +38,8 @@ export class ModelCluster {
   readonly definitions = new Map<string, Persistence | "missing" | "unknown">();
   gate: ClaimsState = { gate: "on", needsLabel: false };
   claimsLeft: number | undefined;
+  /** None: an address that is freed too early is another's at once, and seen. */
+  cooldownMs = 0;
   primary: Persistence | undefined;
   /** What really runs. */
   sandboxes: Sandbox[] = [];
@@ -139,9 +140,6 @@ export class ModelCluster {
 
   /** A hand that takes every finalizer off. */
   forceFinalizers(claim: StoredClaim, finalizer: string): boolean {
-    return this.claims.update(
-      claim,
-      (now) => withMetadata(now, { finalizers: without(now, finalizer) }) as StoredClaim,
-    );
+    return this.claims.update(claim, (now) => withMetadata(now, { finalizers: without(now, finalizer) }));
   }
 }

@@ -5,6 +5,7 @@ import {
   claimNicAnnotation,
   claimOwnerAnnotation,
   claimVmAnnotation,
+  ownershipOf,
   persistenceLabelName,
 } from "../../../api/claim-marks.ts";
 import type { StoredClaim } from "../../../ledger/resources.ts";
@@ -148,6 +149,22 @@ export class Story {
     return this.cluster.claims.create({ metadata: { name, namespace }, spec: { network, interface: "" } })!;
   }
 
+  /** Recorded on the claim of a VM's NIC. */
+  ownerOf(vm: string): string | undefined {
+    const claim = this.claim(vm);
+    const ownership = claim === undefined ? undefined : ownershipOf(claim);
+    return ownership?.kind === "owned" ? ownership.uid : undefined;
+  }
+
+  vmUid(name: string): string {
+    return this.cluster.vms.get(name)!.metadata.uid!;
+  }
+
+  /** How many addresses were freed. */
+  released(): number {
+    return this.done.filter(({ kind }) => kind === "release").length;
+  }
+
   claimNamed(name: string): StoredClaim | undefined {
     return this.cluster.claims.get(name);
   }
@@ -196,6 +213,6 @@ export class Story {
 async function finished(task: AsyncGenerator<undefined, boolean>): Promise<boolean> {
   for (;;) {
     const { done, value } = await task.next();
-    if (done === true) return value === true;
+    if (done === true) return value;
   }
 }

@@ -1,0 +1,14 @@
+// Claims in few words: what stories about them are told with.
+import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claim-marks.ts";
+import type { AdmissionReply } from "../../../kube/admission-review.ts";
+import type { StoredClaim } from "../../../ledger/resources.ts";
+
+export type Metadata = StoredClaim["metadata"];
+export const claim = (metadata: Partial<Metadata> = {}, network = "blue-net"): StoredClaim => ({
+  metadata: { namespace: "t", name: "vm1.a", ...metadata },
+  spec: { network, interface: "" },
+});
+export const owned = (more: Partial<Metadata> = {}) =>
+  claim({ annotations: { [claimOwnerAnnotation]: "vm", [claimNicAnnotation]: "a" }, ...more });
+/** `allowed`, or the refusal's words. */
+export const words = (reply: AdmissionReply) => (reply.allowed ? "allowed" : reply.message);

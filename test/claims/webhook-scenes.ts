@@ -1,0 +1,60 @@
+// What stories about webhooks are told with: VMs that run, claims as the reconciler makes them, and what became of both.
+import {
+  claimFinalizer,
+  claimNicAnnotation,
+  claimOwnerAnnotation,
+  managedLabelName,
+} from "../../src/api/claim-marks.ts";
+import { controllerReference } from "../../src/kube/owner.ts";
+import { ipamClaims, pods, type StoredClaim, virtualMachines } from "../../src/ledger/resources.ts";
+import type { Machine } from "./kubevirt/machine.ts";
+import { networksAnnotation } from "./kubevirt/objects.ts";
+import { claimOf, type Stage } from "./webhook-stage.ts";
+
+export function scenes(open: () => Stage) {
+  /** interface's definition -> reference, of the pod that runs. */
+  const referencesOf = async (machine: Machine) => {
+    const { namespace, name } = machine.instance!.active;
+    const pod = await open().ground.admin.get(pods, { namespace, name });
+    const elements = JSON.parse(pod.metadata.annotations?.[networksAnnotation] ?? "[]") as Record<string, string>[];
+    return elements.map((each) => `${each["name"]} ${each["ipam-claim-reference"] ?? "-"}`);
+  };
+  const machineOn = async (namespace: string, nics: readonly string[], name = "vm1") => {
+    const machine = await open().kubevirt.create({
+      namespace,
+      name,
+      nics: nics.map((nic) => ({ name: nic.split("=")[0]!, definition: nic.split("=")[1]! })),
+    });
+    await open().kubevirt.start(machine);
+    return machine;
+  };
+  /** As the reconciler makes it. */
+  const claimFor = async (machine: Machine, nic: string): Promise<StoredClaim> => {
+    const vm = await open().ground.admin.get(virtualMachines, machine.at);
+    const made = await open().ground.controller.create(
+      ipamClaims,
+      claimOf(machine.namespace, `${machine.name}.${nic}`, `blue-${machine.namespace}`, {
+        annotations: { [claimOwnerAnnotation]: vm.metadata.uid!, [claimNicAnnotation]: nic },
+        labels: { [managedLabelName]: "true" },
+        finalizers: [claimFinalizer],
+        ownerReferences: [controllerReference(virtualMachines, vm)],
+      }),
+    );
+    return made;
+  };
+  const nameOf = ({ metadata: { namespace = "", name = "" } }: StoredClaim) => ({ namespace, name });
+  /** What the leader does when it is over. */
+  const letGo = (claim: StoredClaim) =>
+    open().ground.controller.patch(ipamClaims, nameOf(claim), {
+      type: "merge",
+      body: { metadata: { finalizers: null } },
+    });
+  const isGone = (claim: StoredClaim) =>
+    open()
+      .claim(claim.metadata.namespace!, claim.metadata.name!)
+      .then(
+        () => false,
+        () => true,
+      );
+  return { referencesOf, machineOn, claimFor, nameOf, letGo, isGone };
+}
