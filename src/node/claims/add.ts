@@ -77,7 +77,7 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const count = users.reader(use.owner.namespace);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
-    const known = found[index];
+    const known = found[index] ?? (await inherited(addition, use, share));
     if (known === undefined) missing.push(share);
     else {
       assertSame(use, share, known.hold);
@@ -85,6 +85,12 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
     }
   }
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
+}
+
+function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
+  const { holds, users } = parts.claims;
+  const count = users.reader(use.owner.namespace);
+  return holds.inherit(share, use, { interfaceName: invocation.interfaceName, count, signal });
 }
 
 async function takeMissing(
