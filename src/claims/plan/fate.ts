@@ -34,9 +34,14 @@ export function fateOf(view: ClaimView, family: Family): Fate {
 
 function reasonToGo(view: ClaimView, family: Family): string | undefined {
   const { life, ownerUid } = view;
-  if (life === undefined) return `its owner ${ownerUid} is gone`;
+  if (life === undefined) return mayBeThere(family) ? undefined : `its owner ${ownerUid} is gone`;
   if (life.phase === "alive") return reasonWithOwner(view, life, family);
   return hasInstance(life) ? undefined : `its owner ${life.uid} is being deleted, and nothing of it runs`;
+}
+
+/** Of an owner that is not seen. In a namespace that is being deleted nothing of it can be left. */
+export function mayBeThere({ facts }: Family): boolean {
+  return facts.areOwnersUnknown === true && facts.isTerminating !== true;
 }
 
 function reasonWithOwner(view: ClaimView, life: Life, family: Family): string | undefined {

@@ -248,6 +248,12 @@ export class ClaimWorld {
     }
   }
 
+  /** As virt-controller says where a VMI runs. */
+  async runsIn({ name }: Machine, { uid, node }: Launcher): Promise<void> {
+    const body = { status: { phase: "Running", nodeName: node, activePods: { [uid]: node } } };
+    await this.admin.patch(virtualMachineInstances, { namespace, name }, { type: "merge", body });
+  }
+
   /** Pod's phase, as its kubelet reports it. */
   async end({ name }: Launcher, phase = "Succeeded"): Promise<void> {
     const body = { status: { phase } };
