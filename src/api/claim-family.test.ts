@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { familyKeysOf, holdFamilyOf, homeOf } from "./claim-family.ts";
+import { familyKeysOf, holdFamilyOf, homeOf, machineOf } from "./claim-family.ts";
 import { claimName, claimOwnerAnnotation, claimVmAnnotation, swappedClaimName, vmLabelName } from "./claim-marks.ts";
 
 const reference = (name: string, uid: string) => ({ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid });
@@ -36,6 +36,17 @@ describe("the home of a claim", () => {
 
 const vmName = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?(\.[a-z0-9]{1,5})?$/);
 const nicName = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/);
+
+describe("the VM that a claim is for", () => {
+  it.each([
+    ["by its reference", { name: "x", ownerReferences: [reference("db", "u")] }, false, "db"],
+    ["none, of one made by hand, also where it has a dot", { name: "front.printer" }, false, ""],
+    ["by its name, once it is gone", { name: "db.blue" }, true, "db"],
+    ["none, of one made by hand that is gone", { name: "printer" }, true, ""],
+  ])("%s", (_, metadata, isGone, vm) => {
+    expect(machineOf({ metadata: { namespace: "t", ...metadata } }, isGone)).toBe(vm);
+  });
+});
 
 describe("the family of a hold whose claim is gone", () => {
   it("is that of the VM, for every plain name and for names of swapped networks", () => {

@@ -25,6 +25,16 @@ export function homeOf(claim: FamilyClaim): string {
   return `${claim.metadata.namespace ?? ""}/${vm}`;
 }
 
+/**
+ * The VM that it is for, for people; empty: it was made by hand. Of a claim that is gone (`metadata` of its hold) only the name can say it:
+ * those that we make have a dot.
+ */
+export function machineOf(claim: FamilyClaim, isGone: boolean): string {
+  const { namespace = "", name = "" } = claim.metadata;
+  const isByHand = isGone ? !name.includes(".") : ownershipOf(claim).kind === "ownerless";
+  return isByHand ? "" : homeOf(claim).slice(namespace.length + 1);
+}
+
 /** Its home first; then the VM whose name it takes. */
 export function familyKeysOf(claim: FamilyClaim): readonly string[] {
   const { namespace = "", name = "" } = claim.metadata;

@@ -77,6 +77,11 @@ describe("holdfast claims", () => {
       { held: [heldFor("10.0.0.7", "c0", { coolsUntilMs: nowMs + 1000 })] },
       "db.blue db quarantine 10.0.0.7",
     ],
+    [
+      "quarantine, of one made by hand",
+      { held: [heldFor("10.0.0.7", "c0", { name: "stake", coolsUntilMs: nowMs + 1000 })] },
+      "stake  quarantine 10.0.0.7",
+    ],
     ["nothing once it has cooled", { held: [heldFor("10.0.0.7", "c0", { coolsUntilMs: nowMs })] }, ""],
     [
       "terminating: the claim was taken away under a pod",

@@ -1,7 +1,6 @@
 // The table of `holdfast claims`: every claim, whose it is, its addresses, its state and who uses it. Pure.
-import { homeOf } from "../api/claim-family.ts";
+import { homeOf, machineOf } from "../api/claim-family.ts";
 import { ownershipOf } from "../api/claim-marks.ts";
-import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import { columnLines } from "../log/columns.ts";
 import type { Books } from "./books.ts";
@@ -126,7 +125,7 @@ function restingRows({ snapshot: { held, nowMs } }: Books): ClaimRow[] {
     .filter((each) => isResting(each, nowMs))
     .map(({ hold }): ClaimRow => {
       const { namespace, name } = hold.owner;
-      const { name: vm } = parseKey(homeOf({ metadata: { namespace, name } }));
+      const vm = machineOf({ metadata: { namespace, name } }, true);
       const ips = [`${hold.address}`];
       return {
         namespace,

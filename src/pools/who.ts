@@ -1,6 +1,6 @@
 // Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { tryAddress } from "../api/address-name.ts";
-import { homeOf } from "../api/claim-family.ts";
+import { machineOf } from "../api/claim-family.ts";
 import { formatDomain } from "../api/domain.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
@@ -44,7 +44,7 @@ export interface Answer {
 }
 
 export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked): Answer[] {
-  const vmOf = (owner: Owner) => (owner.kind === "claim" ? machineOf(owner, claims.get(owner.uid)) : "");
+  const vmOf = (owner: Owner) => (owner.kind === "claim" ? vmFor(owner, claims.get(owner.uid)) : "");
   return [
     ...held
       .filter(({ cooling }) => "address" in asked || cooling === undefined)
@@ -63,9 +63,8 @@ interface Askable {
   readonly users?: readonly HoldUser[];
 }
 
-/** The VM's name: as the claim says it, or as the name of one that is gone. */
-function machineOf({ namespace, name }: Owner, claim: Pick<StoredClaim, "metadata"> | undefined): string {
-  return homeOf(claim ?? { metadata: { namespace, name } }).slice(namespace.length + 1);
+function vmFor({ namespace, name }: Owner, claim: Pick<StoredClaim, "metadata"> | undefined): string {
+  return machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined);
 }
 
 /** A pod has what it holds itself, and what a claim holds for it; a VM has what its claims hold. */
