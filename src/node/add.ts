@@ -11,9 +11,9 @@ import type { JsonObject } from "../cni/json.ts";
 import { formatResult } from "../cni/result.ts";
 import { ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
-import { type Asking, askingOf } from "./asking.ts";
+import { type Asking, type AskingInput, askingOf } from "./asking.ts";
 import { attachmentKey } from "./attachment.ts";
-import { addByClaim } from "./claims/add.ts";
+import { addByClaim, tellMisread } from "./claims/add.ts";
 import { claimOf } from "./claims/of-pod.ts";
 import type { ClaimUse } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
@@ -57,7 +57,7 @@ export async function add(
     const known = await podOf(parts, invocation, loaded, own);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();
-    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim });
+    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
     const unknown: IntentTarget[] = [];
@@ -68,12 +68,29 @@ export async function add(
       return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown, lost, onShared });
     } catch (error) {
       if (unknown.some(({ domain }) => !isSliceDomain(domain))) look.lost();
-      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
-        parts.tell(pod.object, "Warning", "AddressRefused", `${invocation.interfaceName}: ${error.message}`);
-      }
+      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused)
+        tellRefused(parts, pod, invocation, error);
       throw error;
     }
   });
+}
+
+/** What asks for the impossible is told where its user looks. */
+function understood(input: AskingInput, parts: Parts): Asking {
+  const { claim, pod, invocation } = input;
+  try {
+    return askingOf(input);
+  } catch (error) {
+    if (error instanceof CniError && claim !== undefined) {
+      tellMisread(parts, claim, error);
+      if (pod !== undefined) tellRefused(parts, pod, invocation, error);
+    }
+    throw error;
+  }
+}
+
+function tellRefused(parts: Parts, pod: PodFacts, { interfaceName }: AttachmentInvocation, error: CniError): void {
+  parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
 }
 
 async function run(addition: Addition): Promise<JsonObject> {

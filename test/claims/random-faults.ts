@@ -38,7 +38,7 @@ export class Faults {
       [2, "lose answers"],
       [3, "bad watches"],
       [1, "forget the history"],
-      [2, this.#lost === undefined ? "lose a node" : "return a node"],
+      [4, this.#lost === undefined ? "lose a node" : "return a node"],
     ] as const);
     await this.#acts[what]();
     return what;
@@ -51,9 +51,10 @@ export class Faults {
 
   readonly #acts = {
     "kill the controller": async () => {
-      const { world } = this.#options;
+      const { world, chance } = this.#options;
       await world.killLeader();
-      await this.#while(300);
+      // Now and then long enough for VMs to end and come back under the same name while nobody cleans up.
+      await this.#while(chance.percent(40) ? 4000 : 300);
       world.lead();
     },
     "kill a daemon": async () => {
@@ -109,7 +110,7 @@ export class Faults {
         const { machine } = actor;
         if (machine === undefined) continue;
         buried.push(...(machine.instance?.launchers ?? []).filter((each) => each.node === node.name));
-        if (await losePods(world.kubevirt, machine, node.name)) actor.lost();
+        if (await losePods(world.kubevirt, machine, node.name, isOut)) actor.lost();
       }
       this.#lost = { node, buried, isOut };
     });

@@ -4,14 +4,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { claims } from "./claim-objects.ts";
 import { find, remove } from "./kubevirt/edit.ts";
-import type { Kubelet } from "./kubevirt/kubelet.ts";
+import type { NodePart } from "./kubevirt/kubelet.ts";
 import { Launcher } from "./kubevirt/launcher.ts";
 import { networksAnnotation, pods } from "./kubevirt/objects.ts";
 import type { Chance } from "./random-source.ts";
 
 export interface StakeOptions {
   readonly client: KubeClient;
-  readonly kubelet: Kubelet;
+  readonly kubelet: NodePart;
   readonly chance: Chance;
   readonly namespace: string;
   readonly name: string;

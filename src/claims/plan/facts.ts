@@ -1,8 +1,9 @@
 // What is known about one family: everything about one VM name in one namespace. Values only; src/claims gathers them. Pure.
 //
 // Promised by whoever gathers them: all lists are of informers that have listed, or were read from the server; a family is not planned
-// before. They may be old and of different ages. What cannot be undone is therefore planned again from facts that were read from the server,
-// in the order of `FreshFacts`, before it is done (`isFinal`, `isConfirmed` in steps.ts).
+// before. They may be old and of different ages. What cannot be undone is therefore planned again, before it is done, from facts that were
+// read from the server (`isFinal` and `confirmed` in steps.ts), in this order: VM, VMI, claims, then pods (those of the family, and each user
+// of the holds by name). A claim that was gone before the pods were listed is not met by a pod that came later: docs/decisions/0014.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
@@ -102,9 +103,3 @@ export interface FamilyFacts {
   readonly node: (name: string) => NodeCondition;
   readonly nowMs: number;
 }
-
-/**
- * The same, read from the server in this order: VM, VMI, claims, holds, then pods (those of the family, and each user of the holds by
- * name). A claim that was gone before the pods were listed is not met by a pod that came later: docs/decisions/0014.
- */
-export type FreshFacts = FamilyFacts;

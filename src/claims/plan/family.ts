@@ -10,7 +10,7 @@ import { formerUids, type Life, livesOf } from "./lives.ts";
 import { nicOfClaim } from "./names.ts";
 import { type WantedNic, wantedOf } from "./wanted.ts";
 
-export type ClaimKind =
+type ClaimKind =
   /** Of a VM or VMI of this family, alive or dead. */
   | "owned"
   /** Without an owner, of whoever refers to it. */

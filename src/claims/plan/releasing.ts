@@ -1,7 +1,7 @@
 // Which addresses are free again, and which users of the others are over. Pure.
 //
 // An address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and nobody will want it back: a
-// claim is made anew for a VM that lives. Whoever acts on it reads all that again (FreshFacts).
+// claim is made anew for a VM that lives. Whoever acts on it reads all that again (facts.ts).
 import { ownerKey } from "../../ipam/owner.ts";
 import { attachedPods, isInUse, looseTarget, targetOf } from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";

@@ -3,12 +3,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { claimOwnerAnnotation } from "../../api/claim-marks.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import type { LeaderWays } from "./testing/leader.ts";
+import { Oracle } from "./testing/oracle.ts";
 import { Simulation } from "./testing/simulation.ts";
+import { Story } from "./testing/story.ts";
 
 /** 800 choices make some lives of two VMs, with about five ADDs that end; 120 runs take some seconds. */
 const runs = 120;
@@ -68,16 +69,21 @@ describe("the oracle sees a leader that", () => {
     );
   }, 60_000);
 
-  it("takes a claim for the VM's by its name", async () => {
-    const adopted = (claim: StoredClaim, uid: string): StoredClaim => {
-      const annotations = { ...claim.metadata.annotations, [claimOwnerAnnotation]: uid };
-      return { ...claim, metadata: { ...claim.metadata, annotations } };
-    };
-    const plan = (facts: FamilyFacts) => {
-      const uid = facts.vm?.metadata.uid;
-      const claims = uid === undefined ? facts.claims : facts.claims.map((each) => adopted(each, uid));
-      return planFamily({ ...facts, claims });
-    };
-    expect(await faultsWith({ plan, confirms: true }, 320)).not.toEqual([]);
-  }, 60_000);
+  it("takes a claim for the VM's by its name: the guest of a lost node still has its address", async () => {
+    const story = new Story();
+    const oracle = new Oracle(story.cluster);
+    await story.run("a");
+    oracle.look();
+    const pod = story.pods("a")[0]!;
+    story.cluster.nodes.set(pod.node, "unreachable");
+    story.virt.forceDelete(pod);
+    story.cluster.vms.objects.delete("a");
+    story.cluster.vmis.objects.delete("a");
+    story.virt.createVm("a", { n: "blue" });
+    const annotations = { [claimOwnerAnnotation]: story.vmUid("a"), [claimNicAnnotation]: "n" };
+    story.cluster.claims.update(story.claim("a")!, (now) => ({ ...now, metadata: { ...now.metadata, annotations } }));
+    await story.start("a");
+    oracle.look();
+    expect(oracle.faults).toContainEqual(expect.stringMatching(/is .*'s and .*'s/));
+  });
 });

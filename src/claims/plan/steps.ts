@@ -56,7 +56,7 @@ export type ClaimStep =
   /** Plan again at the latest then: something was waited for that no watch tells. */
   | { readonly kind: "again"; readonly afterMs: number };
 
-/** What cannot be undone. Before it is done the family is read from the server (`FreshFacts`) and planned again. */
+/** What cannot be undone. Before it is done the family is read from the server and planned again, as facts.ts says. */
 export function isFinal({ kind }: ClaimStep): boolean {
   return kind === "delete" || kind === "drop-finalizer" || kind === "release" || kind === "users" || kind === "pass";
 }

@@ -15,6 +15,7 @@ import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
+import type { ApiRequest, Transport } from "../../../src/kube/transport.ts";
 import { claimsKey, writeClaimsState } from "../../../src/ledger/claims-state.ts";
 import { listHolds } from "../../../src/ledger/held-objects.ts";
 import { ReservationLedger } from "../../../src/ledger/reservation-ledger.ts";
@@ -129,6 +130,32 @@ export class ClaimWorld {
   async lined(options: Partial<RigOptions>): Promise<{ readonly rig: Rig; readonly line: Line }> {
     const line = new Line(this.#server.transport);
     return { rig: await this.daemon({ ...options, transport: line.transport }), line };
+  }
+
+  /** A daemon whose requests are written down. */
+  async recorded(options: Partial<RigOptions>): Promise<{ readonly rig: Rig; readonly requests: ApiRequest[] }> {
+    const requests: ApiRequest[] = [];
+    const transport: Transport = (request) => {
+      requests.push(request);
+      return this.#server.transport(request);
+    };
+    return { rig: await this.daemon({ ...options, transport }), requests };
+  }
+
+  /** A daemon before whose requests something happens. */
+  through(node: string, before: (request: ApiRequest) => Promise<void>): Promise<Rig> {
+    const { transport } = this.#server;
+    const through = async (request: ApiRequest) => {
+      await before(request);
+      return transport(request);
+    };
+    return this.daemon({ node, transport: through });
+  }
+
+  /** As the leader writes them. */
+  async setIps(name: string, ips: readonly string[]): Promise<void> {
+    const body = { status: { ips } };
+    await this.admin.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { subresource: "status" });
   }
 
   /** The VM and its VMI. */

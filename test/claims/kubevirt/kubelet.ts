@@ -23,6 +23,12 @@ export interface KubeletOptions {
   readonly pace: (moment: string) => Promise<void>;
 }
 
+/** What the rest of KubeVirt asks of nodes: here by objects alone, elsewhere by real ones. */
+export type NodePart = Pick<
+  Kubelet,
+  "bind" | "run" | "exit" | "finish" | "vanish" | "bury" | "lose" | "plug" | "unplug" | "settle"
+>;
+
 export class Kubelet {
   readonly #options: KubeletOptions;
   /** DELs that are on their way. */

@@ -20,9 +20,10 @@ export interface KubevirtOptions extends KubeletOptions {
 export class Kubevirt {
   readonly virt: Virt;
 
-  constructor(options: KubevirtOptions) {
+  /** With `kubelet`, nodes are somebody else's part. */
+  constructor(options: KubevirtOptions | Virt) {
     const { client, place, pace } = options;
-    this.virt = { client, place, pace, kubelet: new Kubelet(options) };
+    this.virt = "kubelet" in options ? options : { client, place, pace, kubelet: new Kubelet(options) };
   }
 
   /**

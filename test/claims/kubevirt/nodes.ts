@@ -54,13 +54,17 @@ export async function setOutOfService(client: KubeClient, name: string, isOut: b
 }
 
 /**
- * observed: section 8. Pod GC sets the pods of an out-of-service node Failed and force-deletes them; the VMI fails. No DEL comes. Whoever calls
- * restarts the VM or deletes it. False where it did not run there.
+ * observed: section 8. The pods of a lost node go: pod GC sets those of an out-of-service node Failed and force-deletes them; where nobody has said
+ * that, somebody deletes them by force, and what they ran may run on. No DEL comes. The VMI fails. Whoever calls restarts the VM or
+ * deletes it. False where it did not run there.
  */
-export async function losePods({ virt }: Kubevirt, machine: Machine, node: string): Promise<boolean> {
+export async function losePods({ virt }: Kubevirt, machine: Machine, node: string, isOut = true): Promise<boolean> {
   const { instance } = machine;
   if (instance === undefined) return false;
-  for (const launcher of instance.launchers) if (launcher.node === node) await virt.kubelet.lose(launcher);
+  for (const launcher of instance.launchers) {
+    if (launcher.node !== node) continue;
+    await (isOut ? virt.kubelet.lose(launcher) : virt.kubelet.vanish(launcher));
+  }
   if (instance.active.node !== node) return false;
   await setStatus(virt, machine, { phase: "Failed" });
   return true;

@@ -2,7 +2,7 @@
 import type { KubeClient } from "../../../src/kube/rest.ts";
 import { until } from "../../lab/wait.ts";
 import { dropFinalizer, edit, find, remove } from "./edit.ts";
-import type { Kubelet } from "./kubelet.ts";
+import type { NodePart } from "./kubelet.ts";
 import { Launcher } from "./launcher.ts";
 import type { Instance, Machine } from "./machine.ts";
 import {
@@ -23,10 +23,12 @@ import {
 
 export interface Virt {
   readonly client: KubeClient;
-  readonly kubelet: Kubelet;
+  readonly kubelet: NodePart;
   /** The scheduler: a node that is none of these. */
   readonly place: (machine: Machine, without: readonly string[]) => string;
   readonly pace: (moment: string) => Promise<void>;
+  /** In place of what a launcher pod's spec has here: what a real node can run. */
+  readonly podSpec?: Readonly<Record<string, unknown>>;
 }
 
 /** observed: section 1. VMI with both finalizers (without a VM only one), the pod, Pending and Scheduling. The pod does not run yet. */
@@ -75,7 +77,8 @@ export async function makeLauncher(
   vmi: Vmi,
   options: LauncherOptions,
 ): Promise<Launcher> {
-  const { metadata } = await virt.client.create(pods, launcherPod(vmi, options));
+  const pod = launcherPod(vmi, options);
+  const { metadata } = await virt.client.create(pods, { ...pod, spec: { ...pod.spec, ...virt.podSpec } });
   const { name = "", uid = "" } = metadata;
   const { namespace } = machine;
   return new Launcher({ namespace, name, uid, vmiUid: vmi.metadata.uid ?? "", scheme: options.scheme });

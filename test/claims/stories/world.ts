@@ -53,6 +53,8 @@ export class StoryWorld {
   readonly refusals: string[] = [];
   /** The first write of a daemon that it says yes to is done, its answer is lost, and the node is cut off from then on. */
   loses: ((request: { readonly method: string; readonly path: string }) => boolean) | undefined;
+  /** The leader's reads of these get no answer. */
+  withholds: ((path: string) => boolean) | undefined;
   /** When the DELs of sandboxes come. */
   teardown: Teardown = "prompt";
   readonly #options: StoryOptions;
@@ -110,7 +112,11 @@ export class StoryWorld {
 
   /** A controller from now on; resolves when it has told the daemons that claims are made. */
   async lead(cooldownMs = this.#options.cooldownMs ?? 0): Promise<void> {
-    this.leader = new Leader({ line: new Line(this.#options.transport), cooldownMs });
+    const transport: Transport = async (request) => {
+      if (this.withholds?.(request.path) === true) throw new Error("the API server does not answer");
+      return this.#options.transport(request);
+    };
+    this.leader = new Leader({ line: new Line(transport), cooldownMs });
     const isSaid = async () => {
       const state = await fetchState(this.admin, { namespace: "kube-system" });
       return state !== undefined && !readState(state).coexistence && readClaimsState(state).gate === "on";

@@ -8,7 +8,7 @@ import { parseAddress } from "../../../net/address.ts";
 import { type ModelCluster, namespace } from "./cluster.ts";
 import type { ModelPod, ModelVmi, PodNic } from "./objects.ts";
 
-export const poolSize = 12;
+const poolSize = 12;
 
 /** True at the end: the pod has the address. */
 export async function* add(cluster: ModelCluster, pod: ModelPod, nic: PodNic): AsyncGenerator<undefined, boolean> {

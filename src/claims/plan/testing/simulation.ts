@@ -55,6 +55,8 @@ export class Simulation {
   /** Everybody comes back, and does what is left to do. */
   async heal(): Promise<void> {
     for (const node of this.cluster.nodes.keys()) this.cluster.nodes.set(node, "ready");
+    this.cluster.gate = { gate: "on", needsLabel: false };
+    this.cluster.define("blue");
     this.#leader = undefined;
     this.#adds.clear();
     // A runtime ends what it began, one way or the other.
@@ -82,10 +84,19 @@ export class Simulation {
   }
 
   #after(): void {
+    this.#forgiveMissed();
     this.#oracle.look();
     this.#history = [snapshotOf(this.cluster), ...this.#history].slice(0, snapshotsMax);
     // Caches do not go back: each is one change older, until it hears of something.
     this.#ages = this.#ages.map((age) => Math.min(age + 1, this.#history.length - 1));
+  }
+
+  /** A VM adopted a VMI, and the VMI ended before any leader saw it: no object ties the VM to that VMI's claims any more. */
+  #forgiveMissed(): void {
+    for (const { metadata } of this.cluster.claims.objects.values()) {
+      const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } = metadata.annotations ?? {};
+      if (owner.startsWith("vmi-") && this.cluster.vmis.byUid(owner) === undefined) this.#forgive(`${owner}/${nic}`);
+    }
   }
 
   async #lead(name: string, rest: number): Promise<void> {
@@ -179,11 +190,33 @@ export class Simulation {
           this.#virt.createInstance(name, shapes[rest % shapes.length]!);
         return;
       case 12:
+        this.#toggle(rest);
+        return;
       case 13: {
         const vmi = vmis.get(name);
         if (vmi !== undefined && vm === undefined) vmis.delete(vmi, rest % 2 === 0 ? "foregroundDeletion" : undefined);
       }
     }
+  }
+
+  /** The gate, or a definition, goes or comes. What has no claim just then may be freed, and nothing else. */
+  #toggle(rest: number): void {
+    const gates = ["on", "off", "unknown"] as const;
+    if (rest % 2 === 0) this.cluster.gate = { gate: gates[Math.floor(rest / 2) % gates.length]!, needsLabel: false };
+    else if (rest % 4 === 1) this.cluster.define("blue", { isAllowed: Math.floor(rest / 4) % 2 === 0 });
+    else this.cluster.definitions.set("t/blue", Math.floor(rest / 4) % 2 === 0 ? "missing" : "unknown");
+    const loose = this.cluster.holds().filter(({ owner }) => this.cluster.claims.byUid(owner.uid) === undefined);
+    for (const { note } of loose) this.#forgive(note?.identity ?? "");
+  }
+
+  #forgive(identity: string): void {
+    const [owner = "", nic = ""] = identity.split("/");
+    this.#oracle.forgive(this.cluster.guests.get(owner) ?? "", nic);
+  }
+
+  #isUsual(): boolean {
+    const blue = this.cluster.definitions.get("t/blue");
+    return this.cluster.gate.gate === "on" && typeof blue === "object" && blue.isAllowed;
   }
 
   /** By hand; every other time by force. */
@@ -194,13 +227,13 @@ export class Simulation {
     if (rest % 2 !== 0) return;
     this.cluster.forceFinalizers(claim, claimFinalizer);
     // An ADD that has read the claim takes an address for one that is gone: the claim that is made anew cannot know of it. And an address
-    // whose claim is lost is known by its owner's UID alone: a guest that changes owners meanwhile may lose it.
+    // whose claim is lost is known by its owner's UID alone: a guest that changes owners meanwhile may lose it. Where nothing new is made,
+    // it is free with its last pod.
     const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } =
       claim.metadata.annotations ?? {};
-    const guest = this.cluster.guests.get(owner) ?? "";
     const vmi = this.cluster.vmis.get(claim.metadata.name!.split(".")[0]!);
     const isAdopted = vmi?.status?.virtualMachineRevisionName !== `revision-start-vm-${owner}-1`;
-    if (this.#adds.size > 0 || isAdopted) this.#oracle.forgive(guest, nic);
+    if (this.#adds.size > 0 || isAdopted || !this.#isUsual()) this.#forgive(`${owner}/${nic}`);
   }
 
   #migrate(name: string, rest: number): void {

@@ -1,0 +1,181 @@
+// How VMs end on real nodes, and what becomes of their addresses: deleted in the three ways with the real garbage collection, made anew under the
+// same name, a launcher that is force-deleted while its sandbox lives on; and a claim that a user made by hand for a plain pod.
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
+
+import { claims } from "../claims/claim-objects.ts";
+import { remove } from "../claims/kubevirt/edit.ts";
+import { createPod, refusalOf, removePod, runningPod } from "../lab/holdfast/networks.ts";
+import { coldStartTimeoutMs } from "../lab/start.ts";
+import { blue, ClaimGround, namespace, ports, statusOf, storyMs } from "./claim-ground.ts";
+import { ipsOf } from "./slice-ground.ts";
+
+let ground: ClaimGround;
+beforeAll(async () => {
+  ground = await ClaimGround.open({ collects: true });
+}, coldStartTimeoutMs);
+afterAll(() => ground?.close());
+beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));
+
+const finalizer = "holdfast.io/persistent-ip";
+
+test.for(["Background", "Foreground"] as const)(
+  "a VM that runs is deleted in the %s: held while its pod lives, then released, and not for who comes next under its name",
+  { timeout: storyMs },
+  async (policy) => {
+    const { kubevirt, kubelet } = ground;
+    const name = policy.toLowerCase();
+    const machine = await ground.machine(name);
+    const address = await ground.start(machine, "node1");
+    const before = await ground.claimIs(`${name}.blue`, "made");
+    const launcher = machine.instance!.active;
+    await kubelet.linger(launcher);
+    const deleting = kubevirt.delete(machine, policy);
+    // The guest takes its time to shut down: nothing is free before.
+    await ground.podIs(launcher, "told to end", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    if (policy === "Foreground")
+      await ground.claimIs(`${name}.blue`, "deleting", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", uid: before.metadata.uid } });
+    await ground.kernelsAre(address, "node1");
+    await kubelet.bury(launcher);
+    await deleting;
+    await ground.claimGoes(`${name}.blue`);
+    await ground.released(address);
+    await ground.kernelsAre(address);
+
+    const again = await ground.machine(name);
+    expect(await ground.start(again, "node1")).not.toBe(address);
+    const after = await ground.claimIs(`${name}.blue`, "made anew");
+    expect(after.metadata.uid).not.toBe(before.metadata.uid);
+    expect(after.metadata.ownerReferences).toMatchObject([{ uid: again.vmUid }]);
+    await kubevirt.delete(again, policy);
+    await ground.claimGoes(`${name}.blue`);
+  },
+);
+
+test(
+  "a VM is deleted and leaves its VMI: the pod keeps the address, and a VM that adopts it has it",
+  { timeout: storyMs },
+  async () => {
+    const { kubevirt } = ground;
+    const machine = await ground.machine("orphan");
+    const address = await ground.start(machine, "node2");
+    const launcher = machine.instance!.active;
+    const vmi = machine.instance!.uid;
+    const { uid } = (await ground.claimIs("orphan.blue", "made")).metadata;
+    await kubevirt.delete(machine, "Orphan");
+    const isOf = (owner: string | undefined) => (claim: { metadata: { ownerReferences?: { uid: string }[] } }) =>
+      claim.metadata.ownerReferences?.[0]?.uid === owner;
+    const orphaned = await ground.claimIs("orphan.blue", "the VMI's", isOf(vmi));
+    expect(orphaned.metadata).toMatchObject({ uid, finalizers: [finalizer] });
+    const adopter = await kubevirt.create({ namespace, name: "orphan", nics: [blue] }, machine);
+    await ground.claimIs("orphan.blue", "the new VM's", isOf(adopter.vmUid));
+    await ground.usersAre(address, "orphan.blue", launcher);
+    expect(await ground.inside(launcher, "ip", "-o", "addr", "show", "dev", ports.blue)).toContain(` ${address}/24 `);
+    await kubevirt.stop(adopter);
+    expect(await ground.start(adopter, "node3")).toBe(address);
+    await kubevirt.delete(adopter);
+    await ground.claimGoes("orphan.blue");
+    await ground.released(address);
+  },
+);
+
+test(
+  "a launcher is force-deleted: the next one on the same node has the address before the old sandbox's DEL",
+  { timeout: storyMs },
+  async () => {
+    const { kubevirt, kubelet } = ground;
+    const machine = await ground.machine("forced");
+    const address = await ground.start(machine, "node1");
+    const old = machine.instance!.active;
+    const [oldSandbox] = await ground.kernels(address);
+    await kubelet.vanish(old);
+    ground.nextNode = "node1";
+    expect(await kubevirt.crash(machine)).toBe(true);
+    const launcher = machine.instance!.active;
+    expect(launcher.name).not.toBe(old.name);
+    expect(ground.addressOf(launcher)).toBe(address);
+    // Both are in the kernel: no DEL has come yet.
+    const both = await ground.kernels(address);
+    expect(both).toHaveLength(2);
+    expect(both).toContain(oldSandbox);
+    await kubelet.bury(old);
+    await ground.kernelsAre(address, "node1");
+    expect(await ground.kernels(address)).not.toContain(oldSandbox);
+    await ground.usersAre(address, "forced.blue", launcher);
+    expect(await ground.inside(launcher, "ip", "-o", "addr", "show", "dev", ports.blue)).toContain(` ${address}/24 `);
+    await kubevirt.delete(machine);
+    await ground.claimGoes("forced.blue");
+  },
+);
+
+test(
+  "the controller is dead while a VM is deleted and made anew: the new one waits, and the old claim is finished by its UID",
+  { timeout: storyMs },
+  async () => {
+    const { kubevirt, holdfast } = ground;
+    const machine = await ground.machine("reborn");
+    const address = await ground.start(machine, "node1");
+    const { uid } = (await ground.claimIs("reborn.blue", "made")).metadata;
+    await holdfast.controller.kill();
+    await kubevirt.delete(machine);
+    await ground.kernelsAre(address);
+    const again = await ground.machine("reborn");
+    const starting = ground.start(again, "node1");
+    await refusalOf(ground.lab, (await ground.launcherOf(again)).name, "reborn.blue");
+    expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", uid } });
+    await holdfast.controller.start();
+    expect(await starting).not.toBe(address);
+    const claim = await ground.claimIs("reborn.blue", "another", ({ metadata }) => metadata.uid !== uid);
+    expect(claim.metadata.ownerReferences).toMatchObject([{ uid: again.vmUid }]);
+    await ground.released(address);
+    await kubevirt.delete(again);
+    await ground.claimGoes("reborn.blue");
+  },
+);
+
+test("a claim made by hand and a plain pod, with kubectl alone", { timeout: storyMs }, async () => {
+  const { lab } = ground;
+  const stake = {
+    apiVersion: "k8s.cni.cncf.io/v1alpha1",
+    kind: "IPAMClaim",
+    metadata: { name: "stake", namespace },
+    spec: { network: "blue-net", interface: "" },
+  };
+  await lab.kubectl(["create", "-f", "-"], { input: JSON.stringify(stake) });
+  const networks = JSON.stringify([{ name: "blue", namespace, "ipam-claim-reference": "stake" }]);
+  await createPod(lab, "staked", networks, { node: "node1" });
+  const [address = ""] = ipsOf(await runningPod(lab, "staked"), "blue");
+  const used = await ground.claimIs("stake", "used", (claim) => statusOf(claim).ownerPod?.name === "staked");
+  expect(statusOf(used)).toMatchObject({
+    ips: [`${address}/24`],
+    conditions: [{ type: "IPsAllocated", status: "True" }],
+  });
+  await ground.claimIs(
+    "stake",
+    "kept while it is used",
+    ({ metadata }) => metadata.finalizers?.includes(finalizer) ?? false,
+  );
+  await createPod(lab, "second", networks, { node: "node2" });
+  expect(await refusalOf(lab, "second", "stake")).toContain("staked");
+  expect(await ground.event("stake", "InUse")).toContain("second");
+
+  await removePod(lab, "staked");
+  expect(ipsOf(await runningPod(lab, "second"), "blue")).toEqual([address]);
+  await ground.kernelsAre(address, "node2");
+  const seen = await lab.kubectl([
+    "get",
+    "ipamclaims",
+    "stake",
+    "--output=jsonpath={.status.ips[0]} {.status.ownerPod.name}",
+  ]);
+  expect(seen).toBe(`${address}/24 second`);
+  await removePod(lab, "second");
+  expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", name: "stake" } });
+  await remove(ground.client, claims, { namespace, name: "stake" });
+  await ground.claimGoes("stake");
+  await ground.released(address);
+});
+
+test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
+  await ground.holdfast.waitClean();
+});
