@@ -210,6 +210,28 @@ describe("two addresses of one pool for one claim", () => {
     expect(story.claim("a")!.status?.ips).toEqual([`${told}/24`]);
   });
 
+  it("two pods that are the first at once: the status never says both, and says what is told first", async () => {
+    await story.run("a");
+    const [used] = story.addresses("a");
+    story.isLed = false;
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    const both = (facts: FamilyFacts): FamilyFacts => ({
+      ...facts,
+      holds: facts.holds.map((each) => ({
+        ...each,
+        hold: { ...each.hold, users: [{ uid: `p-${each.hold.address}`, name: "p", node: "n1" }] },
+      })),
+      userOf: () => "alive",
+    });
+    const said = (ips: readonly string[]) => {
+      const { status: _, ...claim } = story.claim("a")!;
+      story.cluster.claims.update(claim, (now) => ({ ...now, status: { ips: [...ips] } }));
+      return planFamily(both(gather(story.cluster, "a"))).find(({ kind }) => kind === "status");
+    };
+    expect(said([])).toMatchObject({ status: { ips: [`${used}/24`] } });
+    expect(said(["10.1.0.9/24"])).toMatchObject({ status: { ips: ["10.1.0.9/24"] } });
+  });
+
   /** Two pods were first at once: each daemon took one and wrote its own status. The pod that had the second is gone. */
   const twice = async (): Promise<string> => {
     await story.run("a");

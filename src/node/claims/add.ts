@@ -12,6 +12,7 @@ import { formatCidr } from "../../cni/route.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
+import { tellEarly } from "../early.ts";
 import { later } from "../failure.ts";
 import type { Parts } from "../parts.ts";
 import type { Share } from "../plan.ts";
@@ -106,6 +107,7 @@ async function takeMissing(
   const count = parts.claims.users.reader(namespace);
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(use, share));
+    if (taken.early) tellEarly(addition, taken);
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
     const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, use, count, signal);

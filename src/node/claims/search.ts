@@ -140,7 +140,8 @@ export class ClaimSearch {
   ): Promise<boolean> {
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     const { gate, needsLabel } = this.#options.state();
-    if (gate !== "on" || vmi === undefined) return false;
+    // Not told yet: what the definition promises is waited for, or the VM would have another address after its first migration.
+    if (gate === "off" || vmi === undefined) return false;
     const isOwned = ownerUidOf(vmi) !== vmi.metadata.uid;
     const vm = isOwned ? await this.#read(virtualMachines, namespace, vmi.metadata.name ?? "", signal) : undefined;
     return takesPart(vm, vmi, needsLabel);

@@ -76,6 +76,21 @@ export function lifeStories(world: GetClaimWorld): void {
     expect(await world().held(net)).toEqual(before);
   });
 
+  it("two pods that come at once to a new claim, and would each take another address, get one", async () => {
+    for (let round = 1; round <= 5; round++) {
+      const { net, machine, config } = await scene("both");
+      const [first, second] = [await world().launcher(machine, "node1"), await world().launcher(machine, "node2")];
+      // As where one of the daemons has an older picture of the range.
+      const upper = persistent(net, { range: "10.60.0.0/24", range_start: "10.60.0.128" });
+      const lower = persistent(net, { range: "10.60.0.0/24", range_end: "10.60.0.127" });
+      await Promise.all([world().ask("ADD", first, upper), world().ask("ADD", second, lower)]);
+      // The runtime asks again where it was told to.
+      const again = await Promise.all([world().add(first, config), world().add(second, config)]);
+      expect(again[0]).toEqual(again[1]);
+      expect(await world().lines(net)).toHaveLength(1);
+    }
+  });
+
   /** A VM that started while the gate was off, and a claim that came since. */
   const unclaimed = async (prefix: string) => {
     await world().gate("off");
@@ -119,21 +134,6 @@ export function lifeStories(world: GetClaimWorld): void {
     await world().runsIn(victim.machine, victim.source);
     const next = await world().launcher(victim.machine, "node3");
     expect(await world().add(next, victim.config)).not.toEqual(victim.first);
-  });
-
-  it("two pods that come at once to a new claim, and would each take another address, get one", async () => {
-    for (let round = 1; round <= 5; round++) {
-      const { net, machine, config } = await scene("both");
-      const [first, second] = [await world().launcher(machine, "node1"), await world().launcher(machine, "node2")];
-      // As where one of the daemons has an older picture of the range.
-      const upper = persistent(net, { range: "10.60.0.0/24", range_start: "10.60.0.128" });
-      const lower = persistent(net, { range: "10.60.0.0/24", range_end: "10.60.0.127" });
-      await Promise.all([world().ask("ADD", first, upper), world().ask("ADD", second, lower)]);
-      // The runtime asks again where it was told to.
-      const again = await Promise.all([world().add(first, config), world().add(second, config)]);
-      expect(again[0]).toEqual(again[1]);
-      expect(await world().lines(net)).toHaveLength(1);
-    }
   });
 
   it("where the leader wrote both addresses into the status meanwhile, the first is the claim's, and its pod is answered", async () => {

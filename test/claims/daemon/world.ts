@@ -287,9 +287,9 @@ export class ClaimWorld {
   }
 
   /** As the leader frees it. */
-  async release({ domain, address, owner, version }: Hold): Promise<void> {
+  async release({ domain, address, owner, version }: Hold, cooldownMs = 0): Promise<void> {
     const ledger = new ReservationLedger({ client: this.admin, namespace: "kube-system", now: Date.now });
-    await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs: 0 });
+    await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
   }
 
   /** `address kind:owner users`, of each. */
