@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
+import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import { type ClaimStep, confirmed, isFinal } from "./steps.ts";
 import { namespace } from "./testing/cluster.ts";
