@@ -222,6 +222,16 @@ export function lifeStories(world: GetClaimWorld): void {
     expect((await world().ask("CHECK", stranger, { ...config, prevResult })).json).toMatchObject({ code: 100 });
   });
 
+  it("CHECK of a pod that has an address of its own agrees, though its VM has a claim since", async () => {
+    const { config, source, rig, first } = await unclaimed("since");
+    const prevResult = { cniVersion: "1.0.0", ips: [{ address: first[0] }] };
+    const checked = await world().ask("CHECK", source, { ...config, prevResult }, "blue", rig);
+    expect([checked.status, checked.text]).toEqual([0, ""]);
+    const other = { cniVersion: "1.0.0", ips: [{ address: "10.60.0.77/24" }] };
+    const wrong = await world().ask("CHECK", source, { ...config, prevResult: other }, "blue", rig);
+    expect(wrong.json).toMatchObject({ code: 100 });
+  });
+
   it("a DEL of a sandbox that goes by a claim needs no API server, and promises nothing for later", async () => {
     const { net, machine, config, claim } = await scene("del");
     const pod = await world().launcher(machine, "node1");
