@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
+import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import { type ClaimStep, confirmed, isFinal } from "./steps.ts";
 import { namespace } from "./testing/cluster.ts";
@@ -208,6 +209,28 @@ describe("two addresses of one pool for one claim", () => {
     await story.stop("a");
     expect(story.addresses("a")).toEqual([told]);
     expect(story.claim("a")!.status?.ips).toEqual([`${told}/24`]);
+  });
+
+  it("two pods that are the first at once: the status never says both, and says what is told first", async () => {
+    await story.run("a");
+    const [used] = story.addresses("a");
+    story.isLed = false;
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    const both = (facts: FamilyFacts): FamilyFacts => ({
+      ...facts,
+      holds: facts.holds.map((each) => ({
+        ...each,
+        hold: { ...each.hold, users: [{ uid: `p-${each.hold.address}`, name: "p", node: "n1" }] },
+      })),
+      userOf: () => "alive",
+    });
+    const said = (ips: readonly string[]) => {
+      const { status: _, ...claim } = story.claim("a")!;
+      story.cluster.claims.update(claim, (now) => ({ ...now, status: { ips: [...ips] } }));
+      return planFamily(both(gather(story.cluster, "a"))).find(({ kind }) => kind === "status");
+    };
+    expect(said([])).toMatchObject({ status: { ips: [`${used}/24`] } });
+    expect(said(["10.1.0.9/24"])).toMatchObject({ status: { ips: ["10.1.0.9/24"] } });
   });
 
   /** Two pods were first at once: each daemon took one and wrote its own status. The pod that had the second is gone. */

@@ -6,10 +6,10 @@ import { allocatedCondition, allocationReasons } from "../../api/claim-marks.ts"
 import { allocatedWords, type ClaimCondition, claimStatus, type ClaimStatus } from "../../api/claim-status.ts";
 import { compare } from "../../net/address.ts";
 import { attachedPods, targetOf } from "./attachment.ts";
+import { isSecond, isSpare } from "./doubles.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./fate.ts";
-import { isSpare } from "./releasing.ts";
 import type { ClaimStep } from "./steps.ts";
 
 export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
@@ -27,7 +27,7 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
 /** Undefined: the length of a network is not known, and nothing tells it. */
 function ipsOf(view: ClaimView): readonly string[] | undefined {
   const before = view.claim.status?.ips ?? [];
-  const holds = view.holds.filter((hold) => !isSpare(hold, view));
+  const holds = view.holds.filter((hold) => !isSpare(hold, view) && !isSecond(hold, view));
   const inOrder = holds.toSorted((a, b) => placeOf(a, before) - placeOf(b, before) || byAddress(a, b));
   const ips = inOrder.map((hold) => ipOf(hold, before));
   return ips.every((ip) => ip !== undefined) ? ips : undefined;

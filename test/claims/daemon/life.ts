@@ -136,6 +136,21 @@ export function lifeStories(world: GetClaimWorld): void {
     expect(await world().add(next, victim.config)).not.toEqual(victim.first);
   });
 
+  it("where the leader wrote both addresses into the status meanwhile, the first is the claim's, and its pod is answered", async () => {
+    const { net, machine, config, claim } = await scene("three");
+    const pod = await world().launcher(machine, "node1");
+    let isTold = false;
+    const rig = await world().through("node1", async (request) => {
+      if (request.method !== "PATCH" || !request.path.includes(`/${claim}/status`) || isTold) return;
+      isTold = true;
+      const [own] = await world().held(net);
+      await world().setIps(claim, [`${own!.address}/24`, "10.60.0.250/24"]);
+    });
+    const [address] = await world().add(pod, config, "blue", rig);
+    expect(isTold).toBe(true);
+    expect(await world().lines(net)).toEqual([`${address!.split("/")[0]} claim:${claim} ${pod.name}@node1`]);
+  });
+
   it("a migration shares the address; the pod before stays the one that has it, until it is over", async () => {
     const { net, machine, config, claim } = await scene("move");
     const source = await world().launcher(machine, "node1");
@@ -205,6 +220,16 @@ export function lifeStories(world: GetClaimWorld): void {
     expect([checked.status, checked.text]).toEqual([0, ""]);
     const stranger = await world().launcher(machine, "node1");
     expect((await world().ask("CHECK", stranger, { ...config, prevResult })).json).toMatchObject({ code: 100 });
+  });
+
+  it("CHECK of a pod that has an address of its own agrees, though its VM has a claim since", async () => {
+    const { config, source, rig, first } = await unclaimed("since");
+    const prevResult = { cniVersion: "1.0.0", ips: [{ address: first[0] }] };
+    const checked = await world().ask("CHECK", source, { ...config, prevResult }, "blue", rig);
+    expect([checked.status, checked.text]).toEqual([0, ""]);
+    const other = { cniVersion: "1.0.0", ips: [{ address: "10.60.0.77/24" }] };
+    const wrong = await world().ask("CHECK", source, { ...config, prevResult: other }, "blue", rig);
+    expect(wrong.json).toMatchObject({ code: 100 });
   });
 
   it("a DEL of a sandbox that goes by a claim needs no API server, and promises nothing for later", async () => {
