@@ -188,7 +188,7 @@ function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
   throw new ClaimRefusal(
     allocationReasons.outOfRange,
     `${strays.join(" and ")} of ${claimText(use)} is not in ${networks}, which is all that the network ${loaded.config.name} has now: widen it again, ` +
-      "or delete the claim, and the VM gets another address.",
+      "or unplug the VM's interface and plug it in again: it gets another address then.",
   );
 }
 
