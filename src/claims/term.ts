@@ -78,6 +78,7 @@ export class Term {
     this.#held = new HeldClaims({
       reservations,
       holds,
+      nowMs: () => clock.wallMs(),
       familyOf: namedFamilyOf,
       onChange: (changed) => this.#wakes.onHeld(changed),
     });

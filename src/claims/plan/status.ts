@@ -1,7 +1,7 @@
 // The status of a claim, from what is held for it. Pure.
 //
-// The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. What the daemon said about a
-// failure stands until something else is so.
+// The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. It lets the daemon go first: of two that
+// write at once one is refused, and a first ADD waits for its write. What the daemon said about a failure stands until something else is so.
 import { allocatedCondition, allocationReasons } from "../../api/claim-marks.ts";
 import { allocatedWords, type ClaimCondition, claimStatus, type ClaimStatus } from "../../api/claim-status.ts";
 import { compare } from "../../net/address.ts";
@@ -21,7 +21,22 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   const status = claimStatus({ before, ips, pod, condition: conditionOf(view, ips), nowMs: family.facts.nowMs });
   // Nobody reads the status of a claim that goes.
   if (isSame(before, status) || fateOf(view, family).fate === "goes") return [];
-  return [{ kind: "status", claim: view.claim, status }];
+  const waitMs = leftToDaemon(view, family);
+  return waitMs > 0 ? [{ kind: "again", afterMs: waitMs }] : [{ kind: "status", claim: view.claim, status }];
+}
+
+/** A daemon's write follows its commit within milliseconds; what it has not written by then was lost, or waits longer than anybody should. */
+const daemonWritesMs = 1000;
+
+/** How long it is the turn of the daemon whose pod has come to the address; none where no pod is at it. */
+function leftToDaemon({ holds }: ClaimView, { facts: { nowMs } }: Family): number {
+  const waits = holds.map(({ hold, changedMs }) => {
+    const sinceMs = nowMs - (changedMs ?? Number.NEGATIVE_INFINITY);
+    // A clock that was set back says nothing.
+    const isNew = (hold.users ?? []).length > 0 && sinceMs >= 0;
+    return isNew ? daemonWritesMs - sinceMs : 0;
+  });
+  return Math.max(0, ...waits);
 }
 
 /** Undefined: the length of a network is not known, and nothing tells it. */
