@@ -17,6 +17,7 @@ import { addByClaim, tellMisread } from "./claims/add.ts";
 import { claimOf } from "./claims/of-pod.ts";
 import type { ClaimUse } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
+import { tellEarly } from "./early.ts";
 import { failureOf } from "./failure.ts";
 import { giveBack } from "./give-back.ts";
 import type { IntentTarget } from "./intent.ts";
@@ -162,12 +163,6 @@ function podTargets(targets: readonly TakeTarget[]): IntentTarget[] {
 
 function isUncertain(reason: unknown): reason is UncertainTake {
   return reason instanceof UncertainTake;
-}
-
-function tellEarly({ parts, pod, invocation }: Addition, { hold }: Taken): void {
-  if (pod === undefined) return;
-  const words = `${invocation.interfaceName} got ${hold.address} before its rest was over: its range has nothing else left. Widen it.`;
-  parts.tell(pod.object, "Normal", "AddressGivenEarly", words);
 }
 
 function answer({ loaded, asking, taken }: Addition): JsonObject {

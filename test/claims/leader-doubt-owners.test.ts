@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
 import type { Transport } from "../../src/kube/transport.ts";
+import { readClaimsState } from "../../src/ledger/claims-state.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
@@ -82,6 +83,26 @@ describe("a server that does not know KubeVirt's kinds when a leader starts", { 
     await stage.booksAre(line!);
     await stage.kubevirt.delete(machine);
     await stage.booksAre();
+  });
+});
+
+describe("a server that does not know the kind KubeVirt when a leader starts", { timeout: 60_000 }, () => {
+  it("the gate that follows its feature gate is not taken for off: an address whose claim was forced away stays", async () => {
+    const first = stage.lead();
+    const machine = await stage.started("vm1");
+    await stage.kubevirt.stop(machine);
+    await until(async () => (await stage.books())[0]?.endsWith("vm1.blue 0") === true, { what: "no user" });
+    await first.stop();
+    const [line] = await stage.books();
+    const at = { namespace: shop, name: "vm1.blue" };
+    await stage.client.delete(kinds.ipamClaims, at);
+    await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body: { metadata: { finalizers: null } } });
+    // The embedded server has no such kind.
+    stage.lead({ gate: "kubevirt" });
+    await planned("stake1");
+    await planned("stake2");
+    expect(await stage.books()).toEqual([line]);
+    expect(readClaimsState({ data: await stage.state() }).gate).toBe("on");
   });
 });
 

@@ -13,8 +13,10 @@ import type { Launcher } from "../claims/kubevirt/launcher.ts";
 import type { Machine } from "../claims/kubevirt/machine.ts";
 import { type Nic, type Pod, pods } from "../claims/kubevirt/objects.ts";
 import type { Cluster } from "../lab/cluster.ts";
+import { run } from "../lab/command.ts";
 import { kernelAddresses } from "../lab/holdfast/addresses.ts";
 import { type LabHoldfast, runHoldfast } from "../lab/holdfast/holdfast.ts";
+import { holdfastCommand } from "../lab/holdfast/launch.ts";
 import type { LabNode } from "../lab/node.ts";
 import { cluster } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -63,12 +65,17 @@ export class ClaimGround {
     const lab = await cluster({ nodes: 3, log: console.error });
     try {
       const connection = connect(await loadKubeconfig({ path: lab.kubeconfig }));
-      await install(connection.client);
-      const holdfast = await runHoldfast(lab, {
-        controllerArgs: ["--observe-seconds=5", "--superseded-seconds=5"],
-      });
+      const { client } = connection;
+      await install(client);
+      await run(holdfastCommand("claims", "install-crd", `--kubeconfig=${lab.kubeconfig}`));
+      await until(async () => client.list(claims).then(() => true), { what: "claims to be served" });
+      const controllerArgs = ["--observe-seconds=5", "--superseded-seconds=5"];
+      const [holdfast] = await Promise.all([
+        runHoldfast(lab, { controllerArgs }),
+        collects ? untilCollected(client) : undefined,
+      ]);
       const ground = new ClaimGround(lab, holdfast, connection);
-      await ground.#prepare(collects);
+      await ground.#defineAll();
       return ground;
     } catch (error) {
       await lab.stop();
@@ -77,18 +84,13 @@ export class ClaimGround {
   }
 
   /** blue has a range of ours, green is described as OVN-Kubernetes has it; both are one wire for all nodes. */
-  async #prepare(collects: boolean): Promise<void> {
-    const { status, stderr } = await this.holdfast.command("claims", "install-crd");
-    if (status !== 0) throw new Error(`holdfast claims install-crd: ${stderr}`);
+  async #defineAll(): Promise<void> {
     const macvlan = { cniVersion: "1.0.0", type: "macvlan", master: "eth0", mode: "bridge" };
     const ipam = { type: "holdfast", range: "10.81.0.0/24", gateway: "10.81.0.1", allowPersistentIPs: true };
     await this.#define("blue", { ...macvlan, name: "blue-net", ipam });
     const ovn = { topology: "localnet", subnets: "10.82.0.0/24", excludeSubnets: "10.82.0.0/28" };
-    const green = { ...macvlan, ...ovn, name: "green-net", allowPersistentIPs: true, ipam: { type: "holdfast" } };
-    await this.#define("green", green);
-    const { client } = this.#connection;
-    await until(async () => client.list(claims).then(() => true), { what: "claims to be served" });
-    if (collects) await untilCollected(client);
+    const overlay = { ...macvlan, ...ovn, name: "green-net", allowPersistentIPs: true, ipam: { type: "holdfast" } };
+    await this.#define("green", overlay);
   }
 
   async #define(name: string, config: object): Promise<void> {
@@ -161,7 +163,7 @@ export class ClaimGround {
   async kernelsAre(address: string, ...nodes: readonly string[]): Promise<void> {
     const wanted = nodes.toSorted().join();
     const look = async () => {
-      const found = (await this.kernels(address)).map((who) => who.split(" ")[0]);
+      const found = (await this.kernels(address)).map((who) => who.split(" ")[0] ?? "");
       if (found.toSorted().join() === wanted) return true;
       throw new Error(`it is on ${found.join() || "none"}`);
     };
@@ -222,4 +224,4 @@ export class ClaimGround {
   }
 }
 
-export const statusOf = (claim: AnyObject): ClaimStatus => (claim["status"] ?? {}) as ClaimStatus;
+export const statusOf = (claim: AnyObject): ClaimStatus => claim["status"] ?? {};

@@ -52,9 +52,9 @@ export class RealKubelet implements NodePart {
 
   /** Until it runs. False where it was told to end before. */
   async run(launcher: Launcher): Promise<boolean> {
-    const pod = await this.#when(launcher, "to run", (pod) => {
+    const pod = await this.#when(launcher, "to run", (found) => {
       if (launcher.ending.signal.aborted) return "ended";
-      return pod?.status?.phase === "Running" ? pod : undefined;
+      return found?.status?.phase === "Running" ? found : undefined;
     });
     if (pod === "ended") return false;
     launcher.phase = "Running";

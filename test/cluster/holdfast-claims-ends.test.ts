@@ -121,7 +121,7 @@ test(
     await ground.kernelsAre(address);
     const again = await ground.machine("reborn");
     const starting = ground.start(again, "node1");
-    await refusalOf(ground.lab, (await ground.launcherOf(again)).name, "reborn.blue");
+    await ground.podIs(await ground.launcherOf(again), "on its node", ({ spec }) => spec?.nodeName === "node1");
     expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", uid } });
     await holdfast.controller.start();
     expect(await starting).not.toBe(address);
@@ -158,6 +158,10 @@ test("a claim made by hand and a plain pod, with kubectl alone", { timeout: stor
   await createPod(lab, "second", networks, { node: "node2" });
   expect(await refusalOf(lab, "second", "stake")).toContain("staked");
   expect(await ground.event("stake", "InUse")).toContain("second");
+  const described = await lab.kubectl(["describe", "ipamclaim", "stake"]);
+  expect(described).toMatch(/Warning +InUse .*second/);
+  expect(described).toMatch(/Reason: +InUse/);
+  expect(described).toContain(`${address}/24`);
 
   await removePod(lab, "staked");
   expect(ipsOf(await runningPod(lab, "second"), "blue")).toEqual([address]);

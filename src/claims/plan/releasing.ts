@@ -25,8 +25,8 @@ function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
   // One change of a hold at a time: the next plan sees its new version.
   if (heirOf(loose, family) !== undefined) return [];
   // Pods of the owner have the address that replaced it, whatever NIC they have.
-  const isUsed = !hasReplacement(loose, family) && isInUse(target, family);
-  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isUsed;
+  const isHad = !hasReplacement(loose, family) && isInUse(target, family);
+  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isHad;
   if (isFree && !isWanted(loose, family)) {
     const { owner } = loose.hold.hold;
     const why = `its claim ${owner.namespace}/${owner.name} (${owner.uid}) is gone, and nothing uses it`;

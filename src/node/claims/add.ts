@@ -12,6 +12,7 @@ import { formatCidr } from "../../cni/route.ts";
 import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
+import { tellEarly } from "../early.ts";
 import { later } from "../failure.ts";
 import type { Parts } from "../parts.ts";
 import type { Share } from "../plan.ts";
@@ -76,7 +77,7 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
-    const known = found[index];
+    const known = found[index] ?? (await inherited(addition, use, share));
     if (known === undefined) missing.push(share);
     else {
       assertSame(use, share, known.hold);
@@ -93,6 +94,12 @@ function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
   return ips.length === 0 || name === "" || name === user.name ? undefined : { name, signal };
 }
 
+function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
+  const { holds, users } = parts.claims;
+  const count = users.reader(use.owner.namespace);
+  return holds.inherit(share, use, { interfaceName: invocation.interfaceName, count, signal });
+}
+
 async function takeMissing(
   addition: Addition,
   use: ClaimUse,
@@ -107,6 +114,7 @@ async function takeMissing(
   const count = parts.claims.users.reader(namespace);
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(use, share));
+    if (taken.early) tellEarly(addition, taken);
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
     const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, use, count, signal);

@@ -3,13 +3,15 @@
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
-import { type AmendableLedger, type AmendRequest, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type AmendableLedger, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Ledgers } from "../ledgers.ts";
 import type { Pictures } from "../pictures.ts";
 import type { Share } from "../plan.ts";
+import { amendSurely, assertNotPaused, type Count, lostMeanwhile } from "./amending.ts";
+import { heirsOf, inheritFrom } from "./inheritance.ts";
 import { ClaimRefusal } from "./refusal.ts";
 import { type ClaimUse, claimText } from "./use.ts";
 import { hasRoom, type LiveUser } from "./users.ts";
@@ -29,8 +31,6 @@ export interface ClaimHeld {
 
 /** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
 const triesMax = 8;
-
-type Count = (users: NonNullable<Hold["users"]>, signal: AbortSignal) => Promise<readonly LiveUser[]>;
 
 export class ClaimHolds {
   readonly #options: ClaimHoldsOptions;
@@ -57,6 +57,24 @@ export class ClaimHolds {
         return { namespace, hold };
       }),
     );
+  }
+
+  /** What another pod of the VMI holds itself, from before there was a claim, becomes the claim's: inheritance.ts. */
+  async inherit(
+    share: Share,
+    use: ClaimUse,
+    { interfaceName, count, signal }: { interfaceName: string; count: Count; signal: AbortSignal },
+  ): Promise<ClaimHeld | undefined> {
+    const siblings = heirsOf(share, use);
+    if (siblings.length === 0) return undefined;
+    assertNotPaused(this.#options.paused());
+    const { picture } = await this.#options.pictures.open(share, signal);
+    const { namespace } = share;
+    const ledger = this.#options.ledgers.shared(namespace);
+    const estate = { ledger, domain: picture.domain, share, use, interfaceName, count, signal };
+    const hold = await inheritFrom(siblings, estate);
+    if (hold !== undefined) picture.met(hold);
+    return hold && { namespace, hold };
   }
 
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
@@ -176,16 +194,6 @@ async function holdAt(
   return outcome.outcome === "gone" ? undefined : outcome.hold;
 }
 
-/** A guarded write may be sent again when its answer was lost: what it changed shows in the answer to the second. */
-async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signal: AbortSignal) {
-  try {
-    return await ledger.amend(request, { signal });
-  } catch (error) {
-    if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
-    return ledger.amend(request, { signal });
-  }
-}
-
 /** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
 function first(holds: readonly Hold[]): Hold | undefined {
   return holds.toSorted((a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address))[0];
@@ -209,15 +217,6 @@ function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUse
     allocationReasons.inUse,
     `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,
   );
-}
-
-function assertNotPaused(reason: string): void {
-  if (reason === "") return;
-  throw new LedgerError("unavailable", `handing out is paused: ${reason}. It goes on by itself when that is over.`);
-}
-
-function lostMeanwhile(use: ClaimUse, address: Address): LedgerError {
-  return new LedgerError("unavailable", `${address} of ${claimText(use)} changed hands at this moment: try again.`);
 }
 
 /** Whether the address that was asked for is the one that the claim has. */
