@@ -3,7 +3,8 @@
 // The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. It lets the daemon go first: of two that
 // write at once one is refused, and a first ADD waits for its write. What the daemon said about a failure stands until something else is so.
 import { allocatedCondition, allocationReasons } from "../../api/claim-marks.ts";
-import { allocatedWords, type ClaimCondition, claimStatus, type ClaimStatus } from "../../api/claim-status.ts";
+import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claim-status.ts";
+import { isEqual } from "../../kube/conditions.ts";
 import { compare } from "../../net/address.ts";
 import { attachedPods, targetOf } from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";
@@ -20,7 +21,7 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   const pod = podOf(view, family);
   const status = claimStatus({ before, ips, pod, condition: conditionOf(view, ips), nowMs: family.facts.nowMs });
   // Nobody reads the status of a claim that goes.
-  if (isSame(before, status) || fateOf(view, family).fate === "goes") return [];
+  if (isEqual(before, status) || fateOf(view, family).fate === "goes") return [];
   const waitMs = leftToDaemon(view, family);
   return waitMs > 0 ? [{ kind: "again", afterMs: waitMs }] : [{ kind: "status", claim: view.claim, status }];
 }
@@ -91,17 +92,6 @@ function podOf(view: ClaimView, family: Family): string | undefined {
   const running = pods.find(({ node, vmiUid }) => node === nodeName && vmiUid === facts.vmi?.metadata.uid);
   const standing = pods.find(({ name }) => name === view.claim.status?.ownerPod?.name);
   return (running ?? standing ?? pods[0])?.name;
-}
-
-function isSame(before: ClaimStatus | undefined, after: ClaimStatus): boolean {
-  return before !== undefined && JSON.stringify(sorted(before)) === JSON.stringify(sorted(after));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return entries.map(([key, each]) => [key, sorted(each)]);
 }
 
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {
