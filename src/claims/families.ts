@@ -5,8 +5,7 @@ import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { Pod, StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
-import { conditionOf, launchersIn, namedFamilyOf, userStateOf } from "./gather.ts";
-import { ownerUidOf } from "./holds.ts";
+import { conditionOf, launchersIn, orphansFamily, userStateOf } from "./gather.ts";
 import { launcherPodOf } from "./launchers.ts";
 import type { ClaimHold, FamilyFacts } from "./plan/facts.ts";
 
@@ -30,7 +29,7 @@ export class Families {
     this.#names = new Map([...instances, ...machines].map(([key, { metadata }]) => [metadata.uid ?? "", key]));
     this.#orphans = Map.groupBy(
       books.heldForClaims().filter(({ hold }) => !books.claims.has(hold.owner.uid)),
-      ({ hold }) => this.#names.get(ownerUidOf(hold) ?? "") ?? namedFamilyOf(hold),
+      ({ hold }) => orphansFamily(hold, (uid) => this.#names.get(uid)),
     );
   }
 
@@ -63,7 +62,7 @@ export class Families {
       definitionOf: (key) => books.places.persistence.get(key) ?? "missing",
       ...(primary && { primary }),
       giverOf: (network) => books.places.giverOf(network),
-      lives: (uid) => this.#names.has(uid),
+      lives: (uid) => this.#names.get(uid)?.startsWith(`${namespace}/`) === true,
       userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),
       gate,
       node: (node) => conditionOf(nodes.get(node)),

@@ -55,7 +55,8 @@ export class Gate {
   get state(): ClaimsState {
     const { mode, needsLabel } = this.#options;
     if (mode !== "kubevirt") return { gate: mode, needsLabel };
-    const objects = this.#kubevirts?.list();
+    // A server that does not know the kind may be one that starts.
+    const objects = this.#kubevirts?.isListed === true ? this.#kubevirts.list() : undefined;
     if (objects === undefined) return { gate: "unknown", needsLabel };
     return { gate: objects.some(isOn) ? "on" : "off", needsLabel };
   }

@@ -32,6 +32,16 @@ export function namedFamilyOf({ owner }: Hold): string {
   return holdFamilyOf(owner);
 }
 
+/**
+ * Of a hold whose claim is gone: that of the VM that it is for, else of its claim's name. Whoever wrote the claim wrote the VM's UID, too; one of
+ * another namespace says nothing, since the pods that use the address are in the claim's.
+ */
+export function orphansFamily(hold: Hold, familyOf: (uid: string) => string | undefined): string {
+  const uid = ownerUidOf(hold);
+  const family = uid === undefined ? undefined : familyOf(uid);
+  return family?.startsWith(`${hold.owner.namespace}/`) === true ? family : namedFamilyOf(hold);
+}
+
 /** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
 export interface FamilyObjects {
   readonly vm?: DeepReadonly<Machine> | undefined;
@@ -99,6 +109,7 @@ export class Gatherer {
       ...(primary !== undefined && { primary }),
       giverOf: (network) => networks.giverOf(network),
       lives: objects.lives,
+      ...(!world.areOwnersListed && { areOwnersUnknown: true }),
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate: gate(),
       macHolder: (network, mac) => this.#oldest(`${network} ${mac}`),
@@ -131,8 +142,7 @@ export class Gatherer {
 
   /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
-    const uid = ownerUidOf(hold);
-    return (uid === undefined ? undefined : this.#options.world.familyOf(uid)) ?? namedFamilyOf(hold);
+    return orphansFamily(hold, (uid) => this.#options.world.familyOf(uid));
   }
 
   #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {

@@ -48,6 +48,14 @@ describe("the NICs of a launcher pod", () => {
     expect(nicsOf(podOf({ networks }))).toEqual([`blue ${blue}`, `green ${green}`]);
   });
 
+  it("and what it has of the network before a swap, under the same interface", () => {
+    const networks = [{ name: "red", interface: blue }];
+    const status = [{ name: "shop/net", interface: blue }];
+    const { nics } = launcherPodOf(podOf({ networks, status }), { specs: [spec("blue")], nics: [] });
+    const blues = nics.filter(({ interfaceName }) => interfaceName === blue);
+    expect(blues.map(({ nic, definition }) => `${nic} ${definition}`)).toEqual(["blue shop/red", "blue shop/net"]);
+  });
+
   it("and those that it still has, though nothing asks for them any more", () => {
     const networks = [{ name: "net", interface: blue }];
     const status = [

@@ -75,15 +75,26 @@ function readSelections(pod: Parameters<typeof selectionsOf>[0]): { selections: 
   }
 }
 
-/** Interfaces that the multi-network plugin says the pod has, though nothing asks for them: what is being unplugged. */
+/**
+ * Interfaces that the multi-network plugin says the pod has, though nothing asks for them: what is being unplugged. One that is asked for of another
+ * definition is both: a NIC whose network was swapped keeps the name of its interface, and has the old address until it is plugged anew.
+ */
 function reported(annotations: Readonly<Record<string, string>>, selections: readonly Selection[]): Element[] {
-  const asked = new Set(selections.map(({ interfaceName }) => interfaceName));
+  const keyOf = ({ namespace, name, interfaceName }: Element) => `${interfaceName} ${namespace}/${name}`;
+  const asked = new Set(selections.map(keyOf));
   return (readNetworkStatus(statusAnnotation(annotations)) ?? []).flatMap((status) => {
-    if (status.isDefault || status.interface === "" || asked.has(status.interface)) return [];
+    if (status.isDefault || status.interface === "") return [];
     const slash = status.network.indexOf("/");
     const place = { namespace: status.network.slice(0, Math.max(slash, 0)), name: status.network.slice(slash + 1) };
-    return [{ ...place, interfaceName: status.interface }];
+    const element = { ...place, interfaceName: status.interface };
+    // A plugin that names its network otherwise than by its definition says nothing of which it is.
+    const isOther = place.namespace === "" ? !isAskedFor(element, selections) : !asked.has(keyOf(element));
+    return isOther ? [element] : [];
   });
+}
+
+function isAskedFor({ interfaceName }: Element, selections: readonly Selection[]): boolean {
+  return selections.some((each) => each.interfaceName === interfaceName);
 }
 
 function nameOf(

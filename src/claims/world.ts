@@ -74,6 +74,11 @@ export class ClaimWorld {
     return this.machines.isKnown && this.instances.isKnown && this.claims.isKnown;
   }
 
+  /** The cluster has VMs and VMIs, and all of them have been listed. */
+  get areOwnersListed(): boolean {
+    return this.machines.isListed && this.instances.isListed;
+  }
+
   /** A VM or VMI of the namespace has this UID. */
   lives(namespace: string, uid: string): boolean {
     return this.familyOf(uid)?.startsWith(`${namespace}/`) === true;

@@ -1,8 +1,7 @@
 // Whether persistent addresses are on, as the leader tells every daemon: the key `claims` of the ConfigMap holdfast-state
 // (docs/decisions/0014). Pure.
 //
-// Promised: what is not there, or cannot be read, reads as unknown: a daemon then uses claims that exist, and does not wait for one
-// that nobody may ever make.
+// Promised: what is not there, or cannot be read, reads as unknown: a daemon then waits for a claim where the definition asks for one, as if it were on.
 import { z } from "zod";
 
 import type { ConfigMap } from "./resources.ts";

@@ -11,12 +11,13 @@ import type { JsonObject } from "../cni/json.ts";
 import { formatResult } from "../cni/result.ts";
 import { ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
-import { type Asking, askingOf } from "./asking.ts";
+import { type Asking, type AskingInput, askingOf } from "./asking.ts";
 import { attachmentKey } from "./attachment.ts";
-import { addByClaim } from "./claims/add.ts";
+import { addByClaim, tellMisread } from "./claims/add.ts";
 import { claimOf } from "./claims/of-pod.ts";
 import type { ClaimUse } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
+import { tellEarly } from "./early.ts";
 import { failureOf } from "./failure.ts";
 import { giveBack } from "./give-back.ts";
 import type { IntentTarget } from "./intent.ts";
@@ -57,7 +58,7 @@ export async function add(
     const known = await podOf(parts, invocation, loaded, own);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();
-    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim });
+    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
     const unknown: IntentTarget[] = [];
@@ -68,12 +69,29 @@ export async function add(
       return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown, lost, onShared });
     } catch (error) {
       if (unknown.some(({ domain }) => !isSliceDomain(domain))) look.lost();
-      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused) {
-        parts.tell(pod.object, "Warning", "AddressRefused", `${invocation.interfaceName}: ${error.message}`);
-      }
+      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused)
+        tellRefused(parts, pod, invocation, error);
       throw error;
     }
   });
+}
+
+/** What asks for the impossible is told where its user looks. */
+function understood(input: AskingInput, parts: Parts): Asking {
+  const { claim, pod, invocation } = input;
+  try {
+    return askingOf(input);
+  } catch (error) {
+    if (error instanceof CniError && claim !== undefined) {
+      tellMisread(parts, claim, error);
+      if (pod !== undefined) tellRefused(parts, pod, invocation, error);
+    }
+    throw error;
+  }
+}
+
+function tellRefused(parts: Parts, pod: PodFacts, { interfaceName }: AttachmentInvocation, error: CniError): void {
+  parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
 }
 
 async function run(addition: Addition): Promise<JsonObject> {
@@ -145,12 +163,6 @@ function podTargets(targets: readonly TakeTarget[]): IntentTarget[] {
 
 function isUncertain(reason: unknown): reason is UncertainTake {
   return reason instanceof UncertainTake;
-}
-
-function tellEarly({ parts, pod, invocation }: Addition, { hold }: Taken): void {
-  if (pod === undefined) return;
-  const words = `${invocation.interfaceName} got ${hold.address} before its rest was over: its range has nothing else left. Widen it.`;
-  parts.tell(pod.object, "Normal", "AddressGivenEarly", words);
 }
 
 function answer({ loaded, asking, taken }: Addition): JsonObject {

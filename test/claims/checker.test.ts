@@ -1,68 +1,8 @@
 // The checker must be able to fail: a life in which everything is right, and the same life with one fault for every rule.
 import { describe, expect, it } from "vitest";
 
-import type { AnyObject } from "../../src/kube/meta.ts";
-import type { Change, Kind } from "./checker-record.ts";
+import { address, changes, claim, hold, node, pod, type Told, vm, vmi } from "./checker-objects.ts";
 import { Checker, type Rule } from "./checker.ts";
-import { interfaceNameOf } from "./kubevirt/names.ts";
-
-const address = "10.0.0.7";
-
-/** Changes with versions by their place in the list. */
-type Told = readonly [Change["type"], Kind, object];
-function changes(...told: readonly Told[]): Change[] {
-  return told.map(([type, kind, object], at) => ({ type, kind, version: BigInt(at + 1), object: object as AnyObject }));
-}
-
-const vm = (uid: string) => ({ metadata: { uid, namespace: "t", name: "vm" } });
-const vmi = (uid: string, owner?: string) => ({
-  metadata: {
-    uid,
-    namespace: "t",
-    name: "vm",
-    ownerReferences: owner === undefined ? [] : [{ kind: "VirtualMachine", uid: owner }],
-  },
-});
-const claim = (uid: string, owner: string, { nic = "blue", ips = [] as string[], network = "net" } = {}) => ({
-  metadata: {
-    uid,
-    namespace: "t",
-    name: `vm.${nic}`,
-    annotations: owner === "" ? {} : { "holdfast.io/claim-owner": owner, "holdfast.io/claim-nic": nic },
-  },
-  spec: { network },
-  status: { ips },
-});
-const hold = (claimUid: string, ip = address, cooling = false) => ({
-  metadata: {
-    uid: `hold-${ip}`,
-    name: `net-${ip}`,
-    labels: cooling ? { "holdfast.io/cooling": "true" } : {},
-    annotations: { "holdfast.io/owner-kind": "claim", "holdfast.io/owner-uid": claimUid },
-  },
-  spec: { podref: "t/vm.blue" },
-});
-const pod = (uid: string, vmiUid: string, { ips = [address], phase = "Running", node = "n1", nic = "blue" } = {}) => ({
-  metadata: {
-    uid,
-    namespace: "t",
-    name: `virt-launcher-${uid}`,
-    ownerReferences: vmiUid === "" ? [] : [{ kind: "VirtualMachineInstance", uid: vmiUid }],
-    annotations: {
-      "k8s.v1.cni.cncf.io/network-status": JSON.stringify([
-        { interface: "eth0", default: true, ips: ["10.99.0.1"] },
-        { interface: interfaceNameOf(nic, 0, "hashed"), ips },
-      ]),
-    },
-  },
-  spec: { nodeName: node },
-  status: { phase },
-});
-const node = (name: string, status: string, taints: object[] = []) => ({
-  metadata: { uid: name, name },
-  spec: { taints },
-  status: { conditions: [{ type: "Ready", status }] },
-});
 
 /** One VM that runs. */
 const running: readonly Told[] = [
@@ -115,6 +55,23 @@ describe("a life in which everything is right", () => {
         ["MODIFIED", "vmi", vmi("vmi1", "vm2")],
         ["MODIFIED", "claim", claim("c1", "vm2")],
         ["ADDED", "pod", pod("p2", "vmi1")],
+      ],
+    ],
+    [
+      "adopted and ended while no controller ran: nothing tells the new VM of the address",
+      [
+        ...running,
+        ["MODIFIED", "vmi", vmi("vmi1")],
+        ["DELETED", "vm", vm("vm1")],
+        ["MODIFIED", "claim", claim("c1", "vmi1")],
+        ["ADDED", "vm", vm("vm2")],
+        ["MODIFIED", "vmi", vmi("vmi1", "vm2")],
+        ["DELETED", "pod", pod("p1", "vmi1")],
+        ["DELETED", "vmi", vmi("vmi1", "vm2")],
+        ["DELETED", "claim", claim("c1", "vmi1")],
+        ["ADDED", "claim", claim("c2", "vm2")],
+        ["ADDED", "reservation", hold("c2", "10.0.0.8")],
+        ["MODIFIED", "claim", claim("c2", "vm2", { ips: ["10.0.0.8/24"] })],
       ],
     ],
     [

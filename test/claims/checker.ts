@@ -197,9 +197,12 @@ export class Checker {
     });
   }
 
+  /**
+   * By the owner that is recorded: a VM that adopted a VMI, and ended it again while no controller ran, has nothing that tells of the address
+   * which that VMI had.
+   */
   #isSameNic(a: Claim, b: Claim): boolean {
-    if (a.uid === b.uid) return true;
-    return a.ownerUid !== "" && this.#sameFamily(a.ownerUid, b.ownerUid) && a.nic === b.nic && a.network === b.network;
+    return a.uid === b.uid || (a.ownerUid !== "" && sameIdentity(a, b));
   }
 
   #pod(object: AnyObject, isGone: boolean): void {

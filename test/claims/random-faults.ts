@@ -38,7 +38,7 @@ export class Faults {
       [2, "lose answers"],
       [3, "bad watches"],
       [1, "forget the history"],
-      [2, this.#lost === undefined ? "lose a node" : "return a node"],
+      [4, this.#lost === undefined ? "lose a node" : "return a node"],
     ] as const);
     await this.#acts[what]();
     return what;

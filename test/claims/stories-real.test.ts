@@ -6,9 +6,14 @@ import { appearing, attaching, migrating } from "./stories/life.ts";
 import { plugging, unplugging } from "./stories/plugging.ts";
 import { onServer } from "./stories/suite.ts";
 
-onServer(
-  "rows on the real API server",
-  realServer,
-  coldStartTimeoutMs,
-  ...[appearing, attaching, migrating, plugging, unplugging, deleting, orphaning, recreating, letting],
-);
+onServer("rows on the real API server", realServer, coldStartTimeoutMs, [
+  appearing,
+  attaching,
+  migrating,
+  plugging,
+  unplugging,
+  deleting,
+  orphaning,
+  recreating,
+  letting,
+]);

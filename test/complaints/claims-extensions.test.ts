@@ -16,60 +16,69 @@ const ownerOf = async (world: StoryWorld, claim: string) =>
   (await world.claim(claim))?.metadata.annotations?.["holdfast.io/claim-owner"];
 
 onEmbedded("kubevirt/ipam-extensions", (tell) => {
-  tell("d1: deleted and made anew while the controller is away: the old claim is finished, the new VM has its own", async (world) => {
-    const old = await world.started("vm1");
-    const { claim, addresses } = await world.look(old);
-    await world.killLeader();
-    await world.kubevirt.delete(old);
-    await world.claimIs("vm1.blue", "being deleted", ({ metadata }) => metadata.deletionTimestamp !== undefined);
-    const machine = await world.machine("vm1");
-    const starting = world.kubevirt.start(machine);
-    // The pod is there and asks, the claim of its name has an address: it is not given.
-    await until(async () => machine.instance !== undefined, { what: "the pod" });
-    expect(await world.look(machine)).toMatchObject({ state: "FOREIGN", addresses });
-    expect(machine.instance!.active.attached.size).toBe(0);
-    await world.lead();
-    expect(await starting).toBe(true);
-    const now = await world.is(machine, "BOUND");
-    expect(now.claim?.metadata.uid).not.toBe(claim?.metadata.uid);
-    expect(await ownerOf(world, "vm1.blue")).toBe(machine.vmUid);
-  });
+  tell(
+    "d1: deleted and made anew while the controller is away: the old claim is finished, the new VM has its own",
+    async (world) => {
+      const old = await world.started("vm1");
+      const { claim, addresses } = await world.look(old);
+      await world.killLeader();
+      await world.kubevirt.delete(old);
+      await world.claimIs("vm1.blue", "being deleted", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+      const machine = await world.machine("vm1");
+      const starting = world.kubevirt.start(machine);
+      // The pod is there and asks, the claim of its name has an address: it is not given.
+      await until(async () => machine.instance !== undefined, { what: "the pod" });
+      expect(await world.look(machine)).toMatchObject({ state: "FOREIGN", addresses });
+      expect(machine.instance!.active.attached.size).toBe(0);
+      await world.lead();
+      expect(await starting).toBe(true);
+      const now = await world.is(machine, "BOUND");
+      expect(now.claim?.metadata.uid).not.toBe(claim?.metadata.uid);
+      expect(await ownerOf(world, "vm1.blue")).toBe(machine.vmUid);
+    },
+  );
 
-  tell("x1: names of VMs and networks that read the same joined by dots have claims and addresses of their own", async (world) => {
-    const machines = [
-      await world.started("a", nicsOf("b_c", "Net", "net", "_")),
-      await world.started("a.b", nicsOf("c", "b-c")),
-      await world.started("a.b.c", nicsOf("c", "_")),
-    ];
-    for (const nic of ["b_c", "Net", "net", "_"]) await world.is(machines[0]!, "BOUND", nic);
-    const given = machines.flatMap(addressesOf);
-    expect(new Set(given).size).toBe(8);
-    const { items } = await world.admin.list(claims, { namespace: world.namespace });
-    expect(items).toHaveLength(8);
-    for (const machine of machines) {
-      expect(await world.kubevirt.restart(machine)).toBe(true);
-      await world.is(machine, "BOUND", machine.name === "a" ? "b_c" : "c");
-    }
-    expect(machines.flatMap(addressesOf)).toEqual(given);
-  });
+  tell(
+    "x1: names of VMs and networks that read the same joined by dots have claims and addresses of their own",
+    async (world) => {
+      const machines = [
+        await world.started("a", nicsOf("b_c", "Net", "net", "_")),
+        await world.started("a.b", nicsOf("c", "b-c")),
+        await world.started("a.b.c", nicsOf("c", "_")),
+      ];
+      for (const nic of ["b_c", "Net", "net", "_"]) await world.is(machines[0]!, "BOUND", nic);
+      const given = machines.flatMap(addressesOf);
+      expect(new Set(given).size).toBe(8);
+      const { items } = await world.admin.list(claims, { namespace: world.namespace });
+      expect(items).toHaveLength(8);
+      for (const machine of machines) {
+        expect(await world.kubevirt.restart(machine)).toBe(true);
+        await world.is(machine, "BOUND", machine.name === "a" ? "b_c" : "c");
+      }
+      expect(machines.flatMap(addressesOf)).toEqual(given);
+    },
+  );
 
-  tell("x2: two interfaces on one definition have an address each, also where both refer to one claim", async (world) => {
-    const machine = await world.machine("vm1", nicsOf("blue", "green"));
-    await world.is(machine, "PEND", "green");
-    // As the webhook of ipam-extensions writes it: the last one wins.
-    world.at("pod made", async () => {
-      await edit(world.admin, pods, machine.instance!.active.at, ({ metadata }) => {
-        const elements = JSON.parse(metadata.annotations![networksAnnotation]!) as Element[];
-        const both = elements.map((each) => ({ ...each, "ipam-claim-reference": "vm1.green" }));
-        metadata.annotations![networksAnnotation] = JSON.stringify(both);
+  tell(
+    "x2: two interfaces on one definition have an address each, also where both refer to one claim",
+    async (world) => {
+      const machine = await world.machine("vm1", nicsOf("blue", "green"));
+      await world.is(machine, "PEND", "green");
+      // As the webhook of ipam-extensions writes it: the last one wins.
+      world.at("pod made", async () => {
+        await edit(world.admin, pods, machine.instance!.active.at, ({ metadata }) => {
+          const elements = JSON.parse(metadata.annotations![networksAnnotation]!) as Element[];
+          const both = elements.map((each) => ({ ...each, "ipam-claim-reference": "vm1.green" }));
+          metadata.annotations![networksAnnotation] = JSON.stringify(both);
+        });
       });
-    });
-    expect(await world.kubevirt.start(machine)).toBe(true);
-    const sights = [await world.is(machine, "BOUND", "blue"), await world.is(machine, "BOUND", "green")];
-    expect(new Set(sights.map(({ claim }) => claim?.metadata.name))).toEqual(new Set(["vm1.blue", "vm1.green"]));
-    expect(new Set(addressesOf(machine)).size).toBe(2);
-    expect(sights.map(({ addresses }) => `${addresses[0]}/26`)).toEqual(addressesOf(machine));
-  });
+      expect(await world.kubevirt.start(machine)).toBe(true);
+      const sights = [await world.is(machine, "BOUND", "blue"), await world.is(machine, "BOUND", "green")];
+      expect(new Set(sights.map(({ claim }) => claim?.metadata.name))).toEqual(new Set(["vm1.blue", "vm1.green"]));
+      expect(new Set(addressesOf(machine)).size).toBe(2);
+      expect(sights.map(({ addresses }) => `${addresses[0]}/26`)).toEqual(addressesOf(machine));
+    },
+  );
 
   tell("x3: a NIC that is unplugged gives its address back; another VM can have it", async (world) => {
     const only = `${world.net}.4.10`;
@@ -108,23 +117,29 @@ onEmbedded("kubevirt/ipam-extensions", (tell) => {
     for (const nic of ["blue", "green", "red"]) await world.is(machine, "NONE", nic);
   });
 
-  tell("x6: a claim is finished by its owner's UID: what only has the label or the name is left alone", async (world) => {
-    const machine = await world.started("vm1");
-    const spec = { network: `${world.namespace}-blue`, interface: "" };
-    const { namespace } = world;
-    for (const name of ["vm1.green", "other"]) {
-      const labels = { "kubevirt.io/vm": "vm1" };
-      await world.admin.create(claims, { metadata: { namespace, name, labels, finalizers: ["example.org/mine"] }, spec });
-    }
-    await world.kubevirt.delete(machine);
-    await world.is(machine, "NONE");
-    for (const name of ["vm1.green", "other"]) {
-      const claim = await world.claim(name);
-      expect(claim?.metadata).toMatchObject({ finalizers: ["example.org/mine"] });
-      expect(claim?.metadata.deletionTimestamp).toBeUndefined();
-      await edit(world.admin, claims, { namespace, name }, ({ metadata }) => void (metadata.finalizers = []));
-    }
-  });
+  tell(
+    "x6: a claim is finished by its owner's UID: what only has the label or the name is left alone",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const spec = { network: `${world.namespace}-blue`, interface: "" };
+      const { namespace } = world;
+      for (const name of ["vm1.green", "other"]) {
+        const labels = { "kubevirt.io/vm": "vm1" };
+        await world.admin.create(claims, {
+          metadata: { namespace, name, labels, finalizers: ["example.org/mine"] },
+          spec,
+        });
+      }
+      await world.kubevirt.delete(machine);
+      await world.is(machine, "NONE");
+      for (const name of ["vm1.green", "other"]) {
+        const claim = await world.claim(name);
+        expect(claim?.metadata).toMatchObject({ finalizers: ["example.org/mine"] });
+        expect(claim?.metadata.deletionTimestamp).toBeUndefined();
+        await edit(world.admin, claims, { namespace, name }, ({ metadata }) => void (metadata.finalizers = []));
+      }
+    },
+  );
 
   tell("x7: a VM that is deleted without its VMI: the claim follows the VMI, and goes with it", async (world) => {
     const machine = await world.started("vm1");
@@ -143,22 +158,25 @@ onEmbedded("kubevirt/ipam-extensions", (tell) => {
     await world.is(machine, "NONE");
   });
 
-  tell("x8: definitions cannot be read for a while: nothing is given up, and the claim is made when they can", async (world) => {
-    const kept = await world.started("kept");
-    await world.killLeader();
-    world.withholds = (path) => path.includes("network-attachment-definitions");
-    await world.lead();
-    const machine = await world.machine("vm1");
-    const starting = world.kubevirt.start(machine);
-    await until(async () => machine.instance !== undefined, { what: "the pod" });
-    expect((await world.look(kept)).state).toBe("BOUND");
-    expect((await world.look(machine)).state).toBe("NONE");
-    expect(machine.instance!.active.attached.size).toBe(0);
-    world.withholds = undefined;
-    expect(await starting).toBe(true);
-    await world.is(machine, "BOUND");
-    await world.is(kept, "BOUND");
-  });
+  tell(
+    "x8: definitions cannot be read for a while: nothing is given up, and the claim is made when they can",
+    async (world) => {
+      const kept = await world.started("kept");
+      await world.killLeader();
+      world.withholds = (path) => path.includes("network-attachment-definitions");
+      await world.lead();
+      const machine = await world.machine("vm1");
+      const starting = world.kubevirt.start(machine);
+      await until(async () => machine.instance !== undefined, { what: "the pod" });
+      expect((await world.look(kept)).state).toBe("BOUND");
+      expect((await world.look(machine)).state).toBe("NONE");
+      expect(machine.instance!.active.attached.size).toBe(0);
+      world.withholds = undefined;
+      expect(await starting).toBe(true);
+      await world.is(machine, "BOUND");
+      await world.is(kept, "BOUND");
+    },
+  );
 
   tell("x9: one definition is missing: the VM's other NICs have their claims and addresses", async (world) => {
     const nics = [
@@ -169,10 +187,13 @@ onEmbedded("kubevirt/ipam-extensions", (tell) => {
     await world.is(machine, "PEND");
     const starting = world.kubevirt.start(machine);
     await until(async () => world.refusals.some((each) => each.includes("ghost")), { what: "the missing one" });
-    const { addresses } = await until(async () => {
-      const sight = await world.look(machine);
-      return sight.addresses.length > 0 ? sight : undefined;
-    }, { what: "the address of blue" });
+    const { addresses } = await until(
+      async () => {
+        const sight = await world.look(machine);
+        return sight.addresses.length > 0 ? sight : undefined;
+      },
+      { what: "the address of blue" },
+    );
     await world.define("ghost", { range: `${world.net}.6.0/26` });
     expect(await starting).toBe(true);
     await world.is(machine, "BOUND", "ghost");
@@ -192,29 +213,35 @@ onEmbedded("kubevirt/ipam-extensions", (tell) => {
     expect(addressesOf(machine)).toEqual(first);
   });
 
-  tell("x11: an address that is asked for and lies outside of every range is refused, with the reason on the claim", async (world) => {
-    const annotations = { "network.kubevirt.io/addresses": JSON.stringify({ blue: ["192.0.2.7"] }) };
-    const machine = await world.machine("vm1", { annotations });
-    const starting = world.kubevirt.start(machine);
-    await until(async () => world.refusals.some((each) => each.includes("192.0.2.7")), { what: "the refusal" });
-    const claim = await world.claimIs("vm1.blue", "told", (each) => conditionOf(each).startsWith("False "));
-    expect(JSON.stringify(claim["status"])).toContain("192.0.2.7");
-    expect(await world.look(machine)).toMatchObject({ state: "PEND", addresses: [] });
-    await world.kubevirt.delete(machine);
-    expect(await starting).toBe(false);
-  });
+  tell(
+    "x11: an address that is asked for and lies outside of every range is refused, with the reason on the claim",
+    async (world) => {
+      const annotations = { "network.kubevirt.io/addresses": JSON.stringify({ blue: ["192.0.2.7"] }) };
+      const machine = await world.machine("vm1", { annotations });
+      const starting = world.kubevirt.start(machine);
+      await until(async () => world.refusals.some((each) => each.includes("192.0.2.7")), { what: "the refusal" });
+      const claim = await world.claimIs("vm1.blue", "told", (each) => conditionOf(each).startsWith("False "));
+      expect(JSON.stringify(claim["status"])).toContain("192.0.2.7");
+      expect(await world.look(machine)).toMatchObject({ state: "PEND", addresses: [] });
+      await world.kubevirt.delete(machine);
+      expect(await starting).toBe(false);
+    },
+  );
 
-  tell("x12: persistence is taken away from a definition: a VM that has an address keeps it over restarts", async (world) => {
-    const machine = await world.started("vm1");
-    const first = addressesOf(machine);
-    await world.claimIs("vm1.blue", "shows it", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
-    await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
-    for (let turn = 0; turn < 2; turn++) {
-      expect(await world.kubevirt.restart(machine)).toBe(true);
-      await world.is(machine, "BOUND");
-      expect(addressesOf(machine)).toEqual(first);
-    }
-    await world.kubevirt.delete(machine);
-    await world.is(machine, "NONE");
-  });
+  tell(
+    "x12: persistence is taken away from a definition: a VM that has an address keeps it over restarts",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = addressesOf(machine);
+      await world.claimIs("vm1.blue", "shows it", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
+      await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
+      for (let turn = 0; turn < 2; turn++) {
+        expect(await world.kubevirt.restart(machine)).toBe(true);
+        await world.is(machine, "BOUND");
+        expect(addressesOf(machine)).toEqual(first);
+      }
+      await world.kubevirt.delete(machine);
+      await world.is(machine, "NONE");
+    },
+  );
 });

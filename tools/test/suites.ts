@@ -122,6 +122,8 @@ export const suites: readonly Suite[] = [
       "test/claims/leader-size",
       "test/claims/random-embedded",
       "test/claims/setup-embedded",
+      "test/claims/stories-outcomes",
+      "test/claims/stories-rows",
       "test/claims/webhook-embedded",
     ],
     about: "claims of VMs on the embedded API: KubeVirt played, everything at random, and a checker of every change",
@@ -148,6 +150,7 @@ export const suites: readonly Suite[] = [
       "test/claims/leader-real",
       "test/claims/random-real",
       "test/claims/setup-real",
+      "test/claims/stories-real",
       "test/claims/webhook-real",
       "test/deploy/rights",
     ],
@@ -189,7 +192,8 @@ export const suites: readonly Suite[] = [
   {
     name: "complaints",
     files: ["test/complaints/"],
-    about: "what users of whereabouts complained of, each shown not to happen here (docs/complaints.md)",
+    about:
+      "what users of whereabouts complained of, and what others get wrong with claims, each shown not to happen here (docs/complaints.md)",
     debian: ["openssl", ...shimDebianPackages],
     kube: controlPlane,
     serial: "pairs",

@@ -3,7 +3,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
+import { planFamily } from "./plan.ts";
 import { namespace } from "./testing/cluster.ts";
+import { gather } from "./testing/gather.ts";
 import type { ModelVmi } from "./testing/objects.ts";
 import { Story } from "./testing/story.ts";
 import { specOf } from "./testing/virt.ts";
@@ -174,4 +176,39 @@ it("no finalizer is asked for on a claim that is being deleted: the API server w
   }));
   story.cluster.claims.delete(story.claim("a")!);
   expect(plan()).toEqual([]);
+});
+
+describe("where the server does not serve VMs", () => {
+  const blind = (facts: FamilyFacts): FamilyFacts => ({ ...facts, areOwnersUnknown: true });
+  const goneOwner = async (): Promise<void> => {
+    await story.run("a");
+    await story.stop("a");
+    story.cluster.vms.objects.delete("a");
+  };
+
+  it("no claim ends and no address is freed for an owner that is not seen", async () => {
+    await goneOwner();
+    expect(plan()).toMatchObject([{ kind: "delete" }]);
+    expect(plan("a", blind)).toEqual([]);
+    await lose();
+    expect(plan()).toMatchObject([{ kind: "release" }]);
+    expect(plan("a", blind)).toEqual([]);
+  });
+
+  it("a claim that is being deleted says why it stays; in a namespace that goes it goes", async () => {
+    await goneOwner();
+    story.cluster.claims.delete(story.claim("a")!);
+    const steps = planFamily(blind(gather(story.cluster, "a")));
+    expect(steps).toMatchObject([{ kind: "event", on: "claim", reason: "OwnerUnknown" }]);
+    expect(plan("a", (facts) => ({ ...blind(facts), isTerminating: true }))).toMatchObject([
+      { kind: "drop-finalizer" },
+    ]);
+  });
+
+  it("a claim made by hand is used and freed as ever", async () => {
+    const claim = story.byHand("stake");
+    await story.take("stake", claim.metadata.uid!, "10.1.0.9");
+    story.cluster.claims.delete(claim);
+    expect(plan("stake", blind)).toMatchObject([{ kind: "release" }]);
+  });
 });

@@ -2,6 +2,7 @@
 //
 // Two steps on purpose: a claim whose deletion is on record is finished by whoever leads next. Our finalizer falls last, and with it the
 // claim; its addresses are another matter (releasing.ts).
+import { claimFinalizer } from "../../api/claim-marks.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import { claimEvent, ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
@@ -19,7 +20,7 @@ export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep
     case "restored":
       return [...restoredEvents(view, family), { kind: "again", afterMs: fate.untilMs - family.facts.nowMs }];
     case "stays":
-      return view.isDeleting && view.kind === "owned" && view.life?.phase === "alive" ? keptEvents(view, family) : [];
+      return view.isDeleting && view.kind === "owned" ? stayingEvents(view, family) : [];
     case "held":
       return [];
   }
@@ -29,6 +30,18 @@ export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep
 function byHandSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   if (!view.hasFinalizer || isInUse(targetOf(view), family)) return [];
   return [{ kind: "drop-finalizer", claim: view.claim, why: "no pod uses it" }];
+}
+
+function stayingEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
+  if (view.life === undefined) return [claimEvent(view, "Warning", "OwnerUnknown", unknownWords(view))];
+  return view.life.phase === "alive" ? keptEvents(view, family) : [];
+}
+
+function unknownWords({ ownerUid }: ClaimView): string {
+  return (
+    `it is being deleted, and the cluster does not serve VirtualMachines, so that nobody can say whether its owner ${ownerUid} lives: ` +
+    `install KubeVirt; where it is gone for good, take the finalizer ${claimFinalizer} off the claim.`
+  );
 }
 
 function keptEvents(view: ClaimView, family: Family): readonly ClaimStep[] {

@@ -86,6 +86,11 @@ export interface FamilyFacts {
   readonly giverOf: (network: string) => "holdfast" | "other" | "unknown";
   /** A VM or VMI of this namespace has this UID, whatever its name. */
   readonly lives: (uid: string) => boolean;
+  /**
+   * The server does not serve VMs and VMIs (yet): that none is there says nothing. A server that starts, or a cluster that is being restored,
+   * would otherwise end every claim whose VM is stopped.
+   */
+  readonly areOwnersUnknown?: boolean;
   /** What became of the pod that a hold lists, by UID. "unknown" where it was not looked for. */
   readonly userOf: (user: HoldUser) => "alive" | "over" | "gone" | "unknown";
   readonly gate: ClaimsState;

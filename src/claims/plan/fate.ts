@@ -20,6 +20,8 @@ const stays: Fate = { fate: "stays" };
 
 /** Time to type `holdfast adopt` after a restore. A VM of the same name waits meanwhile, and is told. */
 export const restoredGraceMs = 10 * 60_000;
+/** A restore writes the object first and its status, with the addresses, in a second request. What has only the first is waited for. */
+export const statusGraceMs = 60_000;
 
 export function fateOf(view: ClaimView, family: Family): Fate {
   if (view.kind !== "owned") return stays;
@@ -32,9 +34,14 @@ export function fateOf(view: ClaimView, family: Family): Fate {
 
 function reasonToGo(view: ClaimView, family: Family): string | undefined {
   const { life, ownerUid } = view;
-  if (life === undefined) return `its owner ${ownerUid} is gone`;
+  if (life === undefined) return mayBeThere(family) ? undefined : `its owner ${ownerUid} is gone`;
   if (life.phase === "alive") return reasonWithOwner(view, life, family);
   return hasInstance(life) ? undefined : `its owner ${life.uid} is being deleted, and nothing of it runs`;
+}
+
+/** Of an owner that is not seen. In a namespace that is being deleted nothing of it can be left. */
+export function mayBeThere({ facts }: Family): boolean {
+  return facts.areOwnersUnknown === true && facts.isTerminating !== true;
 }
 
 function reasonWithOwner(view: ClaimView, life: Life, family: Family): string | undefined {
@@ -75,9 +82,14 @@ function order(a = "", b = ""): number {
 function restoredUntilMs({ claim, holds, network, isDeleting }: ClaimView, { facts }: Family): number {
   const { annotations = {}, creationTimestamp = "" } = claim.metadata;
   const isRecorded = annotations[claimOwnerAnnotation] !== undefined;
-  const hasAddresses = (claim.status?.ips ?? []).length > 0;
-  if (isDeleting || !isRecorded || !hasAddresses || facts.giverOf(network) !== "holdfast") return 0;
+  if (isDeleting || !isRecorded || facts.giverOf(network) !== "holdfast") return 0;
   if (holds.some(({ hold }) => hold.note?.identity !== undefined)) return 0;
   const createdMs = Date.parse(creationTimestamp);
-  return Number.isNaN(createdMs) ? 0 : createdMs + restoredGraceMs;
+  return Number.isNaN(createdMs) ? 0 : createdMs + graceOf(claim);
+}
+
+/** One that we made refers to its owner, and garbage collection ends it with that one: only a restore has a record without a reference. */
+function graceOf({ metadata, status }: ClaimView["claim"]): number {
+  if ((status?.ips ?? []).length > 0) return restoredGraceMs;
+  return (metadata.ownerReferences ?? []).length === 0 ? statusGraceMs : 0;
 }

@@ -10,6 +10,7 @@ import { fateOf } from "./fate.ts";
 import type { Life } from "./lives.ts";
 import { macLabelOf } from "./mac.ts";
 import { annotationsOf, labelsOf, referenceOf, requestedMarks } from "./object.ts";
+import { requestedOf } from "./requested.ts";
 import type { ClaimStep, MetadataPatch } from "./steps.ts";
 
 /** Another family's claim may have the MAC, and nothing tells this one when it goes. */
@@ -25,7 +26,7 @@ export function markingSteps(view: ClaimView, family: Family): readonly ClaimSte
   });
   const annotations = changed(view.claim.metadata.annotations, {
     ...annotationsOf(life, nic, family.facts.name),
-    ...(view.holds.length === 0 && requestedMarks(life, nic)),
+    ...(view.holds.length === 0 && requestFor(life, nic)),
   });
   const ownerReferences = referencesOf(view, life, family);
   const metadata: MetadataPatch = {
@@ -38,6 +39,12 @@ export function markingSteps(view: ClaimView, family: Family): readonly ClaimSte
   const mark: readonly ClaimStep[] =
     Object.keys(metadata).length === 0 ? [] : [{ kind: "mark", claim: view.claim, metadata, why }];
   return [...mark, ...macSteps(view, life, family)];
+}
+
+/** What the VM asks for now: a request that cannot be had would keep it from every address after it was withdrawn. */
+function requestFor(life: Life, nic: string): Record<string, string | null> {
+  if (requestedOf(life, nic).problem !== "") return {};
+  return { [marks.requestedAnnotation]: null, ...requestedMarks(life, nic) };
 }
 
 function byHandSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

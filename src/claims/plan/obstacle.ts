@@ -1,7 +1,7 @@
 // What is said where the name of a wanted claim is another's. Pure.
 import { ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { fateOf, restoredGraceMs } from "./fate.ts";
+import { fateOf, restoredGraceMs, statusGraceMs } from "./fate.ts";
 import type { Life } from "./lives.ts";
 import type { ClaimStep } from "./steps.ts";
 
@@ -42,7 +42,13 @@ function wordsOfOwned(obstacle: ClaimView, family: Family): string {
 }
 
 /** Of a claim that a backup brought back. */
-export function adoptionWords({ ownerUid }: ClaimView, { facts }: Family): string {
+export function adoptionWords({ ownerUid, claim }: ClaimView, { facts }: Family): string {
+  if ((claim.status?.ips ?? []).length === 0) {
+    return (
+      `it is recorded for ${ownerUid}, which is not there, and its status shows no address. Restored from a backup? Restore its status too; ` +
+      `else it is deleted ${statusGraceMs / 1000} seconds after it was made.`
+    );
+  }
   return (
     `it is recorded for ${ownerUid}, which is not there. Restored from a backup? ` +
     `\`holdfast adopt ${facts.namespace}/${facts.name} --from ${ownerUid}\` gives its addresses to the VM of that name; ` +

@@ -79,6 +79,25 @@ describe("what is wanted", () => {
     expect(story.claim("b")).toBeDefined();
     expect(story.events("b")).toEqual(["vm NoPersistentAddress"]);
   });
+
+  it("a request that is withdrawn before it got its address is withdrawn from the claim, and one that cannot be read stays", async () => {
+    const nics = { networks: [{ name: "n", multus: { networkName: "blue" } }] };
+    const ask = (text?: string) => ({
+      template: { spec: nics, ...(text && { metadata: { annotations: { [marks.addressesAnnotation]: text } } }) },
+    });
+    const change = async (text?: string) => {
+      story.cluster.vms.update(story.cluster.vms.get("a")!, (now) => ({ ...now, spec: ask(text) }));
+      await story.rest("a");
+    };
+    const requested = () => story.claim("a")!.metadata.annotations?.[marks.requestedAnnotation];
+    story.cluster.vms.create({ metadata: { name: "a", namespace }, spec: ask('{"n":["10.1.0.7"]}') });
+    await story.rest("a");
+    expect(requested()).toBe("10.1.0.7");
+    await change("{n");
+    expect(requested()).toBe("10.1.0.7");
+    await change();
+    expect(requested()).toBeUndefined();
+  });
 });
 
 describe("MACs", () => {
@@ -189,6 +208,38 @@ describe("two addresses of one pool for one claim", () => {
     await story.stop("a");
     expect(story.addresses("a")).toEqual([told]);
     expect(story.claim("a")!.status?.ips).toEqual([`${told}/24`]);
+  });
+
+  /** Two pods were first at once: each daemon took one and wrote its own status. The pod that had the second is gone. */
+  const twice = async (): Promise<string> => {
+    await story.run("a");
+    const [used] = story.addresses("a");
+    story.isLed = false;
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    const { status, ...claim } = story.claim("a")!;
+    const ips = ["10.1.0.9/24", `${used}/24`];
+    story.cluster.claims.update(claim, (now) => ({ ...now, status: { ...status, ips } }));
+    story.isLed = true;
+    return used!;
+  };
+
+  it("where both are in the status, that of the pod that lives stays, and the VM has it after a restart", async () => {
+    const used = await twice();
+    await story.rest("a");
+    expect(story.addresses("a")).toEqual([used]);
+    expect(story.claim("a")!.status?.ips).toEqual([`${used}/24`]);
+    await story.stop("a");
+    await story.start("a");
+    expect(story.addresses("a")).toEqual([used]);
+  });
+
+  it("both stay while a pod lives that is in no list: it may have either", async () => {
+    const used = await twice();
+    const other = story.virt.launch(story.vmi("a"))!;
+    const attached = { ...other, node: "n2", status: other.listed };
+    story.cluster.pods.update(other, () => attached);
+    expect(story.planWith("a", (facts) => facts).filter(({ kind }) => kind === "release")).toEqual([]);
+    expect([...story.addresses("a")].sort()).toEqual(["10.1.0.9", used].sort());
   });
 });
 

@@ -3,9 +3,10 @@
 // An address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and nobody will want it back: a
 // claim is made anew for a VM that lives. Whoever acts on it reads all that again (facts.ts).
 import { ownerKey } from "../../ipam/owner.ts";
-import { isInUse, looseTarget, targetOf } from "./attachment.ts";
+import { attachedPods, isInUse, looseTarget, targetOf } from "./attachment.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
+import { mayBeThere } from "./fate.ts";
 import { hasInstance } from "./lives.ts";
 import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./passing.ts";
 import type { ClaimStep } from "./steps.ts";
@@ -24,8 +25,8 @@ function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
   // One change of a hold at a time: the next plan sees its new version.
   if (heirOf(loose, family) !== undefined) return [];
   // Pods of the owner have the address that replaced it, whatever NIC they have.
-  const isUsed = !hasReplacement(loose, family) && isInUse(target, family);
-  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isUsed;
+  const isHad = !hasReplacement(loose, family) && isInUse(target, family);
+  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isHad;
   if (isFree && !isWanted(loose, family)) {
     const { owner } = loose.hold.hold;
     const why = `its claim ${owner.namespace}/${owner.name} (${owner.uid}) is gone, and nothing uses it`;
@@ -36,8 +37,9 @@ function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
 
 /** A claim will be made for it, or may be once its definition is known, or a guest that is about to end has it. */
 function isWanted(loose: LooseHold, family: Family): boolean {
-  const { hold, nic, life } = loose;
-  if (life === undefined || hasReplacement(loose, family)) return false;
+  const { hold, nic, life, identity } = loose;
+  if (life === undefined) return identity !== "" && mayBeThere(family);
+  if (hasReplacement(loose, family)) return false;
   if (life.phase !== "alive") return hasInstance(life);
   const nics = (family.wanted.get(life) ?? []).filter((each) => each.nic === nic);
   if (nics.length === 0) return isStillInGuest(life, nic);
@@ -48,8 +50,15 @@ function heldSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   const target = targetOf(view);
   return view.holds.flatMap((hold) => {
     if (!isIdentified(view, hold)) return [];
-    return isSpare(hold, view) ? [spareStep(hold)] : usersSteps(hold, target, family);
+    if (!isSpare(hold, view)) return usersSteps(hold, target, family);
+    return areListed(view, family) ? [spareStep(hold)] : [];
   });
+}
+
+/** Every pod that has the claim is in the list of an address of it: none may have the one that has no list. */
+function areListed(view: ClaimView, family: Family): boolean {
+  const listed = new Set(view.holds.flatMap(({ hold }) => hold.users ?? []).map(({ uid }) => uid));
+  return attachedPods(targetOf(view), family).every(({ uid }) => listed.has(uid));
 }
 
 function spareStep(hold: ClaimHold): ClaimStep {
@@ -59,19 +68,25 @@ function spareStep(hold: ClaimHold): ClaimStep {
 }
 
 /**
- * A claim has two addresses of one pool where an answer was lost and a search came too early. The one that nobody was told of goes: no user,
- * and not in the status, beside one that is either.
+ * A claim has two addresses of one pool where an answer was lost and a search came too early, or where two pods were the first at once. The one
+ * that no pod is at goes, beside one that a pod is at; where no pod is at any, the one that nobody was told of, beside one that is in the status.
  */
 export function isSpare(spare: ClaimHold, { claim, holds }: ClaimView): boolean {
-  const told = new Set((claim.status?.ips ?? []).map((each) => each.split("/")[0]));
-  const isKnown = ({ hold }: ClaimHold): boolean => (hold.users ?? []).length > 0 || told.has(hold.address.toString());
   const { domain, owner, note } = spare.hold;
-  if (note?.pool === undefined || isKnown(spare)) return false;
-  return holds.some(
-    (each) =>
-      each.hold.domain === domain &&
-      each.hold.note?.pool === note.pool &&
-      ownerKey(each.hold.owner) === ownerKey(owner) &&
-      isKnown(each),
+  if (note?.pool === undefined || isUsed(spare)) return false;
+  const others = holds.filter(
+    ({ hold }) =>
+      hold !== spare.hold &&
+      hold.domain === domain &&
+      hold.note?.pool === note.pool &&
+      ownerKey(hold.owner) === ownerKey(owner),
   );
+  if (others.some(isUsed)) return true;
+  const told = new Set((claim.status?.ips ?? []).map((each) => each.split("/")[0]));
+  const isTold = ({ hold }: ClaimHold): boolean => told.has(hold.address.toString());
+  return !isTold(spare) && others.some(isTold);
+}
+
+function isUsed({ hold }: ClaimHold): boolean {
+  return (hold.users ?? []).length > 0;
 }

@@ -144,6 +144,27 @@ describe("networks and nodes", () => {
     expect(story.ownerOf("a")).toBe(story.vmUid("a"));
   });
 
+  it("restore from backup, seen before its status is written: it is waited for, and then as any other", async () => {
+    const claim = story.restored("a", undefined, "vm-of-another-life");
+    await story.run("a");
+    expect(story.state("a")).toBe("FOREIGN");
+    story.cluster.claims.update(claim, (now) => ({ ...now, status: { ips: ["10.1.0.9/24"] } }));
+    story.cluster.nowMs += 2 * 60_000;
+    await story.rest("a");
+    expect(story.state("a")).toBe("FOREIGN");
+    expect(story.addresses("a")).toEqual(["10.1.0.9"]);
+  });
+
+  it("restore from backup without any status: nothing is to be adopted, and the VM waits no longer than a minute", async () => {
+    story.restored("a", undefined, "vm-of-another-life");
+    await story.run("a");
+    expect(story.state("a")).toBe("FOREIGN");
+    story.cluster.nowMs += 60_001;
+    await story.rest("a");
+    expect(story.state("a")).toBe("BOUND");
+    expect(story.ownerOf("a")).toBe(story.vmUid("a"));
+  });
+
   it("QUAR: nobody gets the address while it cools down; cooldown over: free, NONE", async () => {
     story.cluster.cooldownMs = 30_000;
     await story.run("a");

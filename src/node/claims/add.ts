@@ -1,23 +1,27 @@
 // ADD by a claim: the claim's addresses, one of each range, with this pod on the list of each hold.
 //
 // Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
-// there. The one exception is an address that would break the namespace's quota and that nobody was told of. The status follows the
-// commit, and is not waited for.
+// there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
+// at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
 import { allocationReasons } from "../../api/claim-marks.ts";
 import { allocatedWords } from "../../api/claim-status.ts";
 import { answerOf } from "../../cni/answer.ts";
+import type { CniError } from "../../cni/error.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { formatCidr } from "../../cni/route.ts";
 import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
+import { tellEarly } from "../early.ts";
 import { later } from "../failure.ts";
+import type { Parts } from "../parts.ts";
 import type { Share } from "../plan.ts";
 import { takeProbed } from "../probing.ts";
 import { UncertainTake } from "../take.ts";
 import type { Sandbox } from "./fence-sandbox.ts";
 import { assertSame, type ClaimHeld } from "./holds.ts";
 import { ClaimRefusal, reasonOf } from "./refusal.ts";
+import type { StatusOrder } from "./status-writer.ts";
 import { type ClaimUse, claimText, statusAddresses } from "./use.ts";
 import type { LiveUser } from "./users.ts";
 
@@ -36,9 +40,11 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
   const settled: Settled[] = [];
   try {
     await settle(addition, use, settled);
+    await confirm(addition, use, settled);
     await parts.claims.fence.attached(sandboxOf(addition, use, settled));
     const result = resultOf(addition, settled);
-    tellStatus(addition, use, settled, result);
+    // What is new is told already.
+    if (!settled.some(({ isNew }) => isNew)) parts.claims.statuses.write(statusOrder(use, settled, result));
     return result;
   } catch (error) {
     tellRefusal(addition, use, settled, error);
@@ -71,7 +77,7 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const count = users.reader(use.owner.namespace);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
-    const known = found[index];
+    const known = found[index] ?? (await inherited(addition, use, share));
     if (known === undefined) missing.push(share);
     else {
       assertSame(use, share, known.hold);
@@ -79,6 +85,12 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
     }
   }
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
+}
+
+function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
+  const { holds, users } = parts.claims;
+  const count = users.reader(use.owner.namespace);
+  return holds.inherit(share, use, { interfaceName: invocation.interfaceName, count, signal });
 }
 
 async function takeMissing(
@@ -95,6 +107,7 @@ async function takeMissing(
   const count = parts.claims.users.reader(namespace);
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(use, share));
+    if (taken.early) tellEarly(addition, taken);
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
     const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, use, count, signal);
@@ -107,6 +120,31 @@ async function takeMissing(
   const first = reasons.find((reason) => reasonOf(reason) !== undefined) ?? reasons[0];
   if (first !== undefined) throw first;
   if (limit !== undefined) await assertWithin(addition, namespace, limit, settled);
+}
+
+/**
+ * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the one that stands in the status is
+ * the claim's. Who finds another there gives its own back, which nobody knows yet.
+ */
+async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
+  const { parts, invocation, signal } = addition;
+  const fresh = settled.filter(({ isNew }) => isNew);
+  if (fresh.length === 0) return;
+  const ours = new Set(settled.map(({ held: { hold } }) => String(hold.address)));
+  const othersIn = (claim: ClaimUse["claim"]) => statusAddresses(claim).filter((each) => !ours.has(String(each)));
+  const isLost = ({ share }: Settled, claim: ClaimUse["claim"]) =>
+    othersIn(claim).some((each) => contains(share.definition.prefix, each));
+  const order = statusOrder(use, settled, resultOf(addition, settled));
+  const isOpen = (claim: ClaimUse["claim"]) => !fresh.some((each) => isLost(each, claim));
+  const now = await parts.claims.statuses.settle(order, isOpen, signal);
+  if (now === undefined) return;
+  for (const each of fresh.filter((one) => isLost(one, now))) {
+    const { namespace, hold } = each.held;
+    await parts.releases.free(namespace, hold, { attachment: invocation, cooldownMs: 0, signal });
+  }
+  throw later(
+    `${claimText(use)} got ${othersIn(now).join(" and ")} by another of its pods at this moment: it goes on by itself.`,
+  );
 }
 
 /** Of several that race for the last address of a quota all see too many and give back what is new, and none answers. */
@@ -165,14 +203,14 @@ function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): Cn
 }
 
 /** The pod that was there before is the one that uses it, until it ends: the target of a migration comes second. */
-function tellStatus({ parts }: Addition, use: ClaimUse, settled: readonly Settled[], { ips: given }: CniResult): void {
+function statusOrder(use: ClaimUse, settled: readonly Settled[], { ips: given }: CniResult): StatusOrder {
   const ips = given.map(({ address }) => formatCidr(address));
   const isSecond = settled.some(({ others }) => others.length > 0);
   const condition = { reason: allocationReasons.done, message: allocatedWords(ips) };
-  parts.claims.statuses.write({
+  return {
     claim: use.claim,
     make: (before) => ({ ips, pod: (isSecond ? before?.ownerPod?.name : undefined) ?? use.user.name, condition }),
-  });
+  };
 }
 
 function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readonly Settled[], error: unknown): void {
@@ -192,6 +230,16 @@ function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readon
       pod: before?.ownerPod?.name,
       condition: { reason, message },
     }),
+  });
+  parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
+}
+
+/** What is asked for by number cannot be had from this network, or not be read: the VM's user looks at the claim, not at the kubelet. */
+export function tellMisread(parts: Parts, use: ClaimUse, { message }: CniError): void {
+  const reason = allocationReasons.other;
+  parts.claims.statuses.write({
+    claim: use.claim,
+    make: (before) => ({ ips: before?.ips ?? [], pod: before?.ownerPod?.name, condition: { reason, message } }),
   });
   parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
 }

@@ -19,7 +19,7 @@ export interface ClaimAssemblyOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
-  readonly state: Pick<SharedState, "claims" | "coexistence">;
+  readonly state: Pick<SharedState, "claims" | "coexistence" | "paused">;
   readonly ledgers: Ledgers;
   readonly pictures: Pictures;
   /** How long an ADD waits for its claim. Default: 25 s. */
@@ -49,7 +49,7 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
   });
   const parts: ClaimParts = {
     search,
-    holds: new ClaimHolds({ ledgers, pictures }),
+    holds: new ClaimHolds({ ledgers, pictures, paused: () => state.paused }),
     macs: new MacCheck(client),
     users: new UserPods(client),
     statuses,

@@ -48,6 +48,7 @@ const shareOf = (uid: string, recorded?: string): Share => ({
 let store: MemoryStore;
 let faults: LedgerFault[];
 let holds: ClaimHolds;
+let paused: string;
 let ledger: MemoryLedger;
 function renew(): void {
   store = new MemoryStore();
@@ -55,7 +56,8 @@ function renew(): void {
   ledger = new MemoryLedger(store, { now: () => 1, fault: () => faults.shift() });
   const picture = { domain, met: () => {} };
   const pictures = { open: async () => ({ picture, pool: undefined, name: "ns/pool" }) } as unknown as Pictures;
-  holds = new ClaimHolds({ ledgers: new Ledgers(() => ledger), pictures });
+  paused = "";
+  holds = new ClaimHolds({ ledgers: new Ledgers(() => ledger), pictures, paused: () => paused });
 }
 beforeEach(renew);
 
@@ -198,5 +200,23 @@ describe("a pod that comes to an address", () => {
       ),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("while handing out is paused", () => {
+  const nobody = async (): Promise<readonly LiveUser[]> => [];
+
+  it("no hold is joined or passed on, also by an ADD that came before; who is there already is answered", async () => {
+    await put("10.0.0.7", "old", { users: [user("p1")] });
+    paused = "a migration";
+    const next = { ...useOf("new", "p2"), ...continuing("new", "old") };
+    await expect(holds.find([shareOf("new")], next, signal)).rejects.toMatchObject({ code: "unavailable" });
+    const [held] = await holds.find([shareOf("old")], useOf("old", "p2"), signal);
+    await expect(holds.join(held!, useOf("old", "p2"), nobody, signal)).rejects.toMatchObject({ code: "unavailable" });
+    expect((await holds.join(held!, useOf("old", "p1"), nobody, signal)).held).toEqual(held);
+    expect(await all()).toEqual(["10.0.0.7 old p1"]);
+    paused = "";
+    await holds.join(held!, useOf("old", "p2"), nobody, signal);
+    expect(await all()).toEqual(["10.0.0.7 old p1 p2"]);
   });
 });

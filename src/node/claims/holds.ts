@@ -3,13 +3,15 @@
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
-import { type AmendableLedger, type AmendRequest, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type AmendableLedger, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Ledgers } from "../ledgers.ts";
 import type { Pictures } from "../pictures.ts";
 import type { Share } from "../plan.ts";
+import { amendSurely, assertNotPaused, type Count, lostMeanwhile } from "./amending.ts";
+import { heirsOf, inheritFrom } from "./inheritance.ts";
 import { ClaimRefusal } from "./refusal.ts";
 import { type ClaimUse, claimText } from "./use.ts";
 import { hasRoom, type LiveUser } from "./users.ts";
@@ -17,6 +19,8 @@ import { hasRoom, type LiveUser } from "./users.ts";
 export interface ClaimHoldsOptions {
   readonly ledgers: Pick<Ledgers, "shared">;
   readonly pictures: Pick<Pictures, "open">;
+  /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
+  readonly paused: () => string;
 }
 
 /** A hold of the claim, and where its object is. */
@@ -27,8 +31,6 @@ export interface ClaimHeld {
 
 /** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
 const triesMax = 8;
-
-type Count = (users: NonNullable<Hold["users"]>, signal: AbortSignal) => Promise<readonly LiveUser[]>;
 
 export class ClaimHolds {
   readonly #options: ClaimHoldsOptions;
@@ -48,12 +50,31 @@ export class ClaimHolds {
         const { picture } = await this.#options.pictures.open(share, signal);
         const { namespace } = share;
         const ledger = this.#options.ledgers.shared(namespace);
-        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists });
+        const { paused } = this.#options;
+        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists, paused });
         if (hold === undefined) return undefined;
         picture.met(hold);
         return { namespace, hold };
       }),
     );
+  }
+
+  /** What another pod of the VMI holds itself, from before there was a claim, becomes the claim's: inheritance.ts. */
+  async inherit(
+    share: Share,
+    use: ClaimUse,
+    { interfaceName, count, signal }: { interfaceName: string; count: Count; signal: AbortSignal },
+  ): Promise<ClaimHeld | undefined> {
+    const siblings = heirsOf(share, use);
+    if (siblings.length === 0) return undefined;
+    assertNotPaused(this.#options.paused());
+    const { picture } = await this.#options.pictures.open(share, signal);
+    const { namespace } = share;
+    const ledger = this.#options.ledgers.shared(namespace);
+    const estate = { ledger, domain: picture.domain, share, use, interfaceName, count, signal };
+    const hold = await inheritFrom(siblings, estate);
+    if (hold !== undefined) picture.met(hold);
+    return hold && { namespace, hold };
   }
 
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
@@ -74,6 +95,7 @@ export class ClaimHolds {
       );
       if (isThere) return { held: { namespace, hold: now }, others };
       assertUsable(use, now, others);
+      assertNotPaused(this.#options.paused());
       const { domain, address, owner, version } = now;
       const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user] };
       const outcome = await amendSurely(ledger, request, signal);
@@ -97,6 +119,7 @@ interface Quest {
   readonly signal: AbortSignal;
   /** Domain and owner -> the list that was asked for. */
   readonly lists: Map<string, Promise<readonly Hold[]>>;
+  readonly paused: () => string;
 }
 
 async function findOne(quest: Quest): Promise<Hold | undefined> {
@@ -106,11 +129,12 @@ async function findOne(quest: Quest): Promise<Hold | undefined> {
 }
 
 /** At the address that the status names: one read, and no list. */
-async function recorded({ ledger, domain, share, use, signal }: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+async function recorded(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+  const { ledger, domain, share, use, signal } = quest;
   if (share.recorded === undefined) return undefined;
   const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
   if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
-  return isBefore(hold, owner, use) ? passOn(ledger, hold, owner, use, signal) : undefined;
+  return isBefore(hold, owner, use) ? passOn(quest, hold, owner) : undefined;
 }
 
 async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
@@ -118,12 +142,12 @@ async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined>
 }
 
 async function continued(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
-  const { ledger, use, signal } = quest;
+  const { use } = quest;
   const uid = use.claim.metadata.annotations?.[continuesAnnotation] ?? "";
   if (uid === "" || use.identity === undefined) return undefined;
   const before = await listed(quest, { ...owner, uid });
   const hold = first(before.filter((each) => isBefore(each, owner, use)));
-  return hold === undefined ? undefined : passOn(ledger, hold, owner, use, signal);
+  return hold === undefined ? undefined : passOn(quest, hold, owner);
 }
 
 /** Of the share's range. */
@@ -146,12 +170,11 @@ function isBefore({ owner, note }: Hold, to: ClaimOwner, { claim, identity }: Cl
 
 /** Undefined where another was faster and it is not ours now. */
 async function passOn(
-  ledger: AmendableLedger,
+  { ledger, use, signal, paused }: Quest,
   { domain, address, owner, version }: Hold,
   to: ClaimOwner,
-  use: ClaimUse,
-  signal: AbortSignal,
 ): Promise<Hold | undefined> {
+  assertNotPaused(paused());
   const outcome = await amendSurely(ledger, { domain, address, owner: ownerKey(owner), version, to }, signal);
   if (outcome.outcome === "amended") return outcome.hold;
   if (outcome.outcome === "superseded" && sameOwner(outcome.hold.owner, to)) return outcome.hold;
@@ -169,16 +192,6 @@ async function holdAt(
 ): Promise<Hold | undefined> {
   const outcome = await ledger.amend({ domain, address, owner: ownerKey(owner), version: "" }, { signal });
   return outcome.outcome === "gone" ? undefined : outcome.hold;
-}
-
-/** A guarded write may be sent again when its answer was lost: what it changed shows in the answer to the second. */
-async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signal: AbortSignal) {
-  try {
-    return await ledger.amend(request, { signal });
-  } catch (error) {
-    if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
-    return ledger.amend(request, { signal });
-  }
 }
 
 /** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
@@ -204,10 +217,6 @@ function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUse
     allocationReasons.inUse,
     `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,
   );
-}
-
-function lostMeanwhile(use: ClaimUse, address: Address): LedgerError {
-  return new LedgerError("unavailable", `${address} of ${claimText(use)} changed hands at this moment: try again.`);
 }
 
 /** Whether the address that was asked for is the one that the claim has. */

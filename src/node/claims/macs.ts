@@ -12,7 +12,7 @@ export class MacCheck {
     this.#client = client;
   }
 
-  /** Throws ClaimRefusal where an older claim of the same network has the MAC. Costs nothing where the element names none. */
+  /** Throws ClaimRefusal where another claim of the same network comes first with the MAC. Costs nothing where the element names none. */
   async assertFree(use: ClaimUse, signal: AbortSignal): Promise<void> {
     const { mac } = use;
     if (mac === undefined) return;
@@ -30,7 +30,10 @@ export class MacCheck {
   }
 }
 
-/** The older one keeps it. Claims of the same NIC, one after the other, are no rivals. */
+/**
+ * One that has addresses keeps it, of two such the older one: a guest that was started with it must not lose it to a claim that was made in the same
+ * second, or to one that was refused before its own was made anew. Claims of the same NIC, one after the other, are no rivals.
+ */
 export function rivalOf(
   { claim, identity }: Pick<ClaimUse, "claim" | "identity">,
   others: readonly StoredClaim[],
@@ -40,7 +43,7 @@ export function rivalOf(
       other.metadata.uid !== claim.metadata.uid &&
       other.spec.network === claim.spec.network &&
       (identity === undefined || identityIn(other) !== identity) &&
-      isOlder(other, claim),
+      isBefore(other, claim),
   );
 }
 
@@ -49,8 +52,11 @@ function identityIn(claim: StoredClaim): string | undefined {
   return ownership.kind === "owned" ? identityOf(ownership.uid, ownership.nic ?? "") : undefined;
 }
 
-/** Times have whole seconds; of two of one second the UID decides, so that exactly one of them is the older. */
-function isOlder(a: StoredClaim, b: StoredClaim): boolean {
-  const [first, second] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`);
+/** Times have whole seconds; of two of one second the UID decides, so that exactly one of them comes first. */
+function isBefore(a: StoredClaim, b: StoredClaim): boolean {
+  const [first, second] = [a, b].map(({ metadata, status }) => {
+    const place = (status?.ips ?? []).length > 0 ? "has" : "wants";
+    return `${place} ${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
+  });
   return first! < second!;
 }

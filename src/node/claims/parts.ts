@@ -11,7 +11,7 @@ export interface ClaimParts {
   readonly holds: ClaimHolds;
   readonly macs: MacCheck;
   readonly users: UserPods;
-  readonly statuses: Pick<StatusWriter, "write">;
+  readonly statuses: Pick<StatusWriter, "write" | "settle">;
   /** Told of every sandbox that has a claim's address. */
   readonly fence: Pick<Fence, "attached" | "detached">;
   /** Whether whereabouts is active: then no claim holds anything. */

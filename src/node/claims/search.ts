@@ -18,7 +18,7 @@ import type { ClaimsState } from "../../ledger/claims-state.ts";
 import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines } from "../../ledger/resources.ts";
 import { later } from "../failure.ts";
 import { untilChanged } from "./changed.ts";
-import { type ClaimUse, useOf } from "./use.ts";
+import { type ClaimUse, type Sibling, useOf } from "./use.ts";
 import { judgeClaims, type Seeker } from "./verdict.ts";
 import { type ClaimWish, nicFor, requestedFor } from "./wish.ts";
 
@@ -35,6 +35,8 @@ export interface ClaimSearchOptions {
 const defaultWaitMs = 25_000;
 /** The names of networks in VMs' specs: a handful, the same in most of them. */
 const nicsMax = 256;
+/** A migration has one beside its own; ended ones stay a while. */
+const siblingsMax = 4;
 /** Two names of the NIC, and a reference. */
 const readsMax = 4;
 
@@ -138,7 +140,8 @@ export class ClaimSearch {
   ): Promise<boolean> {
     if (!persistence.isAllowed || reference !== undefined) return persistence.isAllowed;
     const { gate, needsLabel } = this.#options.state();
-    if (gate !== "on" || vmi === undefined) return false;
+    // Not told yet: what the definition promises is waited for, or the VM would have another address after its first migration.
+    if (gate === "off" || vmi === undefined) return false;
     const isOwned = ownerUidOf(vmi) !== vmi.metadata.uid;
     const vm = isOwned ? await this.#read(virtualMachines, namespace, vmi.metadata.name ?? "", signal) : undefined;
     return takesPart(vm, vmi, needsLabel);
@@ -152,6 +155,7 @@ export class ClaimSearch {
       claim,
       user: { uid: pod.uid, name: pod.name, node: this.#options.node },
       vmiUid: vmi?.metadata.uid,
+      siblings: vmi === undefined ? [] : siblingsOf(vmi, pod.uid),
       nic,
       requested: nic === undefined ? [] : requestedFor(nic, wish),
       mac: selection?.mac,
@@ -172,6 +176,16 @@ export class ClaimSearch {
       throw error;
     }
   }
+}
+
+/** KubeVirt lists every pod of the VMI that is there. */
+function siblingsOf({ status }: VirtualMachineInstance, own: string): readonly Sibling[] {
+  const { activePods = {}, nodeName } = status ?? {};
+  const others = Object.entries(activePods).filter(([uid]) => uid !== own);
+  return others
+    .map(([uid, node]) => ({ uid, node }))
+    .toSorted((a, b) => Number(b.node === nodeName) - Number(a.node === nodeName))
+    .slice(0, siblingsMax);
 }
 
 /** A namesake of a later life is not the VMI of this pod. */

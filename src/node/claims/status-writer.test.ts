@@ -105,6 +105,27 @@ describe("the writer of statuses", () => {
     expect((await read()).status).toBeUndefined();
   });
 
+  it("settles who of two came first: the second is told what the claim says, and writes nothing", async () => {
+    const writer = new StatusWriter({ client, clock: realClock, log: silent });
+    const isOpen = ({ status }: typeof claim) => (status?.ips ?? []).length === 0;
+    const { signal } = new AbortController();
+    // What is on the claim beside it may change meanwhile.
+    const labels = { metadata: { labels: { some: "label" } } };
+    await admin.patch(ipamClaims, { namespace, name: claim.metadata.name! }, { type: "merge", body: labels });
+    expect(await writer.settle(orderOf("10.0.0.7/24"), isOpen, signal)).toBeUndefined();
+    const found = await writer.settle(orderOf("10.0.0.8/24"), isOpen, signal);
+    expect(found?.status?.ips).toEqual(["10.0.0.7/24"]);
+    expect((await read()).status?.ips).toEqual(["10.0.0.7/24"]);
+  });
+
+  it("a settlement whose answer was lost is read back", async () => {
+    const writer = new StatusWriter({ client, clock: realClock, log: silent });
+    troubles = [() => Promise.reject(new Error("the line was cut"))];
+    const settled = await writer.settle(orderOf("10.0.0.7/24"), () => true, new AbortController().signal);
+    expect(settled).toBeUndefined();
+    expect((await read()).status?.ips).toEqual(["10.0.0.7/24"]);
+  });
+
   it("tries again after a failure, and does not mind a claim that is gone", async () => {
     troubles = [() => Promise.reject(new Error("the line was cut"))];
     const writer = new StatusWriter({ client, clock: realClock, log: silent });

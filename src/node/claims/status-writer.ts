@@ -59,6 +59,31 @@ export class StatusWriter {
     this.#wake();
   }
 
+  /**
+   * Before anybody is told of the addresses: written on the claim as it was read, or on a later one that `isOpen` to them. Resolves with the claim as it
+   * is where it is not open any more; undefined: it says what was ordered.
+   */
+  async settle(
+    order: StatusOrder,
+    isOpen: (claim: StoredClaim) => boolean,
+    signal: AbortSignal,
+  ): Promise<StoredClaim | undefined> {
+    let { claim } = order;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#once({ ...order, claim }, signal);
+        return undefined;
+      } catch (error) {
+        if (tries === triesMax || signal.aborted || isApiError(error, "not-found", "forbidden")) throw error;
+        if (!isApiError(error, "conflict")) await sleep(this.#options.clock, pauseMs * tries, signal);
+        const now = await this.#read(claim, signal);
+        if (now === undefined) throw error;
+        if (!isOpen(now)) return now;
+        claim = now;
+      }
+    }
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const onAbort = () => this.#wake();

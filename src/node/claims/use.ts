@@ -14,22 +14,30 @@ export interface ClaimUse {
   readonly user: HoldUser;
   /** Of the pod; undefined: it is no launcher. */
   readonly vmiUid: string | undefined;
+  /** Other pods of the VMI, as it says itself, the one that it runs in first: its guest may have an address from before it had a claim. */
+  readonly siblings?: readonly Sibling[];
   /** Asked for by number, as written. */
   readonly requested: readonly string[];
   /** What the element asks for. */
   readonly mac: string | undefined;
 }
 
+export interface Sibling {
+  readonly uid: string;
+  readonly node: string;
+}
+
 export interface UseInput {
   readonly claim: StoredClaim;
   readonly user: HoldUser;
   readonly vmiUid: string | undefined;
+  readonly siblings?: readonly Sibling[];
   readonly nic: string | undefined;
   readonly requested: readonly string[];
   readonly mac: string | undefined;
 }
 
-export function useOf({ claim, user, vmiUid, nic, requested, mac }: UseInput): ClaimUse {
+export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac }: UseInput): ClaimUse {
   const { uid = "", namespace = "", name = "" } = claim.metadata;
   const ownership = ownershipOf(claim);
   const identity = ownership.kind === "owned" ? identityOf(ownership.uid, ownership.nic ?? nic ?? "") : undefined;
@@ -39,6 +47,7 @@ export function useOf({ claim, user, vmiUid, nic, requested, mac }: UseInput): C
     identity,
     user,
     vmiUid,
+    siblings,
     requested: [...new Set([...requested, ...recordedRequest(claim)])],
     mac,
   };

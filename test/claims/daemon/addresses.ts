@@ -3,12 +3,20 @@ import { expect, it } from "vitest";
 
 import { macLabelName, requestedAnnotation } from "../../../src/api/claim-marks.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
+import { defineResource } from "../../../src/kube/resource.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { podArgs } from "../../node/shim.ts";
 import type { LauncherOptions } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { conditionOf, namespace, persistent } from "./world.ts";
+
+interface Event extends KubeObject {
+  readonly reason: string;
+  readonly involvedObject: { readonly name: string };
+}
+
+const events = defineResource<Event>({ group: "", version: "v1", plural: "events", kind: "Event", namespaced: true });
 
 export function addressStories(world: GetClaimWorld): void {
   const scene = async (prefix: string, metadata: Partial<KubeObject["metadata"]> = {}) => {
@@ -72,6 +80,24 @@ export function addressStories(world: GetClaimWorld): void {
     const told = await until(() => world().add(pod, tight), { what: "the address that was freed", everyMs: 200 });
     expect(told[0]).toBe(status!.ips[0]);
     await world().settled(claim, (each) => conditionOf(each) === "True SuccessfulAllocation");
+  });
+
+  it("an address whose rest is not over is given where nothing else is left, and the pod is told", async () => {
+    const { net, launch, config } = await scene("early");
+    const tight = config({ range: "10.66.2.0/24", range_start: "10.66.2.9", range_end: "10.66.2.9" });
+    const before = await world().pod("node1", `before-${net}`);
+    expect((await world().askAt("ADD", before, tight, "net1")).status).toBe(0);
+    const [hold] = await world().held(net);
+    await world().release(hold!, 600_000);
+    const pod = await launch({}, "node2");
+    expect(await until(() => world().add(pod, tight), { what: "the address that rests", everyMs: 200 })).toEqual([
+      "10.66.2.9/24",
+    ]);
+    const isTold = async () => {
+      const { items } = await world().admin.list(events, { namespace });
+      return items.some((each) => each.reason === "AddressGivenEarly" && each.involvedObject.name === pod.name);
+    };
+    await until(isTold, { what: "the event" });
   });
 
   it.each([

@@ -57,7 +57,6 @@ export function choiceStories(world: GetClaimWorld): void {
 
   it.each([
     ["the gate is off", "off", {}, {}],
-    ["the gate is not known", "unknown", {}, {}],
     ["the VM opted out", "on", { "allow-persistent-ips.k8s.cni.cncf.io": "false" }, {}],
     ["the definition does not allow it", "on", {}, { allowPersistentIPs: false }],
   ] as const)(
@@ -75,6 +74,16 @@ export function choiceStories(world: GetClaimWorld): void {
       expect(await world().held(net)).toEqual([]);
     },
   );
+
+  it("where nobody has told the gate yet, a VM waits for its claim as if it were on", async () => {
+    await world().gate("unknown");
+    const net = world().fresh("untold");
+    const machine = await world().machine(net);
+    const pod = await world().launcher(machine, "node1");
+    const { json } = await world().ask("ADD", pod, persistent(net, range), "blue", await hasHeard());
+    expect(json).toMatchObject({ code: 11 });
+    expect(await world().held(net)).toEqual([]);
+  });
 
   it("where labels are demanded, a VM without one gets no claim, and one with it waits for its own", async () => {
     await world().gate("on", true);

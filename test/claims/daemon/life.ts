@@ -76,6 +76,66 @@ export function lifeStories(world: GetClaimWorld): void {
     expect(await world().held(net)).toEqual(before);
   });
 
+  it("two pods that come at once to a new claim, and would each take another address, get one", async () => {
+    for (let round = 1; round <= 5; round++) {
+      const { net, machine, config } = await scene("both");
+      const [first, second] = [await world().launcher(machine, "node1"), await world().launcher(machine, "node2")];
+      // As where one of the daemons has an older picture of the range.
+      const upper = persistent(net, { range: "10.60.0.0/24", range_start: "10.60.0.128" });
+      const lower = persistent(net, { range: "10.60.0.0/24", range_end: "10.60.0.127" });
+      await Promise.all([world().ask("ADD", first, upper), world().ask("ADD", second, lower)]);
+      // The runtime asks again where it was told to.
+      const again = await Promise.all([world().add(first, config), world().add(second, config)]);
+      expect(again[0]).toEqual(again[1]);
+      expect(await world().lines(net)).toHaveLength(1);
+    }
+  });
+
+  /** A VM that started while the gate was off, and a claim that came since. */
+  const unclaimed = async (prefix: string) => {
+    await world().gate("off");
+    const net = world().fresh(prefix);
+    const machine = await world().machine(net);
+    const config = persistent(net, { range: "10.60.0.0/24" });
+    const source = await world().launcher(machine, "node1");
+    const rig = await world().daemon({ node: "node1" });
+    const first = await world().add(source, config, "blue", rig);
+    await world().gate("on");
+    await world().claim(machine, "blue", net);
+    return { net, machine, config, source, rig, first, bare: first[0]!.split("/")[0]! };
+  };
+
+  it("a guest that got its address before its VM had a claim keeps it when it migrates, and the claim has it from then on", async () => {
+    const { net, machine, config, source, rig, first, bare } = await unclaimed("late");
+    expect(await world().lines(net)).toEqual([`${bare} pod:${source.name}`]);
+    await world().runsIn(machine, source);
+    const target = await world().launcher(machine, "node2");
+    expect(await world().add(target, config)).toEqual(first);
+    const both = `${bare} claim:${net}.blue ${source.name}@node1 ${target.name}@node2`;
+    expect(await world().lines(net)).toEqual([both]);
+    expect((await world().held(net))[0]!.note?.identity).toBe(`${machine.ownerUid}/blue`);
+    await world().end(source);
+    expect((await world().ask("DEL", source, config, "blue", rig)).status).toBe(0);
+    const restarted = await world().daemon({ node: "node1" });
+    expect((await world().ask("DEL", source, config, "blue", restarted)).status).toBe(0);
+    expect(await world().lines(net)).toEqual([both]);
+  });
+
+  it("no address is inherited from a pod that is over, or is another VM's, whatever the VMI says", async () => {
+    const victim = await unclaimed("rich");
+    const thief = await world().machine(victim.net + "x");
+    await world().claim(thief, "blue", victim.net);
+    await world().runsIn(thief, victim.source);
+    const pod = await world().launcher(thief, "node2");
+    const [other] = await world().add(pod, victim.config);
+    expect(other).not.toBe(victim.first[0]);
+    expect(await world().lines(victim.net)).toContain(`${victim.bare} pod:${victim.source.name}`);
+    await world().end(victim.source);
+    await world().runsIn(victim.machine, victim.source);
+    const next = await world().launcher(victim.machine, "node3");
+    expect(await world().add(next, victim.config)).not.toEqual(victim.first);
+  });
+
   it("a migration shares the address; the pod before stays the one that has it, until it is over", async () => {
     const { net, machine, config, claim } = await scene("move");
     const source = await world().launcher(machine, "node1");

@@ -248,6 +248,12 @@ export class ClaimWorld {
     }
   }
 
+  /** As virt-controller says where a VMI runs. */
+  async runsIn({ name }: Machine, { uid, node }: Launcher): Promise<void> {
+    const body = { status: { phase: "Running", nodeName: node, activePods: { [uid]: node } } };
+    await this.admin.patch(virtualMachineInstances, { namespace, name }, { type: "merge", body });
+  }
+
   /** Pod's phase, as its kubelet reports it. */
   async end({ name }: Launcher, phase = "Succeeded"): Promise<void> {
     const body = { status: { phase } };
@@ -265,9 +271,9 @@ export class ClaimWorld {
   }
 
   /** As the leader frees it. */
-  async release({ domain, address, owner, version }: Hold): Promise<void> {
+  async release({ domain, address, owner, version }: Hold, cooldownMs = 0): Promise<void> {
     const ledger = new ReservationLedger({ client: this.admin, namespace: "kube-system", now: Date.now });
-    await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs: 0 });
+    await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
   }
 
   /** `address kind:owner users`, of each. */

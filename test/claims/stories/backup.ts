@@ -11,7 +11,7 @@ export async function backUp({ admin, namespace }: StoryWorld): Promise<readonly
 export async function bringBack({ admin, namespace }: StoryWorld, backup: readonly AnyObject[]): Promise<void> {
   for (const { metadata, spec, status } of backup) {
     const { name = "", labels = {}, annotations = {}, finalizers = [] } = metadata;
-    await admin.create(claims, { metadata: { namespace, name, labels, annotations, finalizers }, spec } as AnyObject);
+    await admin.create(claims, { metadata: { namespace, name, labels, annotations, finalizers }, spec });
     const patch = { type: "merge", body: { status } } as const;
     await admin.patch(claims, { namespace, name }, patch, { subresource: "status" });
   }

@@ -35,32 +35,44 @@ async function deleteRunning(world: StoryWorld, machine: Machine, policy: Policy
 export function deleting(tell: Tell): void {
   for (const policy of ["Background", "Foreground"] as const) {
     const row = `VM delete, ${policy.toLowerCase()}`;
-    tell(`${row} / BOUND: held until VMI and pods are gone, TERM, then QUAR`, async (world) => {
-      await deleteRunning(world, await world.started("vm1"), policy);
-    }, resting);
+    tell(
+      `${row} / BOUND: held until VMI and pods are gone, TERM, then QUAR`,
+      async (world) => {
+        await deleteRunning(world, await world.started("vm1"), policy);
+      },
+      resting,
+    );
 
-    tell(`${row} / MIGR: held until VMI and both pods are gone, TERM, then QUAR`, async (world) => {
-      const machine = await world.started("vm1");
-      const migration = await world.kubevirt.migrate(machine);
-      expect(await migration.handOver()).toBe(true);
-      await world.is(machine, "MIGR");
-      await deleteRunning(world, machine, policy);
-      await migration.orphaned();
-    }, resting);
+    tell(
+      `${row} / MIGR: held until VMI and both pods are gone, TERM, then QUAR`,
+      async (world) => {
+        const machine = await world.started("vm1");
+        const migration = await world.kubevirt.migrate(machine);
+        expect(await migration.handOver()).toBe(true);
+        await world.is(machine, "MIGR");
+        await deleteRunning(world, machine, policy);
+        await migration.orphaned();
+      },
+      resting,
+    );
   }
 
   for (const policy of ["Background", "Foreground", "Orphan"] as const) {
-    tell(`VM delete / RSVD, PEND: released, QUAR (${policy})`, async (world) => {
-      const machine = await world.started("vm1");
-      await world.kubevirt.stop(machine);
-      const { addresses } = await world.is(machine, "RSVD");
-      const pending = await world.machine("vm2");
-      await world.is(pending, "PEND");
-      await world.kubevirt.delete(machine, policy);
-      await world.kubevirt.delete(pending, policy);
-      expect((await world.is(machine, "QUAR")).addresses).toEqual(addresses);
-      await world.is(pending, "NONE");
-    }, resting);
+    tell(
+      `VM delete / RSVD, PEND: released, QUAR (${policy})`,
+      async (world) => {
+        const machine = await world.started("vm1");
+        await world.kubevirt.stop(machine);
+        const { addresses } = await world.is(machine, "RSVD");
+        const pending = await world.machine("vm2");
+        await world.is(pending, "PEND");
+        await world.kubevirt.delete(machine, policy);
+        await world.kubevirt.delete(pending, policy);
+        expect((await world.is(machine, "QUAR")).addresses).toEqual(addresses);
+        await world.is(pending, "NONE");
+      },
+      resting,
+    );
   }
 }
 
@@ -96,20 +108,23 @@ export function orphaning(tell: Tell): void {
 }
 
 export function recreating(tell: Tell): void {
-  tell("VM or VMI appears / FOREIGN: neither adopted nor referenced, finished by its UID, then PEND and BOUND", async (world) => {
-    const machine = await world.started("vm1");
-    const { claim } = await world.look(machine);
-    await world.killLeader();
-    // Nothing but its record says whose it was, and nobody else will delete it.
-    await edit(world.admin, claims, { namespace: world.namespace, name: "vm1.blue" }, ({ metadata }) => {
-      metadata.ownerReferences = [];
-    });
-    await world.kubevirt.delete(machine);
-    const again = await world.machine("vm1");
-    const sight = await world.is(again, "FOREIGN");
-    expect(sight.claim?.metadata.deletionTimestamp).toBeUndefined();
-    await waitsFor(world, again, claim?.metadata.uid);
-  });
+  tell(
+    "VM or VMI appears / FOREIGN: neither adopted nor referenced, finished by its UID, then PEND and BOUND",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const { claim } = await world.look(machine);
+      await world.killLeader();
+      // Nothing but its record says whose it was, and nobody else will delete it.
+      await edit(world.admin, claims, { namespace: world.namespace, name: "vm1.blue" }, ({ metadata }) => {
+        metadata.ownerReferences = [];
+      });
+      await world.kubevirt.delete(machine);
+      const again = await world.machine("vm1");
+      const sight = await world.is(again, "FOREIGN");
+      expect(sight.claim?.metadata.deletionTimestamp).toBeUndefined();
+      await waitsFor(world, again, claim?.metadata.uid);
+    },
+  );
 
   tell("same-name VM created / TERM: the new UID waits, then BOUND", async (world) => {
     const machine = await world.started("vm1");
@@ -140,27 +155,35 @@ export function recreating(tell: Tell): void {
 
 export function letting(tell: Tell): void {
   const row = "VMI gone and zero pods, and the owner UID gone or deleting / TERM: the finalizer falls, QUAR";
-  tell(`${row} (deleting)`, async (world) => {
-    const machine = await world.started("vm1");
-    // Somebody else keeps the VM: a claim that waited for it to be gone would never go.
-    await edit(world.admin, vms, machine.at, ({ metadata }) => {
-      metadata.finalizers = [...(metadata.finalizers ?? []), "example.org/keep"];
-    });
-    const deleted = world.kubevirt.delete(machine, "Foreground");
-    await world.is(machine, "QUAR");
-    expect((await find(world.admin, vms, machine.at))?.metadata.deletionTimestamp).toBeDefined();
-    await edit(world.admin, vms, machine.at, ({ metadata }) => {
-      metadata.finalizers = metadata.finalizers!.filter((each) => each !== "example.org/keep");
-    });
-    await deleted;
-  }, resting);
+  tell(
+    `${row} (deleting)`,
+    async (world) => {
+      const machine = await world.started("vm1");
+      // Somebody else keeps the VM: a claim that waited for it to be gone would never go.
+      await edit(world.admin, vms, machine.at, ({ metadata }) => {
+        metadata.finalizers = [...(metadata.finalizers ?? []), "example.org/keep"];
+      });
+      const deleted = world.kubevirt.delete(machine, "Foreground");
+      await world.is(machine, "QUAR");
+      expect((await find(world.admin, vms, machine.at))?.metadata.deletionTimestamp).toBeDefined();
+      await edit(world.admin, vms, machine.at, ({ metadata }) => {
+        metadata.finalizers = metadata.finalizers!.filter((each) => each !== "example.org/keep");
+      });
+      await deleted;
+    },
+    resting,
+  );
 
-  tell(`${row} (gone)`, async (world) => {
-    const machine = await world.started("vm1");
-    await world.killLeader();
-    await world.kubevirt.delete(machine);
-    await world.is(machine, "TERM");
-    await world.lead();
-    await world.is(machine, "QUAR");
-  }, resting);
+  tell(
+    `${row} (gone)`,
+    async (world) => {
+      const machine = await world.started("vm1");
+      await world.killLeader();
+      await world.kubevirt.delete(machine);
+      await world.is(machine, "TERM");
+      await world.lead();
+      await world.is(machine, "QUAR");
+    },
+    resting,
+  );
 }

@@ -37,28 +37,31 @@ export function appearing(tell: Tell): void {
 }
 
 export function attaching(tell: Tell): void {
-  tell("pod attaches / PEND: the hold is the commit point, BOUND with the same address after a lost answer", async (world) => {
-    const machine = await world.machine("vm1");
-    await world.is(machine, "PEND");
-    // The node is cut off when the hold is written, before it hears of it: nothing takes that back.
-    world.loses = ({ method, path }) => method === "POST" && path.includes("overlappingrangeipreservations");
-    const starting = world.kubevirt.start(machine);
-    const [address] = (await world.is(machine, "RSVD")).addresses;
-    expect(world.node(1).line.isCut).toBe(true);
-    await world.nodes.kill(world.node(1));
-    await world.nodes.revive(world.node(1));
-    expect(await starting).toBe(true);
-    const { claim, addresses } = await world.is(machine, "BOUND");
-    expect(addresses).toEqual([address]);
-    expect(addressesOf(machine)).toEqual([`${address}/26`]);
-    expect(claim?.metadata.name).toBe("vm1.blue");
-    const shown = await world.claimIs("vm1.blue", "shows it", (claim) => claim["status"] !== undefined);
-    expect(shown["status"]).toMatchObject({
-      ips: [`${address}/26`],
-      ownerPod: { name: machine.instance!.active.name },
-      conditions: [{ type: "IPsAllocated", status: "True", reason: "SuccessfulAllocation" }],
-    });
-  });
+  tell(
+    "pod attaches / PEND: the hold is the commit point, BOUND with the same address after a lost answer",
+    async (world) => {
+      const machine = await world.machine("vm1");
+      await world.is(machine, "PEND");
+      // The node is cut off when the hold is written, before it hears of it: nothing takes that back.
+      world.loses = ({ method, path }) => method === "POST" && path.includes("overlappingrangeipreservations");
+      const starting = world.kubevirt.start(machine);
+      const [address] = (await world.is(machine, "RSVD")).addresses;
+      expect(world.node(1).line.isCut).toBe(true);
+      await world.nodes.kill(world.node(1));
+      await world.nodes.revive(world.node(1));
+      expect(await starting).toBe(true);
+      const { claim, addresses } = await world.is(machine, "BOUND");
+      expect(addresses).toEqual([address]);
+      expect(addressesOf(machine)).toEqual([`${address}/26`]);
+      expect(claim?.metadata.name).toBe("vm1.blue");
+      const shown = await world.claimIs("vm1.blue", "shows it", (each) => each["status"] !== undefined);
+      expect(shown["status"]).toMatchObject({
+        ips: [`${address}/26`],
+        ownerPod: { name: machine.instance!.active.name },
+        conditions: [{ type: "IPsAllocated", status: "True", reason: "SuccessfulAllocation" }],
+      });
+    },
+  );
 
   tell("pod attaches / RSVD: the same address, BOUND, whoever came meanwhile", async (world) => {
     const machine = await world.started("vm1");
@@ -87,20 +90,23 @@ export function attaching(tell: Tell): void {
     expect(addressesOf(machine)).toEqual(first);
   });
 
-  tell("pod force-deleted / BOUND: the new pod's ADD comes before the old one's DEL, the same address, BOUND", async (world) => {
-    const machine = await world.started("vm1");
-    const first = addressesOf(machine);
-    const old = machine.instance!.active;
-    expect(await world.kubevirt.forcePod(machine)).toBe(true);
-    const { addresses, claim } = await world.is(machine, "BOUND");
-    expect(machine.instance!.active.node).toBe(old.node);
-    expect(addressesOf(machine)).toEqual(first);
-    // Once more, late and of a sandbox that nobody knows any more.
-    const element = { name: "blue", namespace: world.namespace, interface: "pod16477688c0e" };
-    expect((await world.nodes.ask("DEL", old.port(element))).status).toBe(0);
-    expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses });
-    expect((await world.claim("vm1.blue"))?.metadata.uid).toBe(claim?.metadata.uid);
-  });
+  tell(
+    "pod force-deleted / BOUND: the new pod's ADD comes before the old one's DEL, the same address, BOUND",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = addressesOf(machine);
+      const old = machine.instance!.active;
+      expect(await world.kubevirt.forcePod(machine)).toBe(true);
+      const { addresses, claim } = await world.is(machine, "BOUND");
+      expect(machine.instance!.active.node).toBe(old.node);
+      expect(addressesOf(machine)).toEqual(first);
+      // Once more, late and of a sandbox that nobody knows any more.
+      const element = { name: "blue", namespace: world.namespace, interface: "pod16477688c0e" };
+      expect((await world.nodes.ask("DEL", old.port(element))).status).toBe(0);
+      expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses });
+      expect((await world.claim("vm1.blue"))?.metadata.uid).toBe(claim?.metadata.uid);
+    },
+  );
 }
 
 export function migrating(tell: Tell): void {
@@ -112,7 +118,7 @@ export function migrating(tell: Tell): void {
     await world.is(machine, "MIGR");
     expect(migration.target.node).not.toBe(source.node);
     expect([...migration.target.attached.values()][0]!.addresses).toEqual(addressesOf(machine));
-    const { status } = await world.claimIs("vm1.blue", "shown", (claim) => claim["status"] !== undefined);
+    const { status } = await world.claimIs("vm1.blue", "shown", (each) => each["status"] !== undefined);
     expect(status).toMatchObject({ ownerPod: { name: source.name } });
     await migration.succeed();
     await world.is(machine, "BOUND");

@@ -62,26 +62,34 @@ export function unplugging(tell: Tell): void {
     await migration!.abort();
   });
 
-  tell("unplug, VM stopped / RSVD: released, QUAR", async (world) => {
-    const machine = await startedWithTwo(world);
-    await world.kubevirt.stop(machine);
-    const { addresses } = await world.is(machine, "RSVD", "green");
-    await unplug(world.kubevirt, machine, "green", "in place");
-    expect((await world.is(machine, "QUAR", "green")).addresses).toEqual(addresses);
-    expect((await world.look(machine)).state).toBe("RSVD");
-  }, { cooldownMs: 600_000 });
+  tell(
+    "unplug, VM stopped / RSVD: released, QUAR",
+    async (world) => {
+      const machine = await startedWithTwo(world);
+      await world.kubevirt.stop(machine);
+      const { addresses } = await world.is(machine, "RSVD", "green");
+      await unplug(world.kubevirt, machine, "green", "in place");
+      expect((await world.is(machine, "QUAR", "green")).addresses).toEqual(addresses);
+      expect((await world.look(machine)).state).toBe("RSVD");
+    },
+    { cooldownMs: 600_000 },
+  );
 
-  tell("detached in all pods / DETACH: released while the pod lives on, QUAR", async (world) => {
-    const machine = await startedWithTwo(world);
-    const pod = machine.instance!.active;
-    const { addresses } = await world.look(machine, "green");
-    world.at("unplug asked", () => world.is(machine, "DETACH", "green"));
-    await unplug(world.kubevirt, machine, "green", "in place");
-    expect((await world.is(machine, "QUAR", "green")).addresses).toEqual(addresses);
-    expect(await world.claim("vm1.green")).toBeUndefined();
-    expect(machine.instance!.active).toBe(pod);
-    expect((await world.look(machine)).state).toBe("BOUND");
-  }, { cooldownMs: 600_000 });
+  tell(
+    "detached in all pods / DETACH: released while the pod lives on, QUAR",
+    async (world) => {
+      const machine = await startedWithTwo(world);
+      const pod = machine.instance!.active;
+      const { addresses } = await world.look(machine, "green");
+      world.at("unplug asked", () => world.is(machine, "DETACH", "green"));
+      await unplug(world.kubevirt, machine, "green", "in place");
+      expect((await world.is(machine, "QUAR", "green")).addresses).toEqual(addresses);
+      expect(await world.claim("vm1.green")).toBeUndefined();
+      expect(machine.instance!.active).toBe(pod);
+      expect((await world.look(machine)).state).toBe("BOUND");
+    },
+    { cooldownMs: 600_000 },
+  );
 
   tell("migration during unplug / DETACH: held until both pods have dropped it, DETACH", async (world) => {
     const machine = await startedWithTwo(world);

@@ -21,34 +21,40 @@ async function waitsWith(world: StoryWorld, machine: Machine, reason: string): P
 }
 
 export function refusing(tell: Tell): void {
-  tell("pool exhausted or conflict / PEND: condition, event, and an address when one is free (exhausted)", async (world) => {
-    const only = `${world.net}.4.10`;
-    await world.define("tight", { range: `${world.net}.4.0/24`, range_start: only, range_end: only });
-    const nics = [{ name: "blue", definition: "tight" }];
-    const first = await world.started("vm1", { nics });
-    const second = await world.machine("vm2", { nics });
-    const starting = world.kubevirt.start(second);
-    await until(async () => second.instance !== undefined, { what: "its instance" });
-    await waitsWith(world, second, "SubnetExhausted");
-    await world.kubevirt.delete(first);
-    expect(await starting).toBe(true);
-    await world.is(second, "BOUND");
-    expect(addressesOf(second)).toEqual([`${only}/24`]);
-    await world.claimIs("vm2.blue", "has one", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
-  });
+  tell(
+    "pool exhausted or conflict / PEND: condition, event, and an address when one is free (exhausted)",
+    async (world) => {
+      const only = `${world.net}.4.10`;
+      await world.define("tight", { range: `${world.net}.4.0/24`, range_start: only, range_end: only });
+      const nics = [{ name: "blue", definition: "tight" }];
+      const first = await world.started("vm1", { nics });
+      const second = await world.machine("vm2", { nics });
+      const starting = world.kubevirt.start(second);
+      await until(async () => second.instance !== undefined, { what: "its instance" });
+      await waitsWith(world, second, "SubnetExhausted");
+      await world.kubevirt.delete(first);
+      expect(await starting).toBe(true);
+      await world.is(second, "BOUND");
+      expect(addressesOf(second)).toEqual([`${only}/24`]);
+      await world.claimIs("vm2.blue", "has one", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
+    },
+  );
 
-  tell("pool exhausted or conflict / PEND: condition, event, and the address when it is free (conflict)", async (world) => {
-    const first = await world.started("vm1");
-    const [address = ""] = (await world.look(first)).addresses;
-    const annotations = { "network.kubevirt.io/addresses": JSON.stringify({ blue: [address] }) };
-    const second = await world.machine("vm2", { annotations });
-    const starting = world.kubevirt.start(second);
-    await until(async () => second.instance !== undefined, { what: "its instance" });
-    await waitsWith(world, second, "IPAddressConflict");
-    await world.kubevirt.delete(first);
-    expect(await starting).toBe(true);
-    expect((await world.is(second, "BOUND")).addresses).toEqual([address]);
-  });
+  tell(
+    "pool exhausted or conflict / PEND: condition, event, and the address when it is free (conflict)",
+    async (world) => {
+      const first = await world.started("vm1");
+      const [address = ""] = (await world.look(first)).addresses;
+      const annotations = { "network.kubevirt.io/addresses": JSON.stringify({ blue: [address] }) };
+      const second = await world.machine("vm2", { annotations });
+      const starting = world.kubevirt.start(second);
+      await until(async () => second.instance !== undefined, { what: "its instance" });
+      await waitsWith(world, second, "IPAddressConflict");
+      await world.kubevirt.delete(first);
+      expect(await starting).toBe(true);
+      expect((await world.is(second, "BOUND")).addresses).toEqual([address]);
+    },
+  );
 
   tell("pod of another owner UID / any: refused, unchanged", async (world) => {
     const machine = await world.started("vm1");

@@ -10,7 +10,7 @@ import { command } from "../../pools/command.ts";
 
 export interface ServedServer extends Server {
   /** `holdfast ARGV`, with this server's kubeconfig. */
-  run(...argv: string[]): ReturnType<typeof command>;
+  readonly run: (...argv: string[]) => ReturnType<typeof command>;
 }
 
 export async function servedServer(): Promise<ServedServer> {

@@ -15,36 +15,42 @@ import type { Tell } from "./suite.ts";
 import type { StoryWorld } from "./world.ts";
 
 export function changedDefinitions(tell: Tell): void {
-  tell("NAD flag off, NAD deleted / BOUND, RSVD: what is held is kept, no new claims, clean-up works (flag off)", async (world) => {
-    const machine = await world.started("vm1");
-    const first = addressesOf(machine);
-    await world.claimIs("vm1.blue", "shows it", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
-    await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
-    await noNewClaims(world, "blue");
-    expect((await world.look(machine)).state).toBe("BOUND");
-    await world.kubevirt.stop(machine);
-    await world.is(machine, "RSVD");
-    expect(await world.kubevirt.start(machine)).toBe(true);
-    await world.is(machine, "BOUND");
-    expect(addressesOf(machine)).toEqual(first);
-    await world.kubevirt.delete(machine);
-    await world.is(machine, "NONE");
-  });
+  tell(
+    "NAD flag off, NAD deleted / BOUND, RSVD: what is held is kept, no new claims, clean-up works (flag off)",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = addressesOf(machine);
+      await world.claimIs("vm1.blue", "shows it", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
+      await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
+      await noNewClaims(world, "blue");
+      expect((await world.look(machine)).state).toBe("BOUND");
+      await world.kubevirt.stop(machine);
+      await world.is(machine, "RSVD");
+      expect(await world.kubevirt.start(machine)).toBe(true);
+      await world.is(machine, "BOUND");
+      expect(addressesOf(machine)).toEqual(first);
+      await world.kubevirt.delete(machine);
+      await world.is(machine, "NONE");
+    },
+  );
 
-  tell("NAD flag off, NAD deleted / BOUND, RSVD: what is held is kept, no new claims, clean-up works (deleted)", async (world) => {
-    const machine = await world.started("vm1");
-    const stopped = await world.started("vm2");
-    await world.kubevirt.stop(stopped);
-    const before = [await world.is(machine, "BOUND"), await world.is(stopped, "RSVD")];
-    await world.admin.delete(networkAttachmentDefinitions, { namespace: world.namespace, name: "blue" });
-    await noNewClaims(world, "blue");
-    expect((await world.look(machine)).addresses).toEqual(before[0]!.addresses);
-    expect(await world.look(stopped)).toMatchObject({ state: "RSVD", addresses: before[1]!.addresses });
-    await world.kubevirt.delete(machine);
-    await world.kubevirt.delete(stopped);
-    await world.is(machine, "NONE");
-    await world.is(stopped, "NONE");
-  });
+  tell(
+    "NAD flag off, NAD deleted / BOUND, RSVD: what is held is kept, no new claims, clean-up works (deleted)",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const stopped = await world.started("vm2");
+      await world.kubevirt.stop(stopped);
+      const before = [await world.is(machine, "BOUND"), await world.is(stopped, "RSVD")];
+      await world.admin.delete(networkAttachmentDefinitions, { namespace: world.namespace, name: "blue" });
+      await noNewClaims(world, "blue");
+      expect((await world.look(machine)).addresses).toEqual(before[0]!.addresses);
+      expect(await world.look(stopped)).toMatchObject({ state: "RSVD", addresses: before[1]!.addresses });
+      await world.kubevirt.delete(machine);
+      await world.kubevirt.delete(stopped);
+      await world.is(machine, "NONE");
+      await world.is(stopped, "NONE");
+    },
+  );
 
   /** The leader has seen the change: it makes a claim for a definition that was made after it, and none for this one. */
   async function noNewClaims(world: StoryWorld, definition: string): Promise<void> {
@@ -81,61 +87,75 @@ export function changedDefinitions(tell: Tell): void {
 }
 
 export function restarting(tell: Tell): void {
-  tell("controller restart / any: rebuilt from claims and attachments; TERM is finished, dead owners are swept", async (world) => {
-    const two = {
-      nics: ["blue", "green"].map((name) => ({ name, definition: "blue" })),
-    };
-    const [bound, migrating, stopped] = [await world.started("bound"), await world.started("migr"), await world.started("rsvd")];
-    const pending = await world.machine("pend");
-    const detaching = await world.started("detach", two);
-    const dead = [await world.started("dead"), await world.started("dead-stopped"), await world.machine("dead-pend")];
-    await world.kubevirt.stop(stopped!);
-    await world.kubevirt.stop(dead[1]!);
-    const migration = await world.kubevirt.migrate(migrating!);
-    await migration.handOver();
-    const unplugging = await unplug(world.kubevirt, detaching, "green", "by migration");
-    const seen = async () => {
-      const states = [await world.is(bound!, "BOUND"), await world.is(migrating!, "MIGR"), await world.is(stopped!, "RSVD")];
-      states.push(await world.is(pending, "PEND"), await world.is(detaching, "DETACH", "green"));
-      return states.map(({ addresses, claim }) => `${claim?.metadata.uid} ${addresses.join(" ")}`);
-    };
-    const before = await seen();
-    await world.killLeader();
-    for (const machine of dead) await world.kubevirt.delete(machine);
-    await world.is(dead[0]!, "TERM");
-    await world.lead();
-    for (const machine of dead) await world.is(machine, "NONE");
-    expect(await seen()).toEqual(before);
-    await migration.succeed();
-    await unplugging!.abort();
-  });
+  tell(
+    "controller restart / any: rebuilt from claims and attachments; TERM is finished, dead owners are swept",
+    async (world) => {
+      const two = {
+        nics: ["blue", "green"].map((name) => ({ name, definition: "blue" })),
+      };
+      const [bound, migrating, stopped] = [
+        await world.started("bound"),
+        await world.started("migr"),
+        await world.started("rsvd"),
+      ];
+      const pending = await world.machine("pend");
+      const detaching = await world.started("detach", two);
+      const dead = [await world.started("dead"), await world.started("dead-stopped"), await world.machine("dead-pend")];
+      await world.kubevirt.stop(stopped);
+      await world.kubevirt.stop(dead[1]!);
+      const migration = await world.kubevirt.migrate(migrating);
+      await migration.handOver();
+      const unplugging = await unplug(world.kubevirt, detaching, "green", "by migration");
+      const seen = async () => {
+        const states = [
+          await world.is(bound, "BOUND"),
+          await world.is(migrating, "MIGR"),
+          await world.is(stopped, "RSVD"),
+        ];
+        states.push(await world.is(pending, "PEND"), await world.is(detaching, "DETACH", "green"));
+        return states.map(({ addresses, claim }) => `${claim?.metadata.uid} ${addresses.join(" ")}`);
+      };
+      const before = await seen();
+      await world.killLeader();
+      for (const machine of dead) await world.kubevirt.delete(machine);
+      await world.is(dead[0]!, "TERM");
+      await world.lead();
+      for (const machine of dead) await world.is(machine, "NONE");
+      expect(await seen()).toEqual(before);
+      await migration.succeed();
+      await unplugging!.abort();
+    },
+  );
 }
 
 export function restoring(tell: Tell): void {
-  tell("restore from backup / RSVD: the UID differs: FOREIGN until it is adopted, then the same address", async (world) => {
-    const machine = await world.started("vm1");
-    const from = machine.vmUid!;
-    const first = addressesOf(machine);
-    await world.claimIs("vm1.blue", "shows it", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
-    const backup = await backUp(world);
-    await world.kubevirt.delete(machine);
-    await world.is(machine, "NONE");
-    await world.killLeader();
-    await bringBack(world, backup);
-    const restored = await world.machine("vm1");
-    expect(restored.vmUid).not.toBe(from);
-    await world.lead();
-    const starting = world.kubevirt.start(restored);
-    // What it shows is held for it, and nobody's who has only the name.
-    await until(() => world.held(first[0]!.split("/")[0]!), { what: "the address of the backup to be held" });
-    expect((await world.look(restored)).state).toBe("FOREIGN");
-    const plan = (books: Parameters<typeof planAdoption>[0]) =>
-      planAdoption(books, { namespace: world.namespace, name: "vm1", from });
-    expect(await moveAll(movingOptions(world.admin, plan))).toMatchObject({ refused: 0 });
-    expect(await starting).toBe(true);
-    await world.is(restored, "BOUND");
-    expect(addressesOf(restored)).toEqual(first);
-  });
+  tell(
+    "restore from backup / RSVD: the UID differs: FOREIGN until it is adopted, then the same address",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const from = machine.vmUid!;
+      const first = addressesOf(machine);
+      await world.claimIs("vm1.blue", "shows it", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
+      const backup = await backUp(world);
+      await world.kubevirt.delete(machine);
+      await world.is(machine, "NONE");
+      await world.killLeader();
+      await bringBack(world, backup);
+      const restored = await world.machine("vm1");
+      expect(restored.vmUid).not.toBe(from);
+      await world.lead();
+      const starting = world.kubevirt.start(restored);
+      // What it shows is held for it, and nobody's who has only the name.
+      await until(() => world.held(first[0]!.split("/")[0]!), { what: "the address of the backup to be held" });
+      expect((await world.look(restored)).state).toBe("FOREIGN");
+      const plan = (books: Parameters<typeof planAdoption>[0]) =>
+        planAdoption(books, { namespace: world.namespace, name: "vm1", from });
+      expect(await moveAll(movingOptions(world.admin, plan))).toMatchObject({ refused: 0 });
+      expect(await starting).toBe(true);
+      await world.is(restored, "BOUND");
+      expect(addressesOf(restored)).toEqual(first);
+    },
+  );
 }
 
 export function resting(tell: Tell): void {
@@ -144,23 +164,27 @@ export function resting(tell: Tell): void {
     asked.push(String(address));
     return { duplicate: false } as const;
   };
-  tell("cooldown over, probe clean / QUAR: free, NONE, and then another's", async (world) => {
-    const only = `${world.net}.4.10`;
-    await world.define("tight", { range: `${world.net}.4.0/24`, range_start: only, range_end: only, probe: true });
-    const nics = [{ name: "blue", definition: "tight" }];
-    const first = await world.started("vm1", { nics });
-    await world.kubevirt.delete(first);
-    await world.is(first, "QUAR");
-    const second = await world.machine("vm2", { nics });
-    const starting = world.kubevirt.start(second);
-    await until(async () => world.refusals.some((each) => each.startsWith("101 ")), { what: "the refusal" });
-    expect((await world.look(first)).state).toBe("QUAR");
-    asked.length = 0;
-    await restIsOver(world.admin, only);
-    expect(await starting).toBe(true);
-    await world.is(second, "BOUND");
-    expect(addressesOf(second)).toEqual([`${only}/24`]);
-    expect(asked).toEqual([only]);
-    await world.is(first, "NONE");
-  }, { cooldownMs: 600_000, daemon: { probe } });
+  tell(
+    "cooldown over, probe clean / QUAR: free, NONE, and then another's",
+    async (world) => {
+      const only = `${world.net}.4.10`;
+      await world.define("tight", { range: `${world.net}.4.0/24`, range_start: only, range_end: only, probe: true });
+      const nics = [{ name: "blue", definition: "tight" }];
+      const first = await world.started("vm1", { nics });
+      await world.kubevirt.delete(first);
+      await world.is(first, "QUAR");
+      const second = await world.machine("vm2", { nics });
+      const starting = world.kubevirt.start(second);
+      await until(async () => world.refusals.some((each) => each.startsWith("101 ")), { what: "the refusal" });
+      expect((await world.look(first)).state).toBe("QUAR");
+      asked.length = 0;
+      await restIsOver(world.admin, only);
+      expect(await starting).toBe(true);
+      await world.is(second, "BOUND");
+      expect(addressesOf(second)).toEqual([`${only}/24`]);
+      expect(asked).toEqual([only]);
+      await world.is(first, "NONE");
+    },
+    { cooldownMs: 600_000, daemon: { probe } },
+  );
 }

@@ -33,7 +33,7 @@ export function onEmbedded(title: string, stories: (tell: Tell) => void): void {
 }
 
 /** One API server for all of them. */
-export function onServer(title: string, start: () => Promise<Server>, startMs: number, ...parts: Part[]): void {
+export function onServer(title: string, start: () => Promise<Server>, startMs: number, parts: readonly Part[]): void {
   describe(title, { timeout: storyMs }, () => {
     let server: Server;
     let number = 0;
@@ -54,7 +54,8 @@ export function onServer(title: string, start: () => Promise<Server>, startMs: n
 
 export type Part = (tell: Tell) => void;
 
-async function play(options: StoryOptions, story: (world: StoryWorld) => Promise<void>): Promise<void> {
+/** One story, to the checker's verdict. */
+export async function play(options: StoryOptions, story: (world: StoryWorld) => Promise<void>): Promise<void> {
   const world = await StoryWorld.open(options);
   try {
     await story(world);

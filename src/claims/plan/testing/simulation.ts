@@ -84,10 +84,19 @@ export class Simulation {
   }
 
   #after(): void {
+    this.#forgiveMissed();
     this.#oracle.look();
     this.#history = [snapshotOf(this.cluster), ...this.#history].slice(0, snapshotsMax);
     // Caches do not go back: each is one change older, until it hears of something.
     this.#ages = this.#ages.map((age) => Math.min(age + 1, this.#history.length - 1));
+  }
+
+  /** A VM adopted a VMI, and the VMI ended before any leader saw it: no object ties the VM to that VMI's claims any more. */
+  #forgiveMissed(): void {
+    for (const { metadata } of this.cluster.claims.objects.values()) {
+      const { "holdfast.io/claim-owner": owner = "", "holdfast.io/claim-nic": nic = "" } = metadata.annotations ?? {};
+      if (owner.startsWith("vmi-") && this.cluster.vmis.byUid(owner) === undefined) this.#forgive(`${owner}/${nic}`);
+    }
   }
 
   async #lead(name: string, rest: number): Promise<void> {

@@ -193,13 +193,13 @@ export class Story {
   }
 
   /** A claim of ours that a backup brought back: its owner is of another life, and so is its UID. */
-  restored(vm: string, address: string, ownerUid: string): StoredClaim {
+  restored(vm: string, address: string | undefined, ownerUid: string): StoredClaim {
     const annotations = { [claimOwnerAnnotation]: ownerUid, [claimNicAnnotation]: "n", [claimVmAnnotation]: vm };
     const creationTimestamp = new Date(this.cluster.nowMs).toISOString();
     return this.cluster.claims.create({
       metadata: { name: claimName(vm, "n"), namespace, annotations, finalizers: [claimFinalizer], creationTimestamp },
       spec: { network: "blue-net", interface: "" },
-      status: { ips: [`${address}/24`] },
+      ...(address !== undefined && { status: { ips: [`${address}/24`] } }),
     })!;
   }
 

@@ -1,0 +1,67 @@
+// Every row of the state machine of a persistent address (its event and the states it starts from) against the stories: a row without one would
+// be a promise without a proof.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, it } from "vitest";
+
+const rows = [
+  ["VM or VMI appears", "NONE"],
+  ["VM or VMI appears", "FOREIGN"],
+  ["VMI without a VM", "NONE"],
+  ["pod attaches", "PEND"],
+  ["pool exhausted or conflict", "PEND"],
+  ["pod attaches", "RSVD"],
+  ["2nd launcher, same owner UID", "BOUND"],
+  ["3rd launcher", "MIGR"],
+  ["pod of another owner UID", "any"],
+  ["source or target pod ends", "MIGR"],
+  ["pod force-deleted", "BOUND"],
+  ["hot-plug: the reference is in the pod before the claim exists", "NONE"],
+  ["last pod ends", "BOUND"],
+  ["hot-plug", "per NIC"],
+  ["hot-unplug requested", "BOUND"],
+  ["unplug, VM stopped", "RSVD"],
+  ["detached in all pods", "DETACH"],
+  ["migration during unplug", "DETACH"],
+  ["re-plug before release", "DETACH"],
+  ["VM delete, background", "BOUND"],
+  ["VM delete, background", "MIGR"],
+  ["VM delete, foreground", "BOUND"],
+  ["VM delete, foreground", "MIGR"],
+  ["VM delete", "RSVD, PEND"],
+  ["VM delete, orphan cascade", "BOUND"],
+  ["a VM of the same name adopts an orphaned, running VMI", "BOUND"],
+  ["VMI gone and zero pods, and the owner UID gone or deleting", "TERM"],
+  ["VMI gone and zero pods, the owner alive (a stopped VM)", "TERM"],
+  ["pod of the same owner attaches", "TERM"],
+  ["same-name VM created", "TERM"],
+  ["user deletes the claim, VM alive", "BOUND"],
+  ["user deletes the claim, VM alive", "RSVD"],
+  ["user deletes the claim, VM alive", "BOUND, RSVD"],
+  ["a claim made by hand, without an owner", "PEND, RSVD"],
+  ["finalizer force-removed, pod alive", "TERM"],
+  ["NAD flag off, NAD deleted", "BOUND, RSVD"],
+  ["subnet shrinks", "any"],
+  ["controller restart", "any"],
+  ["restore from backup", "RSVD"],
+  ["cooldown over, probe clean", "QUAR"],
+].map(([event, from]) => `${event} / ${from}:`);
+
+const folders = [import.meta.dirname, join(import.meta.dirname, "stories")];
+const files = folders.flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => folder.endsWith("stories") || /^stories-rows-(?!table).*\.test\.ts$/.test(name))
+    .map((name) => join(folder, name)),
+);
+/** Written in quotes, with the two policies of a deletion put in where a title is made of them. */
+const text = files
+  .map((file) => readFileSync(file, "utf8"))
+  .join("\n")
+  .replaceAll(/`\$\{row\} \/ /g, "`VM delete, background / VM delete, foreground / ");
+
+it.each(rows)("%s has its story", (row) => {
+  const isDeletion = /^VM delete, (back|fore)ground/.test(row);
+  const from = row.slice(row.indexOf(" / "));
+  expect(text.includes(row) || (isDeletion && text.includes(`VM delete, foreground${from}`))).toBe(true);
+});

@@ -1,0 +1,108 @@
+// What users ask about, and what comes of it: snapshots, clones, pools of VMs, and a node that is lost.
+import { expect } from "vitest";
+
+import { until } from "../../lab/wait.ts";
+import { losePods, setOutOfService, setReady } from "../kubevirt/nodes.ts";
+import { eventsOf } from "./events.ts";
+import { addressesOf } from "./sight.ts";
+import type { Tell } from "./suite.ts";
+
+export function copies(tell: Tell): void {
+  tell("a snapshot restored in place: the same VM UID, the same address", async (world) => {
+    const machine = await world.started("vm1");
+    const before = await world.look(machine);
+    const uid = machine.vmUid;
+    await world.kubevirt.stop(machine);
+    await world.kubevirt.restore(machine, [
+      { name: "blue", definition: "blue" },
+      { name: "green", definition: "blue" },
+    ]);
+    expect(await world.kubevirt.start(machine)).toBe(true);
+    const after = await world.is(machine, "BOUND");
+    expect(machine.vmUid).toBe(uid);
+    expect(after.addresses).toEqual(before.addresses);
+    expect(after.claim?.metadata.uid).toBe(before.claim?.metadata.uid);
+    // A NIC that the snapshot has and the VM had not is new, and one that it has not is given back.
+    const green = await world.is(machine, "BOUND", "green");
+    expect(green.addresses).not.toEqual(before.addresses);
+    await world.kubevirt.stop(machine);
+    await world.kubevirt.restore(machine, [{ name: "blue", definition: "blue" }]);
+    await world.is(machine, "NONE", "green");
+    expect((await world.look(machine)).addresses).toEqual(before.addresses);
+  });
+
+  tell("a clone: a new owner, a new address", async (world) => {
+    const machine = await world.started("vm1", {
+      nics: [{ name: "blue", definition: "blue", mac: "02:00:00:00:00:01" }],
+    });
+    const clone = world.keep(await world.kubevirt.clone(machine, "vm2"));
+    expect(await world.kubevirt.start(clone)).toBe(true);
+    const [one, two] = [await world.is(machine, "BOUND"), await world.is(clone, "BOUND")];
+    expect(two.addresses).not.toEqual(one.addresses);
+    expect(two.claim?.metadata.annotations?.["holdfast.io/claim-owner"]).toBe(clone.vmUid);
+    await world.kubevirt.delete(machine);
+    await world.is(machine, "NONE");
+    expect(await world.look(clone)).toMatchObject({ state: "BOUND", addresses: two.addresses });
+  });
+
+  tell("a VirtualMachinePool: each VM its own claims, and one that is replaced begins anew", async (world) => {
+    const machines = await world.kubevirt.pool(world.spec("web"), 3);
+    for (const machine of machines) {
+      world.keep(machine);
+      expect(await world.kubevirt.start(machine)).toBe(true);
+      await world.is(machine, "BOUND");
+    }
+    const before = machines.flatMap(addressesOf);
+    expect(new Set(before).size).toBe(3);
+    for (const machine of machines.slice(0, 2)) expect(await world.kubevirt.restart(machine)).toBe(true);
+    expect(machines.flatMap(addressesOf)).toEqual(before);
+    const { claim } = await world.look(machines[2]!);
+    await world.kubevirt.delete(machines[2]!);
+    const again = await world.started("web-2");
+    expect((await world.look(again)).claim?.metadata.uid).not.toBe(claim?.metadata.uid);
+    expect(machines.slice(0, 2).flatMap(addressesOf)).toEqual(before.slice(0, 2));
+  });
+}
+
+export function lostNodes(tell: Tell): void {
+  /** Namespaces whose links were taken down. */
+  const shut: string[] = [];
+  const fencing = {
+    identify: async (netns: string) => `id of ${netns}`,
+    shut: async ({ netns, links }: { readonly netns: string; readonly links: readonly string[] }) => {
+      shut.push(netns);
+      return links;
+    },
+  };
+  tell(
+    "a node is lost and the VM starts elsewhere: the same address there, and the old guest's port is fenced when the node is back",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const { addresses } = await world.look(machine);
+      const [old] = [...machine.instance!.active.attached.values()];
+      const lost = world.node(1);
+      expect(machine.instance!.active.node).toBe(lost.name);
+      lost.isReady = false;
+      lost.line.cut();
+      await setReady(world.admin, lost.name, "Unknown");
+      await setOutOfService(world.admin, lost.name, true);
+      expect(await losePods(world.kubevirt, machine, lost.name)).toBe(true);
+      expect(await world.kubevirt.restart(machine)).toBe(true);
+      expect(machine.instance!.active.node).not.toBe(lost.name);
+      expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
+      expect(shut).toEqual([]);
+
+      lost.line.heal();
+      await setReady(world.admin, lost.name, "True");
+      await setOutOfService(world.admin, lost.name, false);
+      lost.isReady = true;
+      await until(async () => shut.length > 0, { what: "the old port to be shut" });
+      await until(async () => (await eventsOf(world)).includes("IPAMClaim vm1.blue OldSandboxFenced"), {
+        what: "the event",
+      });
+      expect(shut).toEqual([`/run/netns/${old!.port.container}`]);
+      expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses });
+    },
+    { daemon: { fencing } },
+  );
+}

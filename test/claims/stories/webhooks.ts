@@ -1,0 +1,64 @@
+// The webhooks of a controller, in front of a story's server, until the story is over.
+import {
+  mutatingConfiguration,
+  validatingConfiguration,
+  webhookServiceName,
+} from "../../../src/claims/webhook/configuration.ts";
+import { ClaimsWebhook } from "../../../src/claims/webhook/server.ts";
+import { realClock } from "../../../src/kube/clock.ts";
+import { isApiError } from "../../../src/kube/errors.ts";
+import type { KubeObject } from "../../../src/kube/meta.ts";
+import { defineResource } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/kube/rest.ts";
+import { webhookConfigurations } from "../../../src/kube/webhook-configuration.ts";
+import { FollowedDefinitions } from "../../../src/ledger/followed-definitions.ts";
+import { freePort } from "../../lab/port.ts";
+import { until } from "../../lab/wait.ts";
+import { claims } from "../claim-objects.ts";
+import type { StoryWorld } from "./world.ts";
+
+const systemNamespace = "kube-system";
+const secrets = defineResource({ group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true });
+
+/** Runs the story while they answer. The world is the controller's own doing; `tenant` is somebody who may edit claims. */
+export async function withWebhooks(world: StoryWorld, tenant: KubeClient, story: () => Promise<void>): Promise<void> {
+  const { admin: client } = world;
+  const port = await freePort();
+  await client.create(secrets, { metadata: { namespace: systemNamespace, name: webhookServiceName } });
+  const clientConfig = (path: string) => ({ url: `https://127.0.0.1:${port}${path}` });
+  await client.create(webhookConfigurations.mutating, mutatingConfiguration(clientConfig) as KubeObject);
+  await client.create(webhookConfigurations.validating, validatingConfiguration(clientConfig) as KubeObject);
+  const stop = new AbortController();
+  const errors: Error[] = [];
+  const onError = (error: Error) => void errors.push(error);
+  const followed = new FollowedDefinitions({ client, clock: realClock, onError });
+  const webhook = new ClaimsWebhook({
+    client,
+    clock: realClock,
+    systemNamespace,
+    definitions: () => followed.list(),
+    host: "127.0.0.1",
+    port,
+    names: ["127.0.0.1"],
+    onError,
+  });
+  const ended = Promise.all([followed.follow.run(stop.signal, () => {}), webhook.run(stop.signal)]);
+  try {
+    await until(() => isAsked(world, tenant), {
+      what: `the webhooks (${errors.map(({ message }) => message).join("; ")})`,
+    });
+    await story();
+  } finally {
+    stop.abort();
+    await ended;
+  }
+}
+
+/** An odd claim is refused: the API server has learnt of the configuration and the certificate. */
+async function isAsked({ namespace }: StoryWorld, tenant: KubeClient): Promise<boolean> {
+  const odd = { metadata: { namespace, name: "probe" }, spec: { network: "no such network", interface: "" } };
+  return tenant.create(claims, odd, { dryRun: true }).then(
+    () => false,
+    (error: unknown) => isApiError(error) && error.message.includes("no such network"),
+  );
+}

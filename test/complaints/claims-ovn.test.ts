@@ -1,0 +1,307 @@
+// What OVN-Kubernetes gets wrong with claims: its hazards (h1 to h4) and gaps (g1 to g9 of docs/complaints.md), each shown not to happen here, on
+// a cluster of a real leader, real daemons and a played KubeVirt.
+import { expect } from "vitest";
+
+import { claims } from "../claims/claim-objects.ts";
+import { edit, remove } from "../claims/kubevirt/edit.ts";
+import { addressesOf, conditionOf } from "../claims/stories/sight.ts";
+import { onEmbedded } from "../claims/stories/suite.ts";
+import { userPod } from "../claims/stories/user-pod.ts";
+import type { StoryWorld } from "../claims/stories/world.ts";
+import { until } from "../lab/wait.ts";
+
+const on = (definition: string) => ({ nics: [{ name: "blue", definition }] });
+const bare = (given: readonly string[]) => given.map((each) => each.split("/")[0]!);
+const overlay = { type: "ovn-k8s-cni-overlay", topology: "layer2" };
+
+/** Starts VMs until the network has nothing left, and says what they got. The last one is refused, and is deleted. */
+async function drain(world: StoryWorld, definition: string): Promise<string[]> {
+  const given: string[] = [];
+  for (let index = 0; ; index++) {
+    const count = world.refusals.length;
+    const machine = await world.machine(`drain-${index}`, on(definition));
+    const starting = world.kubevirt.start(machine);
+    const isOver = until(async () => world.refusals.length > count, { what: "a refusal" }).then(() => false);
+    if (await Promise.race([starting, isOver])) given.push(...addressesOf(machine));
+    else {
+      await world.kubevirt.delete(machine);
+      return bare(given);
+    }
+    isOver.catch(() => {});
+  }
+}
+
+onEmbedded("OVN-Kubernetes' hazards", (tell) => {
+  tell("h1: a write after the commit fails: the address stays the claim's, and no other VM gets it", async (world) => {
+    await world.define("tight", { range: `${world.net}.4.0/29` });
+    const machine = await world.machine("vm1", on("tight"));
+    await world.is(machine, "PEND");
+    // The claim's status is what follows the hold; the node is cut off with it.
+    world.loses = ({ path }) => path.includes("/ipamclaims/") && path.includes("/status");
+    const starting = world.kubevirt.start(machine);
+    await until(async () => world.node(1).line.isCut, { what: "the failure" });
+    const { addresses } = await world.look(machine);
+    expect(addresses).toHaveLength(1);
+    world.node(1).isReady = false;
+    expect(await drain(world, "tight")).not.toContain(addresses[0]);
+    world.node(1).isReady = true;
+    await world.nodes.kill(world.node(1));
+    await world.nodes.revive(world.node(1));
+    await starting;
+    expect((await world.is(machine, "BOUND")).addresses).toEqual(addresses);
+  });
+
+  tell("h2: an address that was excluded while a claim had it is not given when the claim goes", async (world) => {
+    const subnets = `${world.net}.5.0/29`;
+    await world.define("over", {}, { ...overlay, subnets });
+    const machine = await world.started("vm1", on("over"));
+    const [address = ""] = (await world.look(machine)).addresses;
+    await world.redefine("over", (config) => void (config["excludeSubnets"] = `${address}/32`));
+    expect((await world.look(machine)).state).toBe("BOUND");
+    await world.kubevirt.delete(machine);
+    await world.is(machine, "NONE");
+    const given = await drain(world, "over");
+    expect(given.length).toBeGreaterThan(2);
+    expect(given).not.toContain(address);
+  });
+
+  tell("h3: of two families none is left unreserved by a restart, or half reserved by a refusal", async (world) => {
+    const six = "fd00:9::";
+    const ipRanges = [{ range: `${world.net}.6.0/28` }, { range: `${six}/124` }];
+    await world.define("both", { ipRanges });
+    const machine = await world.started("vm1", on("both"));
+    const before = await world.look(machine);
+    expect(before.addresses).toHaveLength(2);
+    // One that asks for the IPv4 address of another, and for an IPv6 address that is free.
+    const four = before.addresses.find((each) => !each.includes(":")) ?? "";
+    const annotations = { "network.kubevirt.io/addresses": JSON.stringify({ blue: [four, `${six}e`] }) };
+    const rival = await world.machine("vm2", { ...on("both"), annotations });
+    const starting = world.kubevirt.start(rival);
+    await world.claimIs("vm2.blue", "in conflict", (claim) => conditionOf(claim) === "False IPAddressConflict");
+    await world.kubevirt.delete(rival);
+    await starting;
+    await world.is(rival, "NONE");
+    expect(await world.held(`${six}e`)).toBe(false);
+    await world.killLeader();
+    for (const node of world.nodes.all) {
+      await world.nodes.kill(node);
+      await world.nodes.revive(node);
+    }
+    await world.lead();
+    const others = [await world.started("vm3", on("both")), await world.started("vm4", on("both"))];
+    const given = bare(others.flatMap(addressesOf));
+    expect(given).toHaveLength(4);
+    for (const each of before.addresses) expect(given).not.toContain(each);
+    expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses: before.addresses });
+  });
+
+  tell(
+    "h4: a second claim that shows the same address does not have it, and frees nothing when it goes",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = await world.claimIs(
+        "vm1.blue",
+        "shown",
+        (each) => conditionOf(each) === "True SuccessfulAllocation",
+      );
+      const [address = ""] = (await world.look(machine)).addresses;
+      const copy = { namespace: world.namespace, name: "copy" };
+      await world.admin.create(claims, { metadata: { ...copy }, spec: first["spec"] });
+      const ips = { ips: [`${address}/26`] };
+      const patch = { type: "merge", body: { status: ips } } as const;
+      world.forgives("foreign status");
+      await world.admin.patch(claims, copy, patch, { subresource: "status" });
+      const pod = await userPod(world, { "ipam-claim-reference": "copy" });
+      const running = world.kubevirt.virt.kubelet.run(pod);
+      await until(async () => world.refusals.some((each) => each.includes(address)), { what: "the refusal" });
+      await world.kubevirt.virt.kubelet.finish(pod);
+      expect(await running).toBe(false);
+      await remove(world.admin, claims, copy);
+      await until(async () => (await world.claim("copy")) === undefined, { what: "the copy to go" });
+      await world.started("round");
+      expect(await world.look(machine)).toMatchObject({ state: "BOUND", addresses: [address] });
+    },
+  );
+});
+
+onEmbedded("OVN-Kubernetes' gaps", (tell) => {
+  tell("g1: ownerPod names the pod that has the address, after a restart and after a migration", async (world) => {
+    const machine = await world.started("vm1");
+    const isNamed = async () => {
+      const { name } = machine.instance!.active;
+      await world.claimIs("vm1.blue", `names ${name}`, ({ status }) => {
+        const { ownerPod } = (status ?? {}) as { ownerPod?: { name: string } };
+        return ownerPod?.name === name;
+      });
+    };
+    await isNamed();
+    expect(await world.kubevirt.restart(machine)).toBe(true);
+    await isNamed();
+    const migration = await world.kubevirt.migrate(machine);
+    await migration.handOver();
+    await migration.succeed();
+    await isNamed();
+    await world.kubevirt.stop(machine);
+    const isNobody = (claim: Record<string, unknown>) =>
+      (claim["status"] as { ownerPod?: object }).ownerPod === undefined;
+    await world.claimIs("vm1.blue", "names nobody", isNobody);
+  });
+
+  tell("g2: the definition is in another namespace: the claim is in the VM's, and is found", async (world) => {
+    await world.define(`${world.elsewhere}/shared`, { range: `${world.net}.7.0/26` });
+    const machine = await world.started("vm1", on(`${world.elsewhere}/shared`));
+    const first = addressesOf(machine);
+    const { claim } = await world.look(machine);
+    expect(claim?.metadata.namespace).toBe(world.namespace);
+    expect(claim?.["spec"]).toMatchObject({ network: `${world.elsewhere}-shared` });
+    expect(await world.kubevirt.restart(machine)).toBe(true);
+    await world.is(machine, "BOUND");
+    expect(addressesOf(machine)).toEqual(first);
+  });
+
+  tell("g3: a claim is deleted and forced away under a pod: its address is not free", async (world) => {
+    await world.define("tight", { range: `${world.net}.4.0/29` });
+    const machine = await world.started("vm1", on("tight"));
+    const { addresses, claim } = await world.look(machine);
+    const at = { namespace: world.namespace, name: "vm1.blue" };
+    await world.killLeader();
+    await remove(world.admin, claims, at);
+    await edit(world.admin, claims, at, ({ metadata }) => void (metadata.finalizers = []));
+    expect(await world.claim("vm1.blue")).toBeUndefined();
+    await world.lead();
+    expect(await drain(world, "tight")).not.toContain(addresses[0]);
+    const again = await world.is(machine, "BOUND");
+    expect(again.addresses).toEqual(addresses);
+    expect(again.claim?.metadata.uid).not.toBe(claim?.metadata.uid);
+  });
+
+  tell(
+    "g4: claims that make no sense keep nobody from starting: neither leader, nor daemons, nor VMs",
+    async (world) => {
+      const machine = await world.started("vm1");
+      const first = addressesOf(machine);
+      const { namespace } = world;
+      const bad: Record<string, { network: string; ips: string[]; annotations?: Record<string, string> }> = {
+        stray: { network: `${namespace}-blue`, ips: ["192.0.2.7/24"] },
+        nonsense: { network: `${namespace}-blue`, ips: ["no address", "", "10.9.1.300/26"] },
+        unknown: { network: "no such network", ips: ["10.9.1.9/26"] },
+        nobody: { network: `${namespace}-blue`, ips: [], annotations: { "holdfast.io/claim-owner": "" } },
+      };
+      for (const [name, { network, ips, annotations = {} }] of Object.entries(bad)) {
+        await world.admin.create(claims, {
+          metadata: { namespace, name, annotations },
+          spec: { network, interface: "" },
+        });
+        const patch = { type: "merge", body: { status: { ips } } } as const;
+        await world.admin.patch(claims, { namespace, name }, patch, { subresource: "status" });
+      }
+      await world.killLeader();
+      for (const node of world.nodes.all) {
+        await world.nodes.kill(node);
+        await world.nodes.revive(node);
+      }
+      await world.lead();
+      await world.started("vm2");
+      expect(await world.kubevirt.restart(machine)).toBe(true);
+      await world.is(machine, "BOUND");
+      expect(addressesOf(machine)).toEqual(first);
+      for (const name of Object.keys(bad)) await remove(world.admin, claims, { namespace, name });
+    },
+  );
+
+  tell(
+    "g5: a pod that came before its claim is answered when the claim is made, by the ADD that waits",
+    async (world) => {
+      await world.killLeader();
+      const machine = await world.machine("vm1");
+      const starting = world.kubevirt.start(machine);
+      await until(async () => machine.instance !== undefined, { what: "the pod" });
+      expect((await world.look(machine)).state).toBe("NONE");
+      await world.lead();
+      expect(await starting).toBe(true);
+      await world.is(machine, "BOUND");
+      expect(world.refusals).toEqual([]);
+    },
+  );
+
+  tell("g6: layer3 with persistence is refused with the reason, and no claim is made", async (world) => {
+    await world.define("three", {}, { ...overlay, topology: "layer3", subnets: `${world.net}.8.0/24` });
+    const machine = await world.machine("vm1", on("three"));
+    const beside = await world.machine("vm2");
+    await world.is(beside, "PEND");
+    const starting = world.kubevirt.start(machine);
+    await until(async () => world.refusals.some((each) => /^7 .*layer3/.test(each)), { what: "the reason" });
+    expect((await world.look(machine)).state).toBe("NONE");
+    await world.kubevirt.delete(machine);
+    expect(await starting).toBe(false);
+  });
+
+  tell(
+    "g7: a definition without persistence: a claim's address is kept to; else the pod's own goes with it",
+    async (world) => {
+      world.forgives("held while used");
+      const spec = { network: `${world.namespace}-blue`, interface: "" };
+      const { namespace } = world;
+      const { kubelet } = world.kubevirt.virt;
+      for (const name of ["with", "without"]) await world.admin.create(claims, { metadata: { namespace, name }, spec });
+      const first = await userPod(world, { "ipam-claim-reference": "with" });
+      await kubelet.run(first);
+      const given = bare([...first.attached.values()][0]!.addresses);
+      await world.claimIs("with", "shown", (claim) => conditionOf(claim) === "True SuccessfulAllocation");
+      await kubelet.finish(first);
+      await world.redefine("blue", (config) => void (config["allowPersistentIPs"] = false));
+
+      const second = await userPod(world, { "ipam-claim-reference": "with" });
+      await kubelet.run(second);
+      expect(bare([...second.attached.values()][0]!.addresses)).toEqual(given);
+      const third = await userPod(world, { "ipam-claim-reference": "without" });
+      await kubelet.run(third);
+      const [own = ""] = bare([...third.attached.values()][0]!.addresses);
+      expect(given).not.toContain(own);
+      expect((await world.claim("without"))?.["status"]).toBeUndefined();
+      await kubelet.finish(third);
+      await until(async () => !(await world.held(own)), { what: "the pod's own address to be free" });
+      await kubelet.finish(second);
+      expect(await world.held(given[0]!)).toBe(true);
+    },
+  );
+
+  tell("g8: the MAC of a VM that is stopped is still its own: another VM with it is refused", async (world) => {
+    const nics = [{ name: "blue", definition: "blue", mac: "02:00:00:00:00:07" }];
+    const machine = await world.started("vm1", { nics });
+    await world.kubevirt.stop(machine);
+    await world.is(machine, "RSVD");
+    const rival = await world.machine("vm2", { nics: [{ ...nics[0]!, mac: "02-00-00-00-00-07" }] });
+    const starting = world.kubevirt.start(rival);
+    await world.claimIs("vm2.blue", "refused", (claim) => conditionOf(claim) === "False MACAddressConflict");
+    await until(async () => world.refusals.some((each) => each.includes("vm1.blue")), { what: "the refusal" });
+    expect(await world.look(rival)).toMatchObject({ state: "PEND", addresses: [] });
+    expect(await world.kubevirt.start(machine)).toBe(true);
+    await world.is(machine, "BOUND");
+    await world.kubevirt.delete(machine);
+    expect(await starting).toBe(true);
+    await world.is(rival, "BOUND");
+  });
+
+  tell(
+    "g9: one family has nothing left: no pod is given half of its addresses, and it gets both when there is room",
+    async (world) => {
+      const only = "fd00:9::10:1";
+      const ipRanges = [
+        { range: `${world.net}.6.0/26` },
+        { range: "fd00:9::10:0/112", range_start: only, range_end: only },
+      ];
+      await world.define("both", { ipRanges });
+      const first = await world.started("vm1", on("both"));
+      const second = await world.machine("vm2", on("both"));
+      const starting = world.kubevirt.start(second);
+      const isFull = (claim: Parameters<typeof conditionOf>[0]) => /^\w+ SubnetExhausted$/.test(conditionOf(claim));
+      await world.claimIs("vm2.blue", "without room", isFull);
+      expect(second.instance!.active.attached.size).toBe(0);
+      await world.kubevirt.delete(first);
+      expect(await starting).toBe(true);
+      expect((await world.is(second, "BOUND")).addresses).toHaveLength(2);
+      expect(bare(addressesOf(second))).toContain(only);
+    },
+  );
+});
