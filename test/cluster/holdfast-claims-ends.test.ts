@@ -198,5 +198,6 @@ test("a claim made by hand and a plain pod, with kubectl alone", { timeout: stor
 });
 
 test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
+  await ground.nothingHeld();
   await ground.holdfast.waitClean();
 });

@@ -154,5 +154,6 @@ test(
 test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
   for (const name of ["first.blue", "first.green", "mover.blue", "passer-by.blue", "traveller.blue", "plugged.blue"])
     await ground.claimGoes(name);
+  await ground.nothingHeld();
   await ground.holdfast.waitClean();
 });
