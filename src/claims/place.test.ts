@@ -88,6 +88,13 @@ describe("the place of an address", () => {
 
   test.each<[string, Input, string, string[], string]>([
     ["it is in no range", {}, "10.5.0.7", ["shop/blue"], "is in no range of shop/blue"],
+    [
+      "it is the gateway's, whatever a status says",
+      { definitions: [named({ gateway: "10.0.0.1" })] },
+      "10.0.0.1",
+      ["shop/blue"],
+      "gateway of shop/blue",
+    ],
     ["there is no definition", {}, "10.0.0.7", ["shop/red"], "no NetworkAttachmentDefinition shop/red"],
     ["the network is nobody's", {}, "10.0.0.7", [], "no network attachment definition has the network"],
     [

@@ -5,10 +5,11 @@ import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from ".
 import { type Definition, type DefinitionObject, readDefinitions } from "../cni/definitions.ts";
 import { partsOf } from "../cni/parts.ts";
 import { type Persistence, persistenceOf } from "../cni/persistence.ts";
+import { poolDefinitionOf } from "../cni/pool-definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
-import type { Address } from "../net/address.ts";
+import { type Address, equal } from "../net/address.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 
 export interface Place {
@@ -118,6 +119,10 @@ export class Places {
     const index = ranges.findIndex(({ prefix }) => contains(prefix, address));
     if (index < 0)
       return nowhere(`${address} is in no range of ${key}: widen its range, or give the VM another address`);
+    const { gateway } = poolDefinitionOf(definition.config, ranges[index]!);
+    if (gateway !== undefined && equal(gateway, address)) {
+      return nowhere(`${address} is the gateway of ${key}: no VM can have it; take it out of the status`);
+    }
     return this.#place(definition, index, address);
   }
 

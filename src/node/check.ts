@@ -8,9 +8,10 @@ import type { Hold } from "../ipam/ledger.ts";
 import { sameOwner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
-import { askingOf } from "./asking.ts";
+import { type Asking, askingOf } from "./asking.ts";
 import { heldByClaim } from "./claims/check.ts";
 import { claimOf } from "./claims/of-pod.ts";
+import type { ClaimUse } from "./claims/use.ts";
 import type { Parts } from "./parts.ts";
 import type { Share } from "./plan.ts";
 import { podOf } from "./pod-of.ts";
@@ -29,8 +30,12 @@ export async function check(
     const known = await podOf(parts, invocation, loaded, signal);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
-    const asking = askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim });
-    const holdOf = claim === undefined ? heldByPod(parts, invocation) : await heldByClaim(parts, asking, claim, signal);
+    const asked = (by: ClaimUse | undefined) =>
+      askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim: by });
+    const { asking, holdOf } = (claim && (await byClaim(parts, asked(claim), claim, signal))) ?? {
+      asking: asked(undefined),
+      holdOf: heldByPod(parts, invocation),
+    };
     const allocated = new Map<number, Address>();
     for (const share of asking.shares) {
       const own = holdOf(share);
@@ -39,6 +44,12 @@ export async function check(
     }
     assertUnchanged(answerOf(loaded.config, allocated, asking.statics), previous, invocation.interfaceName);
   });
+}
+
+/** Undefined where the claim has nothing for this pod: it may have come after the pod, which then has an address of its own. */
+async function byClaim(parts: Parts, asking: Asking, claim: ClaimUse, signal: AbortSignal) {
+  const holdOf = await heldByClaim(parts, asking, claim, signal);
+  return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
 }
 
 function heldByPod(parts: Parts, invocation: AttachmentInvocation): (share: Share) => Hold | undefined {

@@ -195,6 +195,14 @@ describe("where the server does not serve VMs", () => {
     expect(plan("a", blind)).toEqual([]);
   });
 
+  it("what a restored claim shows is held before its owner can be seen: nobody else gets it", async () => {
+    story.restored("a", "10.1.0.9", "of-another-life");
+    const take = { kind: "take", addresses: ["10.1.0.9"] };
+    expect(plan("a", blind)).toMatchObject([take]);
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    expect(plan("a", blind).filter(({ kind }) => kind !== "status")).toEqual([]);
+  });
+
   it("a claim that is being deleted says why it stays; in a namespace that goes it goes", async () => {
     await goneOwner();
     story.cluster.claims.delete(story.claim("a")!);

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
+import type { FamilyFacts } from "./facts.ts";
 import { planFamily } from "./plan.ts";
 import { type ClaimStep, confirmed, isFinal } from "./steps.ts";
 import { namespace } from "./testing/cluster.ts";
@@ -157,6 +158,39 @@ describe("status", () => {
     expect(story.planWith("a", unknown)).toEqual([]);
   });
 
+  describe("that a daemon is about to write", () => {
+    type Facts = ReturnType<typeof gather>;
+    const changed =
+      (agoMs: number | undefined, isUsed = true) =>
+      (facts: Facts): Facts => ({
+        ...facts,
+        holds: facts.holds.map((each) => ({
+          ...each,
+          hold: { ...each.hold, users: isUsed ? (each.hold.users ?? []) : [] },
+          ...(agoMs !== undefined && { changedMs: facts.nowMs - agoMs }),
+        })),
+      });
+
+    it.each([
+      ["a pod came this moment", changed(0), [{ kind: "again", afterMs: 1000 }]],
+      ["a while ago", changed(400), [{ kind: "again", afterMs: 600 }]],
+      ["so long ago that it was lost", changed(1000), [{ kind: "status" }]],
+      ["before the leader began", changed(undefined), [{ kind: "status" }]],
+      ["later than now: a clock was set back", changed(-60_000), [{ kind: "status" }]],
+      ["no pod is at it", changed(0, false), [{ kind: "status" }]],
+    ])("%s", async (_, facts, expected) => {
+      await story.run("a");
+      const { status: _lost, ...rest } = story.claim("a")!;
+      story.cluster.claims.update(story.claim("a")!, () => rest);
+      expect(planFamily(facts(gather(story.cluster, "a")))).toMatchObject(expected);
+    });
+
+    it("nothing is waited for where it says all", async () => {
+      await story.run("a");
+      expect(planFamily(changed(0)(gather(story.cluster, "a")))).toEqual([]);
+    });
+  });
+
   it("what the daemon says about a refused pod stands while the addresses do", async () => {
     await story.run("a");
     const { status } = story.claim("a")!;
@@ -208,6 +242,28 @@ describe("two addresses of one pool for one claim", () => {
     await story.stop("a");
     expect(story.addresses("a")).toEqual([told]);
     expect(story.claim("a")!.status?.ips).toEqual([`${told}/24`]);
+  });
+
+  it("two pods that are the first at once: the status never says both, and says what is told first", async () => {
+    await story.run("a");
+    const [used] = story.addresses("a");
+    story.isLed = false;
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    const both = (facts: FamilyFacts): FamilyFacts => ({
+      ...facts,
+      holds: facts.holds.map((each) => ({
+        ...each,
+        hold: { ...each.hold, users: [{ uid: `p-${each.hold.address}`, name: "p", node: "n1" }] },
+      })),
+      userOf: () => "alive",
+    });
+    const said = (ips: readonly string[]) => {
+      const { status: _, ...claim } = story.claim("a")!;
+      story.cluster.claims.update(claim, (now) => ({ ...now, status: { ips: [...ips] } }));
+      return planFamily(both(gather(story.cluster, "a"))).find(({ kind }) => kind === "status");
+    };
+    expect(said([])).toMatchObject({ status: { ips: [`${used}/24`] } });
+    expect(said(["10.1.0.9/24"])).toMatchObject({ status: { ips: ["10.1.0.9/24"] } });
   });
 
   /** Two pods were first at once: each daemon took one and wrote its own status. The pod that had the second is gone. */

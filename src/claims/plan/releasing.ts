@@ -2,8 +2,8 @@
 //
 // An address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and nobody will want it back: a
 // claim is made anew for a VM that lives. Whoever acts on it reads all that again (facts.ts).
-import { ownerKey } from "../../ipam/owner.ts";
 import { attachedPods, isInUse, looseTarget, targetOf } from "./attachment.ts";
+import { isSpare } from "./doubles.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
 import { mayBeThere } from "./fate.ts";
@@ -65,28 +65,4 @@ function spareStep(hold: ClaimHold): ClaimStep {
   const { owner, address } = hold.hold;
   const why = `IPAMClaim ${owner.namespace}/${owner.name} has another address than ${address} from the same pool`;
   return { kind: "release", hold, why };
-}
-
-/**
- * A claim has two addresses of one pool where an answer was lost and a search came too early, or where two pods were the first at once. The one
- * that no pod is at goes, beside one that a pod is at; where no pod is at any, the one that nobody was told of, beside one that is in the status.
- */
-export function isSpare(spare: ClaimHold, { claim, holds }: ClaimView): boolean {
-  const { domain, owner, note } = spare.hold;
-  if (note?.pool === undefined || isUsed(spare)) return false;
-  const others = holds.filter(
-    ({ hold }) =>
-      hold !== spare.hold &&
-      hold.domain === domain &&
-      hold.note?.pool === note.pool &&
-      ownerKey(hold.owner) === ownerKey(owner),
-  );
-  if (others.some(isUsed)) return true;
-  const told = new Set((claim.status?.ips ?? []).map((each) => each.split("/")[0]));
-  const isTold = ({ hold }: ClaimHold): boolean => told.has(hold.address.toString());
-  return !isTold(spare) && others.some(isTold);
-}
-
-function isUsed({ hold }: ClaimHold): boolean {
-  return (hold.users ?? []).length > 0;
 }

@@ -4,7 +4,7 @@
 import { tryAddress } from "../../api/address-name.ts";
 import { allocatedCondition, allocationReasons, identityOf } from "../../api/claim-marks.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { fateOf } from "./fate.ts";
+import { fateOf, mayBeThere } from "./fate.ts";
 import type { ClaimStep } from "./steps.ts";
 
 /** After a conflict: the other may be gone by then, and nothing tells. */
@@ -12,14 +12,19 @@ const takeAgainMs = 60_000;
 
 export function takingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   const { kind, life, nic, network, claim } = view;
-  const mayTake =
-    kind === "owned" ? life?.phase === "alive" || fateOf(view, family).fate === "restored" : kind === "by-hand";
+  const mayTake = kind === "owned" ? isOfSomebody(view, family) : kind === "by-hand";
   if (!mayTake || (kind === "by-hand" && view.isDeleting) || family.facts.giverOf(network) !== "holdfast") return [];
   const addresses = unheld(view, family);
   if (addresses.length === 0) return [];
   const identity = life !== undefined && nic !== "" ? identityOf(life.uid, nic) : undefined;
   const take: ClaimStep = { kind: "take", claim, addresses, ...(identity !== undefined && { identity }) };
   return isInConflict(view) ? [take, { kind: "again", afterMs: takeAgainMs }] : [take];
+}
+
+/** Its owner lives, or may: it cannot be seen yet, or a restore brought the claim back for an owner of another life. */
+function isOfSomebody(view: ClaimView, family: Family): boolean {
+  if (view.life === undefined) return fateOf(view, family).fate === "restored" || mayBeThere(family);
+  return view.life.phase === "alive";
 }
 
 function unheld({ claim, holds }: ClaimView, { loose }: Family): readonly string[] {

@@ -9,7 +9,7 @@ import { answerOf } from "../../cni/answer.ts";
 import type { CniError } from "../../cni/error.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { formatCidr } from "../../cni/route.ts";
-import type { Address } from "../../net/address.ts";
+import { type Address, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
 import { tellEarly } from "../early.ts";
@@ -73,8 +73,8 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const { parts, asking, signal } = addition;
   const { holds, macs, users } = parts.claims;
   assertInRange(addition, use);
+  const count = users.reader(use.owner.namespace, likelyUser(use, signal));
   const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
-  const count = users.reader(use.owner.namespace);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
     const known = found[index] ?? (await inherited(addition, use, share));
@@ -85,6 +85,13 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
     }
   }
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
+}
+
+/** Who is at the addresses by the status, and almost always by the holds: the source of a migration. */
+function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
+  const { ips = [], ownerPod } = claim.status ?? {};
+  const name = ownerPod?.name ?? "";
+  return ips.length === 0 || name === "" || name === user.name ? undefined : { name, signal };
 }
 
 function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
@@ -124,7 +131,8 @@ async function takeMissing(
 
 /**
  * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the one that stands in the status is
- * the claim's. Who finds another there gives its own back, which nobody knows yet.
+ * the claim's. Who finds another there gives its own back, which nobody knows yet. Where the leader has seen both and wrote both, the first counts: if
+ * each gave way to the other, a third could take what the status still says.
  */
 async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
   const { parts, invocation, signal } = addition;
@@ -132,8 +140,11 @@ async function confirm(addition: Addition, use: ClaimUse, settled: readonly Sett
   if (fresh.length === 0) return;
   const ours = new Set(settled.map(({ held: { hold } }) => String(hold.address)));
   const othersIn = (claim: ClaimUse["claim"]) => statusAddresses(claim).filter((each) => !ours.has(String(each)));
-  const isLost = ({ share }: Settled, claim: ClaimUse["claim"]) =>
-    othersIn(claim).some((each) => contains(share.definition.prefix, each));
+  const isLost = ({ share, held: { hold } }: Settled, claim: ClaimUse["claim"]) => {
+    const own = statusAddresses(claim).findIndex((each) => equal(each, hold.address));
+    const before = own < 0 ? statusAddresses(claim) : statusAddresses(claim).slice(0, own);
+    return before.some((each) => !ours.has(String(each)) && contains(share.definition.prefix, each));
+  };
   const order = statusOrder(use, settled, resultOf(addition, settled));
   const isOpen = (claim: ClaimUse["claim"]) => !fresh.some((each) => isLost(each, claim));
   const now = await parts.claims.statuses.settle(order, isOpen, signal);

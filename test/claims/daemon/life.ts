@@ -136,6 +136,21 @@ export function lifeStories(world: GetClaimWorld): void {
     expect(await world().add(next, victim.config)).not.toEqual(victim.first);
   });
 
+  it("where the leader wrote both addresses into the status meanwhile, the first is the claim's, and its pod is answered", async () => {
+    const { net, machine, config, claim } = await scene("three");
+    const pod = await world().launcher(machine, "node1");
+    let isTold = false;
+    const rig = await world().through("node1", async (request) => {
+      if (request.method !== "PATCH" || !request.path.includes(`/${claim}/status`) || isTold) return;
+      isTold = true;
+      const [own] = await world().held(net);
+      await world().setIps(claim, [`${own!.address}/24`, "10.60.0.250/24"]);
+    });
+    const [address] = await world().add(pod, config, "blue", rig);
+    expect(isTold).toBe(true);
+    expect(await world().lines(net)).toEqual([`${address!.split("/")[0]} claim:${claim} ${pod.name}@node1`]);
+  });
+
   it("a migration shares the address; the pod before stays the one that has it, until it is over", async () => {
     const { net, machine, config, claim } = await scene("move");
     const source = await world().launcher(machine, "node1");
@@ -207,6 +222,16 @@ export function lifeStories(world: GetClaimWorld): void {
     expect((await world().ask("CHECK", stranger, { ...config, prevResult })).json).toMatchObject({ code: 100 });
   });
 
+  it("CHECK of a pod that has an address of its own agrees, though its VM has a claim since", async () => {
+    const { config, source, rig, first } = await unclaimed("since");
+    const prevResult = { cniVersion: "1.0.0", ips: [{ address: first[0] }] };
+    const checked = await world().ask("CHECK", source, { ...config, prevResult }, "blue", rig);
+    expect([checked.status, checked.text]).toEqual([0, ""]);
+    const other = { cniVersion: "1.0.0", ips: [{ address: "10.60.0.77/24" }] };
+    const wrong = await world().ask("CHECK", source, { ...config, prevResult: other }, "blue", rig);
+    expect(wrong.json).toMatchObject({ code: 100 });
+  });
+
   it("a DEL of a sandbox that goes by a claim needs no API server, and promises nothing for later", async () => {
     const { net, machine, config, claim } = await scene("del");
     const pod = await world().launcher(machine, "node1");
@@ -242,7 +267,7 @@ export function lifeStories(world: GetClaimWorld): void {
     expect(again).toEqual([address]);
   });
 
-  it("with an existing claim an ADD costs two reads at once, one of the hold, one of each user, and one write", async () => {
+  it("with an existing claim an ADD costs two reads at once, one of the hold, one of each user, and one write: the user of the status with the hold", async () => {
     const { machine, config, claim, net } = await scene("cost");
     const [old, source] = [await world().launcher(machine, "node1"), await world().launcher(machine, "node1")];
     const [address] = await world().add(old, config);
@@ -250,13 +275,14 @@ export function lifeStories(world: GetClaimWorld): void {
     await world().gone(pods, old.name);
     const { rig, requests } = await world().recorded({ node: "node2" });
     await world().add({ ...source, node: "node2" }, config, "blue", rig); // pool and NIC are known from here on
+    await world().settled(claim, ({ status }) => status?.ownerPod?.name === source.name);
     const target = await world().launcher(machine, "node2");
     requests.length = 0;
     await world().add(target, config, "blue", rig);
     const names = {
       [net]: "VMI",
       [claim]: "claim",
-      [old.name]: "user",
+      [old.name]: "former user",
       [source.name]: "user",
       [`${net}-${address!.split("/")[0]}`]: "hold",
     };
@@ -265,6 +291,8 @@ export function lifeStories(world: GetClaimWorld): void {
       const what = names[path.split("?")[0]!.split("/").at(-1)!];
       return what === undefined ? [] : [`${method} ${what}`];
     });
-    expect(asked.toSorted()).toEqual(["GET VMI", "GET claim", "GET hold", "GET user", "GET user", "PUT hold"]);
+    const all = ["GET VMI", "GET claim", "GET former user", "GET hold", "GET user", "PUT hold"];
+    expect(asked.toSorted()).toEqual(all.toSorted());
+    expect(asked.indexOf("GET user")).toBeLessThan(asked.indexOf("GET hold"));
   });
 }

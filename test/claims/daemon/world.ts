@@ -142,6 +142,22 @@ export class ClaimWorld {
     return { rig: await this.daemon({ ...options, transport }), requests };
   }
 
+  /** A daemon before whose requests something happens. */
+  through(node: string, before: (request: ApiRequest) => Promise<void>): Promise<Rig> {
+    const { transport } = this.#server;
+    const through = async (request: ApiRequest) => {
+      await before(request);
+      return transport(request);
+    };
+    return this.daemon({ node, transport: through });
+  }
+
+  /** As the leader writes them. */
+  async setIps(name: string, ips: readonly string[]): Promise<void> {
+    const body = { status: { ips } };
+    await this.admin.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { subresource: "status" });
+  }
+
   /** The VM and its VMI. */
   async machine(name: string, options: MachineOptions = {}): Promise<Machine> {
     const { labels = {}, isBare = false } = options;
