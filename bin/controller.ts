@@ -120,12 +120,13 @@ export async function controller(options: ControllerOptions): Promise<void> {
           }),
         ];
   const telling = { name: "events", run: (signal: AbortSignal) => events.run(signal) };
-  const everywhere = [pools.followDefinitions, ...claims.follows, telling, ...webhooks];
+  const everywhere = [telling, ...webhooks];
   const leading = [pools.lead, slices.lead, claims.lead];
   const manager = new Manager({
     health: { port: options.metricsPort, host: options.metricsHost },
     metrics: kubeMetrics,
     informers: [...pools.world.informers, ...claims.informers],
+    follows: [pools.followDefinitions, ...claims.follows],
     runnables: options.leaderElect ? everywhere : [...everywhere, ...leading],
     ...(options.leaderElect && { leader: { elector, runnables: leading } }),
     onListen: (what, port) => log.info("listening", { what, port }),

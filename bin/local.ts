@@ -69,7 +69,8 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const telling = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   const manager = new Manager({
     informers: [...pools.world.informers, ...claims.informers],
-    runnables: [pools.followDefinitions, ...claims.follows, telling, pools.lead, slices.lead, claims.lead],
+    follows: [pools.followDefinitions, ...claims.follows],
+    runnables: [telling, pools.lead, slices.lead, claims.lead],
   });
   const ended = new AbortController();
   const until = AbortSignal.any([signal, ended.signal]);

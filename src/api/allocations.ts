@@ -54,7 +54,8 @@ export function writeAllocations(
   return allocations;
 }
 
-function allocationOf(owner: Owner): PoolAllocation {
+/** The entry of an owner, under whatever key. */
+export function allocationOf(owner: Owner): PoolAllocation {
   const { kind, uid, podref, port, containerId } = ownerRecord(owner);
   return {
     id: containerId,

@@ -145,13 +145,14 @@ export class Gatherer {
     return orphansFamily(hold, (uid) => this.#options.world.familyOf(uid));
   }
 
-  #holdOf({ hold, namespace }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
+  #holdOf({ hold, namespace, changedMs }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
     const { networks } = this.#options;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
     // What others write may lack its spec, whatever its type says.
     const spec = claim?.spec as Partial<StoredClaim["spec"]> | undefined;
     const network = claim === undefined ? networks.networkOf(hold, namespace) : (spec?.network ?? "");
-    if (network === "") return { hold, namespace, network };
+    const told = changedMs !== undefined && { changedMs };
+    if (network === "") return { hold, namespace, network, ...told };
     const range = networks.rangeOf(network, hold.address)?.range;
     const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);
     // A static address outside all ranges has no pool, and is where it was asked for.
@@ -160,6 +161,7 @@ export class Gatherer {
       hold,
       namespace,
       network,
+      ...told,
       ...(length !== undefined && { prefixLength: length }),
       ...(isJudged && { isOutOfRange: range === undefined }),
     };

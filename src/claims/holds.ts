@@ -14,11 +14,14 @@ export interface HeldClaim {
   readonly hold: Hold;
   /** Of the object. */
   readonly namespace: string;
+  /** When it was told of as it is; undefined: it was there when the following began. */
+  readonly changedMs?: number;
 }
 
 export interface HeldClaimsOptions {
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
+  readonly nowMs: () => number;
   /** namespace/name of the family that a hold is of, by what it says itself. */
   readonly familyOf: (hold: Hold) => string;
   /** Told after each change. */
@@ -33,6 +36,8 @@ export class HeldClaims {
   readonly #byFamily = new MultiMap();
   readonly #byOwner = new MultiMap();
   readonly #byNode = new MultiMap();
+  /** What is there already has been told. */
+  #isOn = false;
 
   constructor(options: HeldClaimsOptions) {
     this.#options = options;
@@ -42,6 +47,7 @@ export class HeldClaims {
   follow(signal: AbortSignal): void {
     const { reservations, holds } = this.#options;
     const ends = [this.#handle(reservations), this.#handle(holds)];
+    this.#isOn = true;
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
@@ -71,7 +77,7 @@ export class HeldClaims {
     return informer.handle(({ type, object }) => {
       const key = `${informer.resource.kind} ${keyOf(object)}`;
       const before = this.#byObject.get(key) ?? [];
-      const after = type === "delete" ? [] : heldOf(object);
+      const after = type === "delete" ? [] : heldOf(object, this.#isOn ? this.#options.nowMs() : undefined);
       if (before.length === 0 && after.length === 0) return;
       for (const each of before) this.#index(each, "delete");
       for (const each of after) this.#index(each, "add");
@@ -97,7 +103,7 @@ export function ownerUidOf({ note }: Hold): string | undefined {
   return slash <= 0 ? undefined : note?.identity?.slice(0, slash);
 }
 
-function heldOf(object: DeepReadonly<HeldObject>): HeldClaim[] {
+function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined): HeldClaim[] {
   // Most are of pods: their kind is seen without reading the rest.
   const kind =
     object.kind === holdKind.kind
@@ -106,7 +112,7 @@ function heldOf(object: DeepReadonly<HeldObject>): HeldClaim[] {
   if (kind !== "claim") return [];
   return readHeld(object as HeldObject).flatMap((each) =>
     each.unreadable === undefined && each.cooling === undefined && each.hold.owner.kind === "claim"
-      ? [{ hold: each.hold, namespace: each.namespace }]
+      ? [{ hold: each.hold, namespace: each.namespace, ...(changedMs !== undefined && { changedMs }) }]
       : [],
   );
 }

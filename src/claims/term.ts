@@ -78,6 +78,7 @@ export class Term {
     this.#held = new HeldClaims({
       reservations,
       holds,
+      nowMs: () => clock.wallMs(),
       familyOf: namedFamilyOf,
       onChange: (changed) => this.#wakes.onHeld(changed),
     });
@@ -191,9 +192,10 @@ export class Term {
     if (seenMs !== undefined) metrics?.madeAfter(clock.monotonicMs() - seenMs);
   }
 
-  /** Every one at once: at the start, and where the gate or a kind has changed. */
+  /** Every one: at the start, and where the gate or a kind has changed. Most are settled: a VM that starts goes before them. */
   #wakeAll(): void {
-    for (const family of this.#wakes.all()) this.#controller.enqueue(family);
+    for (const family of this.#wakes.new()) this.#controller.enqueue(family);
+    for (const family of this.#wakes.all()) this.#controller.enqueueBehind(family);
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
@@ -201,7 +203,7 @@ export class Term {
     while (await sleep(clock, sweepMs, signal)) {
       let count = 0;
       for (const family of this.#wakes.all()) {
-        this.#controller.enqueue(family);
+        this.#controller.enqueueBehind(family);
         count += 1;
         if (count % sweepChunk === 0 && !(await sleep(clock, sweepPauseMs, signal))) return;
       }

@@ -65,6 +65,14 @@ export class Wakes {
     ]);
   }
 
+  /** Those of VMs and VMIs that have no claim: somebody may wait for one. */
+  *new(): IterableIterator<string> {
+    const { machines, instances, claims } = this.#options.world;
+    for (const { cache } of [instances, machines]) {
+      for (const family of cache.keys()) if (claims.cache.byIndex("family", family).length === 0) yield family;
+    }
+  }
+
   readonly onHeld = (changed: readonly HeldClaim[]): void => {
     const { world, gatherer } = this.#options;
     if (!this.#isOn) return;

@@ -136,6 +136,20 @@ describe("results", () => {
 });
 
 describe("workers", () => {
+  test("reconciles that wait for nothing let the event loop have its turn", async () => {
+    const order: string[] = [];
+    // Each takes 4 ms of a clock that nobody else moves.
+    let nowMs = 0;
+    const clock = Object.assign(new ManualClock(), { monotonicMs: () => (nowMs += 2) });
+    const { controller } = started(async (key) => void order.push(key), { clock });
+    for (let i = 0; i < 100; i++) controller.enqueueBehind(`settled${i}`);
+    // As a watch event would.
+    setImmediate(() => controller.enqueue("changed"));
+    while (!order.includes("settled99")) await new Promise((resolve) => setImmediate(resolve));
+    expect(order).toHaveLength(101);
+    expect(order.indexOf("changed")).toBeLessThan(50);
+  });
+
   test("never the same key twice at once, different keys at once up to the concurrency", async () => {
     const running: string[] = [];
     const releases: (() => void)[] = [];

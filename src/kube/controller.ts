@@ -3,6 +3,8 @@
 // Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing else; a TerminalError
 // is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted;
 // if the lease was lost, at once.
+import { setImmediate } from "node:timers/promises";
+
 import { asError, untilAborted } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import type { Informer, InformerEvent } from "./informer.ts";
@@ -10,6 +12,9 @@ import { LeadershipLostError } from "./leader.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
 import { controllerRateLimiter, type RateLimiter } from "./ratelimit.ts";
 import { type QueueObserver, Workqueue } from "./workqueue.ts";
+
+/** A watch event waits no longer for reconciles that have nothing to do. */
+const breathMs = 10;
 
 /** Retrying does not help: the object itself must change. */
 export class TerminalError extends Error {
@@ -54,6 +59,8 @@ export class Controller {
   readonly #clock: Clock;
   readonly #queue: Workqueue;
   #busy = 0;
+  /** When the event loop last had its turn for this controller. */
+  #breathedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -68,6 +75,12 @@ export class Controller {
 
   enqueue(key: ObjectKey): void {
     this.#queue.add(key);
+    this.#options.observer?.depth?.(this.#queue.length);
+  }
+
+  /** Behind whatever was enqueued because it changed: for a look at all that there is. */
+  enqueueBehind(key: ObjectKey): void {
+    this.#queue.addBehind(key);
     this.#options.observer?.depth?.(this.#queue.length);
   }
 
@@ -124,7 +137,16 @@ export class Controller {
         observer?.busy?.(--this.#busy);
         observer?.depth?.(this.#queue.length);
       }
+      await this.#breathe();
     }
+  }
+
+  /** Reconciles that wait for nothing would run one after the other, and no answer and no event of a watch be read until the last. */
+  async #breathe(): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#breathedMs < breathMs) return;
+    await setImmediate();
+    this.#breathedMs = this.#clock.monotonicMs();
   }
 
   /** The one switch from a result to what happens to the key. */

@@ -21,6 +21,8 @@ export interface ManagerOptions {
   readonly metrics?: KubeMetrics;
   readonly admission?: AdmissionServer;
   readonly informers?: readonly AnyInformer[];
+  /** Started with the informers, and nobody waits for them: they follow what may not be there. */
+  readonly follows?: readonly Runnable[];
   /** Run on every replica. */
   readonly runnables?: readonly Runnable[];
   readonly leader?: { readonly elector: Elector; readonly runnables: readonly Runnable[] };
@@ -46,11 +48,11 @@ export class Manager {
 
   /** Until the signal aborts, or something fails: then it rejects with that, and the process should exit with an error. */
   async run(signal: AbortSignal): Promise<void> {
-    const { admission, informers = [], runnables = [], leader, health } = this.#options;
+    const { admission, informers = [], follows = [], runnables = [], leader, health } = this.#options;
     const stages = [
       health === undefined ? [] : [this.#health(health)],
       admission === undefined ? [] : [this.#admission(admission)],
-      informers.map(informerRunnable),
+      [...informers.map(informerRunnable), ...follows],
       runnables,
       leader === undefined ? [] : [this.#leader(leader)],
     ];

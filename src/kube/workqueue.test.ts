@@ -102,6 +102,50 @@ describe("queue", () => {
     expect(order).toEqual(["loud", "quiet", "loud", "quiet"]);
   });
 
+  test("behind: what changed goes first, and takes its key along", async () => {
+    const { queue: q } = queue();
+    for (const key of ["settled1", "settled2", "moved"]) q.addBehind(key);
+    q.add("changed");
+    q.add("moved");
+    expect(q.length).toBe(4);
+    const order: (string | undefined)[] = [];
+    for (let i = 0; i < 4; i++) {
+      order.push(await q.take());
+      q.addBehind("settled2");
+    }
+    expect(order).toEqual(["changed", "moved", "settled1", "settled2"]);
+    expect(q.length).toBe(0);
+  });
+
+  test("behind: it comes in the end, however much changes", async () => {
+    const { queue: q } = queue();
+    q.add("k0");
+    q.addBehind("settled");
+    let taken = 0;
+    for (let key: string | undefined = ""; key !== "settled"; taken++) {
+      key = await q.take();
+      q.done(key!);
+      q.add(`k${taken + 1}`);
+    }
+    expect(taken).toBeLessThan(20);
+  });
+
+  test("behind: a key that is with a worker is handed out again, and what is left is drained", async () => {
+    const { queue: q } = queue();
+    q.addBehind("a");
+    expect(await q.take()).toBe("a");
+    q.addBehind("a");
+    q.addBehind("b");
+    q.done("a");
+    const drained = q.drain();
+    expect(await q.take()).toBe("a");
+    q.done("a");
+    expect(await q.take()).toBe("b");
+    q.done("b");
+    await drained;
+    expect(await q.take()).toBeUndefined();
+  });
+
   test("a taker waits for the next add", async () => {
     const { queue: q } = queue();
     const taken = q.take();

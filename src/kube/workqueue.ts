@@ -1,7 +1,8 @@
 // The queue of keys between informers and workers: client-go's workqueue.
 //
 // Promised: first come, first served; a key waits once however often it is added; a key is never with two workers at once; a key added
-// while it is processed is processed again afterwards. Not promised: that each add is seen, only that the last one is.
+// while it is processed is processed again afterwards. What is added behind the others is handed out when nothing else waits, and one of it for every
+// `turnsPerBehind` of the others, so that it comes in the end. Not promised: that each add is seen, only that the last one is.
 import type { Clock } from "./clock.ts";
 import { DelayHeap } from "./delay-heap.ts";
 import type { ObjectKey } from "./meta.ts";
@@ -9,6 +10,8 @@ import type { RateLimiter } from "./ratelimit.ts";
 
 /** A key costs about 200 bytes over all structures: a million of them 200 MB. More distinct keys than objects is a bug in the mapping. */
 const defaultMaxKeys = 1_000_000;
+/** A key that changed waits at most for one in eight that did not. */
+const turnsPerBehind = 8;
 
 export interface QueueObserver {
   added?(): void;
@@ -36,6 +39,10 @@ export class Workqueue {
   readonly #observer: QueueObserver;
   /** Keys to process, in order, with the time they were added. Invariant: none of them is in #processing. */
   readonly #queue = new Map<ObjectKey, number>();
+  /** Keys to process behind those, alike. Invariant: none of them is in #queue or in #processing. */
+  readonly #behind = new Map<ObjectKey, number>();
+  /** Handed out of #queue since the last one of #behind. */
+  #turns = 0;
   /** Keys with a worker. */
   readonly #processing = new Set<ObjectKey>();
   /** Keys with a worker that were added again. Invariant: a subset of #processing. */
@@ -55,12 +62,24 @@ export class Workqueue {
 
   /** Keys that wait for a worker; those with a delay or with a worker are not counted. */
   get length(): number {
-    return this.#queue.size;
+    return this.#queue.size + this.#behind.size;
   }
 
   add(key: ObjectKey): void {
     this.#admit(key);
     this.#enqueue(key);
+  }
+
+  /** For what has not changed, as far as anybody knows: whatever has changed goes first. */
+  addBehind(key: ObjectKey): void {
+    this.#admit(key);
+    if (this.#closed || this.#processing.has(key) || this.#queue.has(key) || this.#behind.has(key)) {
+      if (this.#processing.has(key)) this.#enqueue(key);
+      return;
+    }
+    this.#observer.added?.();
+    this.#behind.set(key, this.#clock.monotonicMs());
+    this.#handOut();
   }
 
   #enqueue(key: ObjectKey): void {
@@ -71,8 +90,10 @@ export class Workqueue {
       return;
     }
     if (this.#queue.has(key)) return;
-    this.#observer.added?.();
-    this.#queue.set(key, this.#clock.monotonicMs());
+    const sinceMs = this.#behind.get(key);
+    if (sinceMs === undefined) this.#observer.added?.();
+    else this.#behind.delete(key);
+    this.#queue.set(key, sinceMs ?? this.#clock.monotonicMs());
     this.#handOut();
   }
 
@@ -125,7 +146,7 @@ export class Workqueue {
       this.#queue.set(key, this.#clock.monotonicMs());
       this.#handOut();
     }
-    if (this.#processing.size === 0 && this.#queue.size === 0) for (const wake of this.#idle.splice(0)) wake();
+    if (this.#processing.size === 0 && this.length === 0) for (const wake of this.#idle.splice(0)) wake();
   }
 
   /** Takes no more keys, drops those with a delay; those in the queue are still handed out. */
@@ -138,7 +159,7 @@ export class Workqueue {
   /** Closes, and resolves when every key handed out is done. */
   async drain(): Promise<void> {
     this.close();
-    if (this.#processing.size > 0 || this.#queue.size > 0) {
+    if (this.#processing.size > 0 || this.length > 0) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
@@ -146,28 +167,36 @@ export class Workqueue {
   /** Closes and forgets what no worker has yet: for a shutdown whose time is up. */
   abandon(): void {
     this.#queue.clear();
+    this.#behind.clear();
     this.#again.clear();
     this.close();
   }
 
   /** Only a key that is new to the queue is refused: one that was let in must not be lost, least of all in a timer. */
   #admit(key: ObjectKey): void {
-    if (this.#closed || this.#queue.size + this.#waiting.size < this.#maxKeys) return;
-    if (this.#queue.has(key) || this.#processing.has(key) || this.#waiting.has(key)) return;
+    if (this.#closed || this.length + this.#waiting.size < this.#maxKeys) return;
+    if (this.#queue.has(key) || this.#behind.has(key) || this.#processing.has(key) || this.#waiting.has(key)) return;
     throw new QueueFullError(
       `The queue holds ${this.#maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
     );
   }
 
   #handOut(): void {
-    for (const [key, sinceMs] of this.#queue) {
-      const taker = this.#takers.shift();
-      if (taker === undefined) return;
-      this.#queue.delete(key);
+    while (this.#takers.length > 0 && this.length > 0) {
+      const from = this.#nextLine();
+      const [key, sinceMs] = from.entries().next().value!;
+      from.delete(key);
       this.#processing.add(key);
       this.#observer.waited?.(this.#clock.monotonicMs() - sinceMs);
-      taker(key);
+      this.#takers.shift()!(key);
     }
-    if (this.#closed && this.#again.size === 0) for (const taker of this.#takers.splice(0)) taker(undefined);
+    if (this.#closed && this.length === 0 && this.#again.size === 0)
+      for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #nextLine(): Map<ObjectKey, number> {
+    const isBehindsTurn = this.#behind.size > 0 && (this.#queue.size === 0 || this.#turns >= turnsPerBehind);
+    this.#turns = isBehindsTurn || this.#behind.size === 0 ? 0 : this.#turns + 1;
+    return isBehindsTurn ? this.#behind : this.#queue;
   }
 }

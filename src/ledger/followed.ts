@@ -29,13 +29,15 @@ export class Followed<T extends KubeObject> {
   readonly #options: FollowedOptions<T>;
   readonly #informer: Informer<T>;
   readonly #asked = Promise.withResolvers<void>();
+  /** Ends the first list where the cluster has no such kind. */
+  readonly #unserved = new AbortController();
   readonly follow: Runnable;
-  /** Whether the cluster has the kind; undefined: nobody has asked yet. */
+  /** Whether the cluster has the kind; undefined: the first list has not said so. */
   #isServed: boolean | undefined;
 
   constructor(options: FollowedOptions<T>) {
     this.#options = options;
-    this.#informer = new Informer(options);
+    this.#informer = new Informer({ ...options, onError: (error) => this.#failed(error) });
     this.follow = { name: `following ${options.resource.plural}`, run: (signal) => this.#run(signal) };
   }
 
@@ -75,13 +77,22 @@ export class Followed<T extends KubeObject> {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, retryMs = servedRetryMs } = this.#options;
-    while (!signal.aborted && !(await this.#ask(signal))) {
-      this.#isServed = false;
-      this.#asked.resolve();
-      await sleep(clock, retryMs, signal);
-    }
+    // The list itself says whether there is such a kind: at a start nobody waits for a question before it.
+    await this.#informer.run(AbortSignal.any([signal, this.#unserved.signal]));
+    while (!signal.aborted && !(await this.#ask(signal))) await sleep(clock, retryMs, signal);
     this.#isServed = true;
     if (!signal.aborted) await this.#informer.run(signal);
+  }
+
+  #failed(error: Error): void {
+    // What was listed once and is not found now has gone, which is the informer's to tell.
+    if (this.#isServed !== undefined || this.#informer.hasSynced || !isApiError(error, "not-found")) {
+      this.#options.onError(error);
+      return;
+    }
+    this.#isServed = false;
+    this.#asked.resolve();
+    this.#unserved.abort();
   }
 
   async #ask(signal: AbortSignal): Promise<boolean> {

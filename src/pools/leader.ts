@@ -67,9 +67,13 @@ export class PoolsLeader {
   readonly lead: Runnable = {
     name: "pools",
     run: async (signal) => {
-      const { mirror, work } = this.#build();
+      const { mirror, state, work } = this.#build();
       this.world.follow((pool) => mirror.enqueue(pool), signal);
-      await Promise.all([mirror.run(signal), ...work.map((each) => each.run(signal))]);
+      const rest = async () => {
+        await state.known(signal).catch(() => {}); // aborted: they end at once
+        await Promise.all([mirror, ...work].map((each) => each.run(signal)));
+      };
+      await Promise.all([state.run(signal), rest()]);
     },
   };
 
@@ -117,8 +121,8 @@ export class PoolsLeader {
     const common = { world, client, clock, log, isPaused };
     return {
       mirror,
+      state,
       work: [
-        state,
         collector,
         new CooledDeleter(common),
         new KeptHolds({ ...common, coexistence: () => state.coexistence }),

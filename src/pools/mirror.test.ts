@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../api/ip-pool.ts";
-import { isOurs, mirrorPatch, planMirror } from "./mirror.ts";
+import { hasForeign, isOurs, mirrorPatch, planMirror } from "./mirror.ts";
 import { heldOf, poolOf } from "./testing/values.ts";
 
 const range = "10.0.0.0/28";
@@ -61,6 +61,21 @@ describe("planMirror", () => {
         expect(planMirror(poolOf(range, after), held, { coexistence }).changes).toEqual([]);
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  it("says in short whether there are foreign entries", () => {
+    fc.assert(
+      fc.property(entries, holds, fc.boolean(), (drawn, drawnHolds, isOdd) => {
+        const odd = isOdd ? { "no offset": entryOf({ pod: "a", ours: false }) } : {};
+        const before = Object.fromEntries(Object.entries(drawn).map(([key, each]) => [key, entryOf(each)]));
+        const pool = poolOf(range, { ...before, ...odd });
+        const held = drawnHolds.map(({ offset, pod, uid }) =>
+          heldOf({ address: `10.0.0.${offset}`, owner: { uid, name: pod } }),
+        );
+        const { foreign } = planMirror(pool, held, { coexistence: false });
+        expect(hasForeign(pool, held)).toBe(foreign.length > 0);
+      }),
     );
   });
 

@@ -4,14 +4,14 @@
 // dropped; a key that cannot be read neither. An entry is ours if it carries `uid` or `kind`, which whereabouts does not write
 // and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.
 import { allocationKey, readAllocationKey } from "../api/allocation-key.ts";
-import { writeAllocations } from "../api/allocations.ts";
+import { allocationOf } from "../api/allocations.ts";
 import { ApiError } from "../api/error.ts";
 import type { IPPool, PoolAllocation } from "../api/ip-pool.ts";
 import { parseRange } from "../api/range.ts";
 import { isEqual } from "../kube/conditions.ts";
 import type { JsonPatchOperation } from "../kube/patch.ts";
 import { pointer } from "../kube/patch.ts";
-import { type Address, bitsOf, compare } from "../net/address.ts";
+import { type Address, compare } from "../net/address.ts";
 import type { Cidr } from "../net/prefix.ts";
 import type { Held } from "./held.ts";
 
@@ -66,6 +66,15 @@ export function planMirror(pool: IPPool, held: readonly Held[], options: MirrorO
   return { changes: [...added, ...removed], foreign: foreign!, contested: contested!, unshown };
 }
 
+/** Whether entries are neither ours nor held: those that `planMirror` calls foreign. Without a look at our own, which are thousands. */
+export function hasForeign(pool: IPPool, held: readonly Held[]): boolean {
+  const strange = Object.entries(pool.spec.allocations).filter(([, entry]) => !isOurs(entry));
+  if (strange.length === 0) return false;
+  const range = parseRange(pool.spec.range);
+  const keys = new Set(held.map(({ hold }) => keyFor(range, hold.address, false)));
+  return strange.some(([key]) => typeof readAllocationKey(range, key) !== "string" && !keys.has(key));
+}
+
 /** Each change tests what it found, so that a patch that is late changes nothing. */
 export function mirrorPatch(changes: readonly EntryChange[]): JsonPatchOperation[] {
   return changes.flatMap(({ key, from, to }): JsonPatchOperation[] => {
@@ -100,9 +109,9 @@ function wantedEntries(range: Cidr, held: readonly Held[], { coexistence, entrie
 }
 
 /** An owner without a UID gets `kind` spelled out, which marks the entry as ours. */
-function entryOf({ address, owner }: Held["hold"]): PoolAllocation {
-  const [entry] = Object.values(writeAllocations(`${address}/${bitsOf(address.family)}`, [{ address, owner }]));
-  return isOurs(entry!) ? entry! : { ...entry!, kind: owner.kind };
+function entryOf({ owner }: Held["hold"]): PoolAllocation {
+  const entry = allocationOf(owner);
+  return isOurs(entry) ? entry : { ...entry, kind: owner.kind };
 }
 
 function keyFor(range: Cidr, address: Address, forWhereabouts: boolean): string | undefined {

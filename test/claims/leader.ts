@@ -57,7 +57,8 @@ async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
   const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   await new Manager({
     informers: [...world.informers, ...claims.informers],
-    runnables: [pools.followDefinitions, ...claims.follows, recording, pools.lead, slices.lead, claims.lead],
+    follows: [pools.followDefinitions, ...claims.follows],
+    runnables: [recording, pools.lead, slices.lead, claims.lead],
   }).run(signal);
 }
 

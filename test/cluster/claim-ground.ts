@@ -192,6 +192,18 @@ export class ClaimGround {
     await until(look, { what, everyMs: 300, timeoutMs });
   }
 
+  /** Waits until nobody holds any address; some may rest. */
+  async nothingHeld(): Promise<void> {
+    const look = async () => {
+      const held: string[] = [];
+      for await (const { unreadable, object } of listHolds(this.client))
+        held.push(unreadable ?? object.metadata.name ?? "");
+      if (held.length === 0) return true;
+      throw new Error(`held are ${held.join(", ")}`);
+    };
+    await until(look, { what: "nothing to be held", everyMs: 300, timeoutMs });
+  }
+
   async released(address: string): Promise<void> {
     const what = `${address} to be released`;
     await until(async () => (await this.hold(address)) === undefined, { what, everyMs: 300, timeoutMs });

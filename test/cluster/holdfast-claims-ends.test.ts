@@ -1,5 +1,6 @@
 // How VMs end on real nodes, and what becomes of their addresses: deleted in the three ways with the real garbage collection, made anew under the
-// same name, a launcher that is force-deleted while its sandbox lives on; and a claim that a user made by hand for a plain pod.
+// same name, a launcher that is force-deleted while its sandbox lives on, a controller that is dead meanwhile; and a claim that a user made by hand
+// for a plain pod.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { claims } from "../claims/claim-objects.ts";
@@ -109,14 +110,25 @@ test(
 );
 
 test(
-  "the controller is dead while a VM is deleted and made anew: the new one waits, and the old claim is finished by its UID",
+  "the controller is dead: what has an address keeps it through stop, start and migration",
   { timeout: storyMs },
   async () => {
     const { kubevirt, holdfast } = ground;
+    const keeper = await ground.machine("keeper");
+    const kept = await ground.start(keeper, "node1");
     const machine = await ground.machine("reborn");
     const address = await ground.start(machine, "node1");
     const { uid } = (await ground.claimIs("reborn.blue", "made")).metadata;
     await holdfast.controller.kill();
+
+    await kubevirt.stop(keeper);
+    await ground.kernelsAre(kept);
+    expect(await ground.start(keeper, "node2")).toBe(kept);
+    const migration = await kubevirt.migrate(keeper, { node: "node3" });
+    expect(await migration.handOver()).toBe(true);
+    await ground.kernelsAre(kept, "node2", "node3");
+
+    // One is deleted and made anew: it waits for a claim of its own, and nobody has the old address meanwhile.
     await kubevirt.delete(machine);
     await ground.kernelsAre(address);
     const again = await ground.machine("reborn");
@@ -128,8 +140,13 @@ test(
     const claim = await ground.claimIs("reborn.blue", "another", ({ metadata }) => metadata.uid !== uid);
     expect(claim.metadata.ownerReferences).toMatchObject([{ uid: again.vmUid }]);
     await ground.released(address);
-    await kubevirt.delete(again);
-    await ground.claimGoes("reborn.blue");
+
+    // The leader finds the migration as it is, and takes out whoever has ended.
+    await ground.kernelsAre(kept, "node2", "node3");
+    await migration.succeed();
+    await ground.usersAre(kept, "keeper.blue", migration.target);
+    for (const each of [again, keeper]) await kubevirt.delete(each);
+    for (const name of ["reborn.blue", "keeper.blue"]) await ground.claimGoes(name);
   },
 );
 
@@ -181,5 +198,6 @@ test("a claim made by hand and a plain pod, with kubectl alone", { timeout: stor
 });
 
 test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
+  await ground.nothingHeld();
   await ground.holdfast.waitClean();
 });

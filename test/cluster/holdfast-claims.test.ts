@@ -1,6 +1,5 @@
 // A VM keeps its address on three real nodes: launcher pods that kubelet and containerd run, ADD and DEL by the real shim, what the kernels
-// have in the sandboxes. Its life: start, stop, another node, migrations, NICs that come and go, a controller that dies on the way. One story
-// per test; only KubeVirt is played.
+// have in the sandboxes. Its life: start, stop, another node, migrations, NICs that come and go. One story per test; only KubeVirt is played.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
 import { forget, plug, unplug } from "../claims/kubevirt/hotplug.ts";
@@ -65,25 +64,21 @@ test(
 );
 
 test(
-  "stopped and started on another node, while the controller is dead for the stop: the same address",
+  "stopped and started on another node: the same address, whoever came meanwhile",
   { timeout: storyMs },
   async () => {
     const machine = await ground.machine("mover");
     const address = await ground.start(machine, "node1");
     const { uid } = (await ground.claimIs("mover.blue", "made")).metadata;
-    await ground.holdfast.controller.kill();
     await ground.kubevirt.stop(machine);
     await ground.kernelsAre(address);
-    expect(await ground.hold(address)).toMatchObject({ owner: { kind: "claim", name: "mover.blue" } });
-
-    // Somebody comes meanwhile, and does not get it; without a controller nobody makes a claim for it, and it waits.
+    await ground.usersAre(address, "mover.blue");
+    const stopped = await ground.claimIs("mover.blue", "of no pod", (claim) => statusOf(claim).ownerPod === undefined);
+    expect(statusOf(stopped).ips).toEqual([`${address}/24`]);
     const other = await ground.machine("passer-by");
-    const passing = ground.kubevirt.start(other);
+    expect(await ground.start(other, "node1")).not.toBe(address);
     expect(await ground.start(machine, "node2")).toBe(address);
     await ground.kernelsAre(address, "node2");
-    await ground.holdfast.controller.start();
-    expect(await passing).toBe(true);
-    expect(ground.addressOf(other.instance!.active)).not.toBe(address);
     await ground.usersAre(address, "mover.blue", machine.instance!.active);
     expect((await ground.claimIs("mover.blue", "the same")).metadata.uid).toBe(uid);
     for (const each of [machine, other]) await ground.kubevirt.delete(each);
@@ -159,5 +154,6 @@ test(
 test("at the end nothing is held, and `check` finds nothing", { timeout: storyMs }, async () => {
   for (const name of ["first.blue", "first.green", "mover.blue", "passer-by.blue", "traveller.blue", "plugged.blue"])
     await ground.claimGoes(name);
+  await ground.nothingHeld();
   await ground.holdfast.waitClean();
 });

@@ -99,6 +99,36 @@ export function stateStories(stage: () => Stage): void {
       }
     });
 
+    it("a leader that begins goes by the word of the one before: nothing is written to be taken back", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24", {});
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const { client } = stage();
+      const metadata = { namespace: system, name: stateName };
+      await client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
+      const versions = async () =>
+        (await client.list(kinds.reservations)).items.map((each) => each.metadata.resourceVersion);
+      const before = await versions();
+      const stop = new AbortController();
+      const leader = new PoolsLeader({ client, clock: realClock, log: silent, systemNamespace: system, cooldownMs: 0 });
+      const manager = new Manager({
+        informers: leader.world.informers,
+        follows: [leader.followDefinitions],
+        runnables: [leader.lead],
+      });
+      const running = manager.run(stop.signal);
+      try {
+        await until("the leader has shown the hold", async () => {
+          const { spec, status } = await stage().readPool(name);
+          return "5" in spec.allocations && status !== undefined;
+        });
+        expect(JSON.stringify((await stage().readPool(name)).status)).not.toContain("Coexisting");
+        expect(await versions()).toEqual(before);
+      } finally {
+        stop.abort();
+        await running;
+      }
+    });
+
     it("a cluster without whereabouts does not wait", async () => {
       await using watching = new Watching(stage());
       await watching.caughtUp();

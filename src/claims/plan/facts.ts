@@ -56,6 +56,8 @@ export interface ClaimHold {
   readonly prefixLength?: number;
   /** No range of its network has it any more; undefined where no definition tells. */
   readonly isOutOfRange?: boolean;
+  /** When the leader was told that it came or changed; undefined: it was so when the leader began. */
+  readonly changedMs?: number;
 }
 
 export type NodeCondition = "ready" | "unreachable" | "gone" | "fenced";

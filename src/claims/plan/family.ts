@@ -58,7 +58,16 @@ export interface Family {
   readonly loose: readonly LooseHold[];
 }
 
+/** Facts are values: who plans a family and who counts its claims share one view of it. */
+const families = new WeakMap<FamilyFacts, Family>();
+
 export function familyOf(facts: FamilyFacts): Family {
+  const known = families.get(facts) ?? makeFamily(facts);
+  families.set(facts, known);
+  return known;
+}
+
+function makeFamily(facts: FamilyFacts): Family {
   const lives = livesOf(facts);
   const wanted = new Map(lives.map((life) => [life, wantedOf(life, facts)]));
   const claims = facts.claims.map((claim) => viewOf(claim, facts, lives));

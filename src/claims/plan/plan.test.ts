@@ -158,6 +158,39 @@ describe("status", () => {
     expect(story.planWith("a", unknown)).toEqual([]);
   });
 
+  describe("that a daemon is about to write", () => {
+    type Facts = ReturnType<typeof gather>;
+    const changed =
+      (agoMs: number | undefined, isUsed = true) =>
+      (facts: Facts): Facts => ({
+        ...facts,
+        holds: facts.holds.map((each) => ({
+          ...each,
+          hold: { ...each.hold, users: isUsed ? (each.hold.users ?? []) : [] },
+          ...(agoMs !== undefined && { changedMs: facts.nowMs - agoMs }),
+        })),
+      });
+
+    it.each([
+      ["a pod came this moment", changed(0), [{ kind: "again", afterMs: 1000 }]],
+      ["a while ago", changed(400), [{ kind: "again", afterMs: 600 }]],
+      ["so long ago that it was lost", changed(1000), [{ kind: "status" }]],
+      ["before the leader began", changed(undefined), [{ kind: "status" }]],
+      ["later than now: a clock was set back", changed(-60_000), [{ kind: "status" }]],
+      ["no pod is at it", changed(0, false), [{ kind: "status" }]],
+    ])("%s", async (_, facts, expected) => {
+      await story.run("a");
+      const { status: _lost, ...rest } = story.claim("a")!;
+      story.cluster.claims.update(story.claim("a")!, () => rest);
+      expect(planFamily(facts(gather(story.cluster, "a")))).toMatchObject(expected);
+    });
+
+    it("nothing is waited for where it says all", async () => {
+      await story.run("a");
+      expect(planFamily(changed(0)(gather(story.cluster, "a")))).toEqual([]);
+    });
+  });
+
   it("what the daemon says about a refused pod stands while the addresses do", async () => {
     await story.run("a");
     const { status } = story.claim("a")!;

@@ -1,9 +1,10 @@
 // The status of a claim, from what is held for it. Pure.
 //
-// The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. What the daemon said about a
-// failure stands until something else is so.
+// The daemon writes the status right after the commit; this repairs what was lost, and follows the pod. It lets the daemon go first: of two that
+// write at once one is refused, and a first ADD waits for its write. What the daemon said about a failure stands until something else is so.
 import { allocatedCondition, allocationReasons } from "../../api/claim-marks.ts";
-import { allocatedWords, type ClaimCondition, claimStatus, type ClaimStatus } from "../../api/claim-status.ts";
+import { allocatedWords, type ClaimCondition, claimStatus } from "../../api/claim-status.ts";
+import { isEqual } from "../../kube/conditions.ts";
 import { compare } from "../../net/address.ts";
 import { attachedPods, targetOf } from "./attachment.ts";
 import { isSecond, isSpare } from "./doubles.ts";
@@ -20,8 +21,23 @@ export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep
   const pod = podOf(view, family);
   const status = claimStatus({ before, ips, pod, condition: conditionOf(view, ips), nowMs: family.facts.nowMs });
   // Nobody reads the status of a claim that goes.
-  if (isSame(before, status) || fateOf(view, family).fate === "goes") return [];
-  return [{ kind: "status", claim: view.claim, status }];
+  if (isEqual(before, status) || fateOf(view, family).fate === "goes") return [];
+  const waitMs = leftToDaemon(view, family);
+  return waitMs > 0 ? [{ kind: "again", afterMs: waitMs }] : [{ kind: "status", claim: view.claim, status }];
+}
+
+/** A daemon's write follows its commit within milliseconds; what it has not written by then was lost, or waits longer than anybody should. */
+const daemonWritesMs = 1000;
+
+/** How long it is the turn of the daemon whose pod has come to the address; none where no pod is at it. */
+function leftToDaemon({ holds }: ClaimView, { facts: { nowMs } }: Family): number {
+  const waits = holds.map(({ hold, changedMs }) => {
+    const sinceMs = nowMs - (changedMs ?? Number.NEGATIVE_INFINITY);
+    // A clock that was set back says nothing.
+    const isNew = (hold.users ?? []).length > 0 && sinceMs >= 0;
+    return isNew ? daemonWritesMs - sinceMs : 0;
+  });
+  return Math.max(0, ...waits);
 }
 
 /** Undefined: the length of a network is not known, and nothing tells it. */
@@ -76,17 +92,6 @@ function podOf(view: ClaimView, family: Family): string | undefined {
   const running = pods.find(({ node, vmiUid }) => node === nodeName && vmiUid === facts.vmi?.metadata.uid);
   const standing = pods.find(({ name }) => name === view.claim.status?.ownerPod?.name);
   return (running ?? standing ?? pods[0])?.name;
-}
-
-function isSame(before: ClaimStatus | undefined, after: ClaimStatus): boolean {
-  return before !== undefined && JSON.stringify(sorted(before)) === JSON.stringify(sorted(after));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return entries.map(([key, each]) => [key, sorted(each)]);
 }
 
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {

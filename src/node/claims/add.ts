@@ -73,8 +73,8 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
   const { parts, asking, signal } = addition;
   const { holds, macs, users } = parts.claims;
   assertInRange(addition, use);
+  const count = users.reader(use.owner.namespace, likelyUser(use, signal));
   const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
-  const count = users.reader(use.owner.namespace);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
     const known = found[index] ?? (await inherited(addition, use, share));
@@ -85,6 +85,13 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
     }
   }
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
+}
+
+/** Who is at the addresses by the status, and almost always by the holds: the source of a migration. */
+function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
+  const { ips = [], ownerPod } = claim.status ?? {};
+  const name = ownerPod?.name ?? "";
+  return ips.length === 0 || name === "" || name === user.name ? undefined : { name, signal };
 }
 
 function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
@@ -188,7 +195,7 @@ function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
   throw new ClaimRefusal(
     allocationReasons.outOfRange,
     `${strays.join(" and ")} of ${claimText(use)} is not in ${networks}, which is all that the network ${loaded.config.name} has now: widen it again, ` +
-      "or delete the claim, and the VM gets another address.",
+      "or unplug the VM's interface and plug it in again: it gets another address then.",
   );
 }
 

@@ -73,6 +73,26 @@ describe("who lives", () => {
     });
   });
 
+  it("a likely one is read before anybody lists it, and once", async () => {
+    reads = [];
+    const read = new UserPods(client).reader("ns", { name: "running", signal });
+    expect(reads).toEqual(["running"]);
+    expect(await read([user("running"), user("over")], signal)).toHaveLength(1);
+    expect(reads).toEqual(["running", "over"]);
+  });
+
+  it.each([
+    ["was not found", async () => Promise.reject(new ApiError("not-found", "no such pod"))],
+    ["was of an earlier life", async () => ({ metadata: { uid: "before" }, status: { phase: "Succeeded" } })],
+    ["could not be read", async () => Promise.reject(new ApiError("unreachable", "nobody answers"))],
+  ])("a likely one that %s is read again when it is listed: it may have come since", async (_, first) => {
+    const answers = [first, async () => ({ metadata: { uid: "now" } })];
+    const server = { get: async () => answers.shift()!() } as unknown as KubeClient;
+    const read = new UserPods(server).reader("ns", { name: "web", signal });
+    expect(await read([user("now", "web")], signal)).toHaveLength(1);
+    expect(answers).toEqual([]);
+  });
+
   it("counts all where there are too many to ask for", async () => {
     reads = [];
     const many = Array.from({ length: 201 }, (_, index) => user(`u${index}`));

@@ -39,16 +39,29 @@ export class UserPods {
     this.#client = client;
   }
 
-  /** Of one ADD: every pod is read once. */
-  reader(namespace: string): (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]> {
+  /**
+   * Of one ADD: every pod is read once. `likely` is the name of one who is probably there: it is read at once, while the list itself is still being
+   * read. That counts only where it shows the very pod that the list names; one that was not found may have come since.
+   */
+  reader(
+    namespace: string,
+    likely?: { readonly name: string; readonly signal: AbortSignal },
+  ): (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]> {
     /** Pod UID -> whether it lives. */
     const known = new Map<string, Promise<LiveUser | undefined>>();
+    const early = likely && this.#podNamed(namespace, likely.name, likely.signal).catch(() => undefined);
+    const read = async (user: HoldUser, signal: AbortSignal) => {
+      const pod = likely?.name === user.name ? await early : undefined;
+      return pod !== undefined && pod.metadata.uid === user.uid
+        ? livingOf(user, pod)
+        : this.#read(namespace, user, signal);
+    };
     return async (users, signal) => {
       if (users.length > usersMax) return users.map((user) => ({ user, vmiUid: undefined }));
       const live: LiveUser[] = [];
       for (let at = 0; at < users.length; at += readsAtOnce) {
         const some = users.slice(at, at + readsAtOnce).map((user) => {
-          const reading = known.get(user.uid) ?? this.#read(namespace, user, signal);
+          const reading = known.get(user.uid) ?? read(user, signal);
           known.set(user.uid, reading);
           return reading;
         });
@@ -62,14 +75,24 @@ export class UserPods {
   async #read(namespace: string, user: HoldUser, signal: AbortSignal): Promise<LiveUser | undefined> {
     // Nobody can be asked for it: it counts.
     if (user.uid === "" || user.name === "") return { user, vmiUid: undefined };
+    const pod = await this.#podNamed(namespace, user.name, signal);
+    return pod?.metadata.uid === user.uid ? livingOf(user, pod) : undefined;
+  }
+
+  /** Undefined: there is none. */
+  async #podNamed(namespace: string, name: string, signal: AbortSignal): Promise<Pod | undefined> {
     try {
-      const pod = await this.#client.get(pods, { namespace, name: user.name }, { signal });
-      return pod.metadata.uid === user.uid && !isOver(pod) ? { user, vmiUid: vmiUidOf(pod) } : undefined;
+      return await this.#client.get(pods, { namespace, name }, { signal });
     } catch (error) {
       if (isApiError(error, "not-found")) return undefined;
       throw error;
     }
   }
+}
+
+/** Of the pod itself. Undefined: it is over, which it stays. */
+function livingOf(user: HoldUser, pod: Pod): LiveUser | undefined {
+  return isOver(pod) ? undefined : { user, vmiUid: vmiUidOf(pod) };
 }
 
 function isOver({ status }: Pod): boolean {

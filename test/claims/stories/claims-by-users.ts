@@ -118,6 +118,28 @@ export function deletedClaims(tell: Tell): void {
 
 export function handMadeClaims(tell: Tell): void {
   tell(
+    "finalizer force-removed, pod alive / TERM: the attachment still holds the address (made by hand)",
+    async (world) => {
+      const { kubelet } = world.kubevirt.virt;
+      const spec = { network: `${world.namespace}-blue`, interface: "" };
+      await world.admin.create(claims, { metadata: at(world, "stake"), spec });
+      const pod = await userPod(world, { "ipam-claim-reference": "stake" });
+      expect(await kubelet.run(pod)).toBe(true);
+      const [address = ""] = [...pod.attached.values()][0]!.addresses.map((each) => each.split("/")[0]!);
+      await deleteClaim(world, "stake");
+      await forceFinalizers(world, "stake");
+      await until(async () => (await world.claim("stake")) === undefined, { what: "the claim to go" });
+      // Whoever leads next does not know better.
+      await world.killLeader();
+      await world.lead();
+      await oneRound(world);
+      expect(await world.held(address)).toBe(true);
+      await kubelet.finish(pod);
+      await until(async () => !(await world.held(address)), { what: "the address to be released" });
+    },
+  );
+
+  tell(
     "a claim made by hand, without an owner / PEND, RSVD: for any pod that refers to it, one at a time",
     async (world) => {
       const { kubelet } = world.kubevirt.virt;

@@ -135,11 +135,13 @@ export function migrating(tell: Tell): void {
     const isSaid = async () => world.refusals.some((each) => /^101 .*vm1\.blue/.test(each));
     await until(isSaid, { what: "the refusal" });
     expect((await world.look(machine)).state).toBe("MIGR");
-    // The target's node is dead and sends no DEL: the pod's phase counts.
+    // The target's node is dead and sends no DEL, and nobody leads who would clear the list of users: the pod's phase counts.
+    await world.killLeader();
     world.teardown = "lost";
     await first.fail();
     world.teardown = "prompt";
     expect(await running).toBe(true);
+    await world.lead();
     await world.is(machine, "MIGR");
     await second.succeed();
     await world.is(machine, "BOUND");

@@ -7,7 +7,7 @@ import { randomEmbeddedServer } from "../random-embedded-server.ts";
 import { prepare } from "../random-world.ts";
 import { type StoryOptions, StoryWorld } from "./world.ts";
 
-export type Settings = Pick<StoryOptions, "cooldownMs" | "daemon">;
+type Settings = Pick<StoryOptions, "cooldownMs" | "daemon">;
 
 /** One story: its name, what happens, and what is special about its cluster. */
 export type Tell = (name: string, story: (world: StoryWorld) => Promise<void>, settings?: Settings) => void;

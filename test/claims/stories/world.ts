@@ -16,7 +16,7 @@ import { Line } from "../../slices/line.ts";
 import { CheckerRecord } from "../checker-record.ts";
 import { Checker, type Rule, type Violation } from "../checker.ts";
 import { claims } from "../claim-objects.ts";
-import { edit, find, remove } from "../kubevirt/edit.ts";
+import { edit, find } from "../kubevirt/edit.ts";
 import type { Teardown } from "../kubevirt/kubelet.ts";
 import { Kubevirt } from "../kubevirt/kubevirt.ts";
 import type { Port } from "../kubevirt/launcher.ts";
@@ -24,12 +24,11 @@ import type { Machine, MachineSpec } from "../kubevirt/machine.ts";
 import { addNode, removeNode, setReady } from "../kubevirt/nodes.ts";
 import { Leader } from "../leader.ts";
 import { type WorldNode, WorldNodes } from "../random-nodes.ts";
+import { leftWhenFree, patienceMs, removeHandMade } from "./ending.ts";
 import { heldAddresses, look, type Sight, type State } from "./state.ts";
 
 /** A real controller-manager takes a node for lost that has said nothing for 40 s. */
 const beatMs = 10_000;
-/** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
-const patienceMs = 90_000;
 
 export interface StoryOptions {
   readonly transport: Transport;
@@ -77,7 +76,7 @@ export class StoryWorld {
 
   static async open(options: StoryOptions): Promise<StoryWorld> {
     const world = new StoryWorld(options);
-    for (const name of [world.namespace, world.elsewhere]) await world.admin.create(namespaces, { metadata: { name } });
+    for (const name of world.#namespaces) await world.admin.create(namespaces, { metadata: { name } });
     await world.define("blue", { range: `${world.net}.1.0/26` });
     for (const name of world.#nodeNames) await addNode(world.admin, name);
     await world.lead();
@@ -94,6 +93,10 @@ export class StoryWorld {
 
   get elsewhere(): string {
     return `${this.#options.name}-else`;
+  }
+
+  get #namespaces(): readonly string[] {
+    return [this.namespace, this.elsewhere];
   }
 
   /** The beginning of all its addresses. */
@@ -226,11 +229,8 @@ export class StoryWorld {
     if (living.length > 0) return living;
     if (this.leader === undefined) await this.lead(0);
     for (const machine of this.#machines) await this.#end(machine);
-    for (const { metadata } of await this.#claimsLeft()) {
-      const { name = "", namespace = "", annotations = {} } = metadata;
-      if (annotations["holdfast.io/claim-owner"] === undefined) await remove(this.admin, claims, { namespace, name });
-    }
-    const left = await this.#left();
+    await removeHandMade(this.admin, this.#namespaces);
+    const left = await leftWhenFree(this.admin, this.#namespaces);
     const checker = new Checker();
     for (const change of await this.record.whole()) checker.see(change);
     return [...this.#judged(checker.violations), ...left, ...checker.remains()];
@@ -271,27 +271,6 @@ export class StoryWorld {
 
   async #end(machine: Machine): Promise<void> {
     if (machine.vmUid !== undefined || machine.instance !== undefined) await this.kubevirt.delete(machine);
-  }
-
-  async #claimsLeft(): Promise<AnyObject[]> {
-    const { items } = await this.admin.list(claims);
-    return items.filter(({ metadata }) => this.#isMine(metadata.namespace ?? ""));
-  }
-
-  #isMine(namespace: string): boolean {
-    return [this.namespace, this.elsewhere].includes(namespace);
-  }
-
-  async #left(): Promise<string[]> {
-    const remains = async () => {
-      const left = (await this.#claimsLeft()).map(({ metadata }) => `claim ${metadata.name}`);
-      return [...left, ...(await heldAddresses(this.admin))];
-    };
-    const isEmpty = async () => (await remains()).length === 0;
-    return until(isEmpty, { what: "everything to be free", timeoutMs: patienceMs, everyMs: 20 }).then(
-      () => [],
-      async () => (await remains()).map((each) => `left when nobody is alive: ${each}`),
-    );
   }
 
   /** As kubelets do. One that is missed is followed by the next. */

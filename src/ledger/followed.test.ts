@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, it } from "vitest";
+
+import { networkAttachmentDefinitionCrd } from "../api/network-attachment-definition.ts";
+import { type Api, openApi } from "../apiserver/api.ts";
+import { realClock } from "../kube/clock.ts";
+import { defineResource } from "../kube/resource.ts";
+import { KubeClient } from "../kube/rest.ts";
+import { FollowedDefinitions } from "./followed-definitions.ts";
+import { Followed } from "./followed.ts";
+import { networkAttachmentDefinitions, virtualMachines } from "./resources.ts";
+
+const crds = defineResource({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+let api: Api | undefined;
+let stop = new AbortController();
+let running: Promise<unknown> = Promise.resolve();
+afterEach(async () => {
+  stop.abort();
+  await running;
+  api?.close();
+});
+
+/** Requests of the follower that are no watches, and what it reported. */
+function world() {
+  const server = openApi({ path: ":memory:" });
+  api = server;
+  stop = new AbortController();
+  const asked: string[] = [];
+  const errors: string[] = [];
+  const client = new KubeClient({
+    transport: (request) => {
+      if (!request.path.includes("watch=true")) asked.push(request.path);
+      return server.transport(request);
+    },
+  });
+  const onError = (error: Error) => void errors.push(error.message);
+  const options = { client, clock: realClock, onError, retryMs: 5 };
+  const admin = new KubeClient({ transport: server.transport });
+  const install = () => admin.create(crds, structuredClone(networkAttachmentDefinitionCrd));
+  const define = (name: string) =>
+    admin.create(networkAttachmentDefinitions, { metadata: { namespace: "default", name }, spec: { config: "{}" } });
+  return { asked, errors, options, install, define };
+}
+
+function follow(followed: { follow: FollowedDefinitions["follow"] }): void {
+  running = followed.follow.run(stop.signal, () => {});
+}
+
+const namesIn = (followed: FollowedDefinitions) => followed.list()?.map(({ metadata }) => metadata.name);
+
+describe("a kind that the cluster may not have yet", () => {
+  it("is listed at once where it is there: nothing is asked before", async () => {
+    const { asked, options, install, define } = world();
+    await install();
+    await define("blue");
+    const followed = new FollowedDefinitions(options);
+    expect(followed.isKnown).toBe(false);
+    expect(followed.list()).toBeUndefined();
+    follow(followed);
+    await followed.known(stop.signal);
+    expect(namesIn(followed)).toEqual(["blue"]);
+    expect(asked).toHaveLength(1);
+  });
+
+  it("reads as no objects where it is not, and is followed as soon as it is", async () => {
+    const { errors, options, install, define } = world();
+    const followed = new FollowedDefinitions(options);
+    follow(followed);
+    await followed.known(stop.signal);
+    expect([followed.isKnown, followed.isListed, namesIn(followed)]).toEqual([true, false, []]);
+    await install();
+    await define("blue");
+    await followed.listed(stop.signal);
+    expect(namesIn(followed)).toEqual(["blue"]);
+    const came = Promise.withResolvers<string>();
+    followed.handle(({ object }) => object.metadata.name === "red" && came.resolve("red"));
+    await define("red");
+    expect(await came.promise).toBe("red");
+    expect(errors).toEqual([]);
+  });
+
+  it("is not known while it cannot be listed, and that is told", async () => {
+    const { errors, options } = world();
+    const refusing = new KubeClient({ transport: () => Promise.reject(new Error("no route")), timeoutMs: 50 });
+    const followed = new Followed({ ...options, client: refusing, resource: virtualMachines });
+    follow(followed);
+    while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect([followed.isKnown, followed.list()]).toEqual([false, undefined]);
+  });
+});
