@@ -109,7 +109,7 @@ export class Gatherer {
       ...(primary !== undefined && { primary }),
       giverOf: (network) => networks.giverOf(network),
       lives: objects.lives,
-      ...(!world.areOwnersListed && { areOwnersUnknown: true }),
+      ...ownersFacts(world.ownersSince),
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate: gate(),
       macHolder: (network, mac) => this.#oldest(`${network} ${mac}`),
@@ -166,6 +166,11 @@ export class Gatherer {
       ...(isJudged && { isOutOfRange: range === undefined }),
     };
   }
+}
+
+function ownersFacts(since: ClaimWorld["ownersSince"]): Pick<FamilyFacts, "areOwnersUnknown" | "ownersSinceMs"> {
+  if (since === undefined) return {};
+  return since === "not yet" ? { areOwnersUnknown: true } : { ownersSinceMs: since };
 }
 
 /** And the claim of each hold's name, whoever's it is by now. */

@@ -25,8 +25,11 @@ export class ClaimWorld {
   readonly instances: Followed<Instance>;
   readonly claims: Followed<kinds.StoredClaim>;
   readonly namespaces: Informer<KubeObject>;
+  readonly #nowMs: () => number;
+  #ownersSince: number | "not yet" | undefined;
 
   constructor(options: ClaimWorldOptions) {
+    this.#nowMs = () => options.clock.wallMs();
     this.machines = new Followed<Machine>({
       ...options,
       resource: kinds.virtualMachines,
@@ -74,9 +77,12 @@ export class ClaimWorld {
     return this.machines.isKnown && this.instances.isKnown && this.claims.isKnown;
   }
 
-  /** The cluster has VMs and VMIs, and all of them have been listed. */
-  get areOwnersListed(): boolean {
-    return this.machines.isListed && this.instances.isListed;
+  /** Undefined: as far as is known here the cluster has always had VMs and VMIs. Else since when, or "not yet". */
+  get ownersSince(): number | "not yet" | undefined {
+    const isListed = this.machines.isListed && this.instances.isListed;
+    if (!isListed) this.#ownersSince = "not yet";
+    else if (this.#ownersSince === "not yet") this.#ownersSince = this.#nowMs();
+    return this.#ownersSince;
   }
 
   /** A VM or VMI of the namespace has this UID. */

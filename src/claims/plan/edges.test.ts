@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
+import { restoredGraceMs } from "./fate.ts";
 import { planFamily } from "./plan.ts";
 import { namespace } from "./testing/cluster.ts";
 import { gather } from "./testing/gather.ts";
@@ -201,6 +202,16 @@ describe("where the server does not serve VMs", () => {
     expect(plan("a", blind)).toMatchObject([take]);
     await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
     expect(plan("a", blind).filter(({ kind }) => kind !== "status")).toEqual([]);
+  });
+
+  it("when it can be seen, there is time to adopt what a restore brought back long before", async () => {
+    const claim = story.restored("a", "10.1.0.9", "of-another-life");
+    await story.take("a.n", claim.metadata.uid!, "10.1.0.9");
+    story.cluster.nowMs += 2 * restoredGraceMs;
+    const kinds = (facts: Partial<FamilyFacts>) => plan("a", (now) => ({ ...now, ...facts })).map(({ kind }) => kind);
+    expect(kinds({})).toContain("delete");
+    expect(kinds({ ownersSinceMs: story.cluster.nowMs - 1 })).not.toContain("delete");
+    expect(kinds({ ownersSinceMs: story.cluster.nowMs - restoredGraceMs })).toContain("delete");
   });
 
   it("a claim that is being deleted says why it stays; in a namespace that goes it goes", async () => {

@@ -93,6 +93,8 @@ export interface FamilyFacts {
    * would otherwise end every claim whose VM is stopped.
    */
   readonly areOwnersUnknown?: boolean;
+  /** Since when they are served, where that was not so before: time to adopt what a restore brought back begins no earlier. */
+  readonly ownersSinceMs?: number;
   /** What became of the pod that a hold lists, by UID. "unknown" where it was not looked for. */
   readonly userOf: (user: HoldUser) => "alive" | "over" | "gone" | "unknown";
   readonly gate: ClaimsState;

@@ -85,7 +85,7 @@ function restoredUntilMs({ claim, holds, network, isDeleting }: ClaimView, { fac
   if (isDeleting || !isRecorded || facts.giverOf(network) !== "holdfast") return 0;
   if (holds.some(({ hold }) => hold.note?.identity !== undefined)) return 0;
   const createdMs = Date.parse(creationTimestamp);
-  return Number.isNaN(createdMs) ? 0 : createdMs + graceOf(claim);
+  return Number.isNaN(createdMs) ? 0 : Math.max(createdMs, facts.ownersSinceMs ?? 0) + graceOf(claim);
 }
 
 /** One that we made refers to its owner, and garbage collection ends it with that one: only a restore has a record without a reference. */
