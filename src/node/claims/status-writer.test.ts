@@ -72,6 +72,30 @@ describe("the writer of statuses", () => {
     expect((await read()).status).toMatchObject({ ips: ["10.0.0.7/24"], ownerPod: { name: "p" } });
   });
 
+  it("is not in the way of what is noted on the claim meanwhile", async () => {
+    const body = { metadata: { labels: { noted: "yes" } } };
+    await admin.patch(ipamClaims, { namespace, name: claim.metadata.name! }, { type: "merge", body });
+    const writer = new StatusWriter({ client, clock: realClock, log: silent });
+    const { signal } = new AbortController();
+    expect(await writer.settle(orderOf("10.0.0.7/24"), () => false, signal)).toBeUndefined();
+    const now = await read();
+    expect([now.status?.ips, now.metadata.labels, patches]).toEqual([["10.0.0.7/24"], { noted: "yes" }, 1]);
+  });
+
+  it.each([true, false])(
+    "never goes over a status that it has not read, also where it saw none: %s",
+    async (sawNone) => {
+      const writer = new StatusWriter({ client, clock: realClock, log: silent });
+      const { signal } = new AbortController();
+      await writer.settle(orderOf("10.0.0.7/24"), () => true, signal);
+      const seen = sawNone ? claim : await read();
+      await writer.settle(orderOf("10.0.0.8/24", await read()), () => true, signal);
+      const found = await writer.settle(orderOf("10.0.0.9/24", seen), () => false, signal);
+      expect(found?.status?.ips).toEqual(["10.0.0.8/24"]);
+      expect((await read()).status?.ips).toEqual(["10.0.0.8/24"]);
+    },
+  );
+
   it("writes the last word of several, and nothing where nothing changes", async () => {
     await run((writer) => {
       for (const last of [7, 8, 9]) writer.write(orderOf(`10.0.0.${last}/24`));

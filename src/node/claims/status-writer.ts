@@ -1,6 +1,7 @@
 // Writes the status of claims in the background: an ADD is answered when the hold is written, and nobody waits for what is only information.
 //
-// Promised: of one claim the last word is written, one write at a time, guarded by what was read. Bounded: what does not fit, fails for long, or a
+// Promised: of one claim the last word is written, one write at a time, over the status that was read and no other; what the leader notes on the
+// claim meanwhile is in nobody's way. Bounded: what does not fit, fails for long, or a
 // crash swallows, the leader writes from the holds. At the end what is left gets a few seconds.
 import { claimStatus, type ClaimStatus, type StatusInput } from "../../api/claim-status.ts";
 import { type Clock, deadline, sleep } from "../../kube/clock.ts";
@@ -75,7 +76,7 @@ export class StatusWriter {
         return undefined;
       } catch (error) {
         if (tries === triesMax || signal.aborted || isApiError(error, "not-found", "forbidden")) throw error;
-        if (!isApiError(error, "conflict")) await sleep(this.#options.clock, pauseMs * tries, signal);
+        if (!isStale(error)) await sleep(this.#options.clock, pauseMs * tries, signal);
         const now = await this.#read(claim, signal);
         if (now === undefined) throw error;
         if (!isOpen(now)) return now;
@@ -144,8 +145,7 @@ export class StatusWriter {
       } catch (error) {
         if (isApiError(error, "not-found")) return;
         if (tries === triesMax || signal.aborted) throw error;
-        const isStale = isApiError(error, "conflict");
-        if (!isStale) await sleep(this.#options.clock, pauseMs * tries, signal);
+        if (!isStale(error)) await sleep(this.#options.clock, pauseMs * tries, signal);
         claim = await this.#read(claim, signal);
       }
     }
@@ -156,12 +156,14 @@ export class StatusWriter {
     const before = claim.status;
     const status = claimStatus({ before, ...make(before), nowMs: clock.wallMs() });
     if (isEqual(before, status)) return;
-    const { namespace = "", name = "", resourceVersion, uid } = claim.metadata;
-    // A merge patch leaves what it does not name.
-    const ownerPod = status.ownerPod ?? null;
-    const body = { metadata: { resourceVersion, uid }, status: { ...status, ownerPod } };
+    const { namespace = "", name = "", uid } = claim.metadata;
+    const operations = [
+      { op: "test", path: "/metadata/uid", value: uid },
+      { op: "test", path: "/status", value: before ?? null }, // null: there is none
+      { op: "add", path: "/status", value: status },
+    ] as const;
     const options = { subresource: "status", signal, timeoutMs: callMs };
-    await client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, options);
+    await client.patch(ipamClaims, { namespace, name }, { type: "json", operations }, options);
   }
 
   /** Undefined: it is another by now. Where it cannot be read the one before is tried again: its version guards it. */
@@ -174,6 +176,11 @@ export class StatusWriter {
       return isApiError(error, "not-found") ? undefined : claim;
     }
   }
+}
+
+/** The status, or the claim, is another: that is how the server refuses a patch whose tests fail. */
+function isStale(error: unknown): boolean {
+  return isApiError(error, "conflict", "invalid");
 }
 
 function nameOf({ metadata }: StoredClaim): string {
