@@ -10,7 +10,7 @@ export const goals = {
 } as const;
 
 /** p50 of the ADD, one at a time. */
-export interface Compared {
+interface Compared {
   readonly withClaim: number;
   /** The same VM on a network without persistence. */
   readonly plain: number;

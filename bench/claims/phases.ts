@@ -18,7 +18,7 @@ export interface PhasePlan {
 }
 
 /** What one VM did. */
-export interface PhaseStep {
+interface PhaseStep {
   readonly machine: Machine;
   /** When the VMI, or the target pod, was asked for. */
   readonly beganMs: number;

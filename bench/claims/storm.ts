@@ -20,7 +20,7 @@ export interface StormPlan {
   readonly quiet: () => Promise<void>;
 }
 
-export interface StormPhase extends PhaseFigures {
+interface StormPhase extends PhaseFigures {
   /** Of one VM. */
   readonly perVm: Costs;
   /** Of all VMs, by kind. */
