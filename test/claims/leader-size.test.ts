@@ -1,6 +1,7 @@
 // Many VMs whose addresses are settled: a leader that begins asks nothing about any of them.
 import { afterEach, beforeEach, expect, it } from "vitest";
 
+import { ipamClaims } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { Stage } from "./leader-stage.ts";
@@ -14,6 +15,15 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
+/** Every claim says its address, and the pod that is at it where one is. */
+async function isTold(): Promise<boolean> {
+  const { items } = await stage.client.list(ipamClaims);
+  const told = items.filter(({ status }) => (status?.ips ?? []).length > 0);
+  return (
+    told.length === machines && told.filter(({ status }) => status?.ownerPod !== undefined).length === machines / 2
+  );
+}
+
 it("a leader that begins makes no call per VM", { timeout: 60_000 }, async () => {
   const first = stage.lead();
   for (let index = 0; index < machines; index++) {
@@ -23,7 +33,9 @@ it("a leader that begins makes no call per VM", { timeout: 60_000 }, async () =>
   const counted = async (leader: typeof first) =>
     (await leader.metric("holdfast_claims", { state: "RSVD" })) === machines / 2 &&
     (await leader.metric("holdfast_claims", { state: "BOUND" })) === machines / 2;
-  await until(() => counted(first), { what: "all settled" });
+  await until(() => counted(first), { what: "all counted" });
+  // Nobody writes the status for these nodes but the leader, which leaves it to a daemon for a second.
+  await until(isTold, { what: "every status written" });
   await first.stop();
   const before = await stage.books();
   const second = stage.lead();
