@@ -127,6 +127,8 @@ export const suites: readonly Suite[] = [
       "test/claims/webhook-embedded",
     ],
     about: "claims of VMs on the embedded API: KubeVirt played, everything at random, and a checker of every change",
+    // Most of its time is spent waiting for what others do.
+    serial: "crowd",
     required: true,
   },
   {
