@@ -30,6 +30,8 @@ export interface ActorOptions {
   readonly cooldownOf: (network: string) => number;
   /** The plan from what the server says now. */
   readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;
+  /** A claim that the watch need not show yet. */
+  readonly onMade: (family: string, claim: StoredClaim) => void;
   readonly onDone?: (family: string, step: ClaimStep) => void;
   readonly onFailed?: (step: ClaimStep) => void;
 }
@@ -78,7 +80,7 @@ export class Actor {
   async #perform(family: string, step: ClaimStep, signal: AbortSignal): Promise<boolean> {
     switch (step.kind) {
       case "create":
-        return this.#create(step.claim, signal);
+        return this.#create(family, step.claim, signal);
       case "mark":
         return this.#mark(step, signal);
       case "delete":
@@ -104,9 +106,9 @@ export class Actor {
     }
   }
 
-  async #create(claim: StoredClaim, signal: AbortSignal): Promise<boolean> {
+  async #create(family: string, claim: StoredClaim, signal: AbortSignal): Promise<boolean> {
     try {
-      await this.#options.client.create(ipamClaims, claim, { signal });
+      this.#options.onMade(family, await this.#options.client.create(ipamClaims, claim, { signal }));
       return true;
     } catch (error) {
       if (isApiError(error, "already-exists")) return false;

@@ -23,6 +23,8 @@ export interface GatherOptions {
   readonly nodes: Informer<Node>;
   /** How many claims of a namespace are being made and not in the cache yet. */
   readonly making: (namespace: string) => number;
+  /** Claims of a family that were made and that the cache does not show yet. */
+  readonly unseen: (family: string) => readonly StoredClaim[];
   readonly gate: () => ClaimsState;
   readonly nowMs: () => number;
 }
@@ -68,11 +70,11 @@ export class Gatherer {
   }
 
   objects(family: string): FamilyObjects {
-    const { world, pods, nodes } = this.#options;
+    const { world, pods, nodes, unseen } = this.#options;
     const { namespace = "" } = parseKey(family);
     const vm = world.machines.cache.get(family);
     const vmi = world.instances.cache.get(family);
-    const own = world.claims.cache.byIndex("family", family);
+    const own = [...world.claims.cache.byIndex("family", family), ...unseen(family)];
     const held = this.#heldOf(family, own, [vm?.metadata.uid, vmi?.metadata.uid]);
     const claims = withNamed(own, held, (key) => world.claims.cache.get(key));
     const named = claims.flatMap(({ metadata }) => pods.cache.byIndex("claim", `${namespace}/${metadata.name ?? ""}`));

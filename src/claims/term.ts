@@ -1,6 +1,6 @@
 // One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
 // whatever was left undone by whoever led before is finished.
-import { homeOf } from "../api/claim-family.ts";
+import { familyKeysOf, homeOf } from "../api/claim-family.ts";
 import { claimInstanceAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
@@ -30,6 +30,7 @@ import { isStale } from "./stale.ts";
 import { Taker } from "./take.ts";
 import { Tally } from "./tally.ts";
 import { Told } from "./told.ts";
+import { Unseen } from "./unseen.ts";
 import { Wakes } from "./wakes.ts";
 import type { ClaimWorld } from "./world.ts";
 
@@ -61,6 +62,7 @@ export class Term {
   readonly #teller: GateTeller;
   readonly #tally = new Tally();
   readonly #making: Making;
+  readonly #unseen: Unseen;
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   /** Family -> when its VM or VMI was told of, until it is planned. */
@@ -85,13 +87,17 @@ export class Term {
     this.#making = new Making(clock, (key) => world.claims.cache.get(key) !== undefined);
     const making = (namespace: string) => this.#making.count(namespace);
     const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
-    this.#gatherer = new Gatherer({ ...common, making, gate: () => gate.state, nowMs: () => clock.wallMs() });
+    this.#unseen = new Unseen(clock, (uid) => world.claims.cache.byIndex("uid", uid).length > 0);
+    const unseen = (family: string) => this.#unseen.of(family);
+    const nowMs = () => clock.wallMs();
+    this.#gatherer = new Gatherer({ ...common, making, unseen, gate: () => gate.state, nowMs });
     this.#wakes = new Wakes({
       ...common,
       definitions,
       gatherer: this.#gatherer,
       wake: (family) => this.#controller.enqueue(family),
       machineSeen: (family) => this.#see(family),
+      claimSeen: (claim) => this.#unseen.see(familyKeysOf(claim), claim.metadata.uid ?? ""),
       claimGone: ({ metadata }) => {
         const instance = metadata.annotations?.[claimInstanceAnnotation];
         if (instance !== undefined) this.#instances.set(metadata.uid ?? "", instance);
@@ -244,6 +250,7 @@ export class Term {
         const objects = await freshObjects({ client, instances: this.#instances, signal }, family, cached);
         return planFamily(this.#gatherer.factsOf(family, objects));
       },
+      onMade: (family, claim) => this.#unseen.add(family, claim),
       onDone: (family, step) => this.#did(family, step),
       onFailed: (step) => {
         if (step.kind === "create") this.#making.drop(keyOf(step.claim));

@@ -27,6 +27,8 @@ export interface WakesOptions {
   /** Of a VM or VMI: it came or changed. */
   readonly machineSeen: (family: string) => void;
   readonly claimGone: (claim: DeepReadonly<StoredClaim>) => void;
+  /** The watch shows it, or its end. */
+  readonly claimSeen: (claim: DeepReadonly<StoredClaim>) => void;
 }
 
 export class Wakes {
@@ -94,6 +96,7 @@ export class Wakes {
 
   #onClaim(event: InformerEvent<StoredClaim>): void {
     const { world } = this.#options;
+    this.#options.claimSeen(event.object);
     const both = event.type === "update" ? [event.object, event.previous] : [event.object];
     for (const claim of both) {
       this.#wakeAll(familyKeysOf(claim));
