@@ -15,6 +15,8 @@ const partAnnotation = `${holdfastGroup}/part`;
 export const poolAnnotation = `${holdfastGroup}/pool`;
 const keeperAnnotation = `${holdfastGroup}/keeper`;
 const identityAnnotation = `${holdfastGroup}/identity`;
+/** A hash of the identity: what a claim that is made anew finds the address of the one before by. */
+export const identityLabelName = `${holdfastGroup}/identity`;
 const usersAnnotation = `${holdfastGroup}/users`;
 const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
@@ -68,6 +70,7 @@ export function marksOf(
       ...(node !== undefined && node !== "" && { [nodeLabelName]: nodeLabel(node) }),
       // What others recorded may be no namespace at all, and the server would refuse the label.
       ...(isLabelValue(owner.namespace) && { [podNamespaceLabelName]: owner.namespace }),
+      ...(note.identity !== undefined && { [identityLabelName]: hashLabel(note.identity) }),
     },
     annotations: {
       ...(part > 0 && { [partAnnotation]: String(part) }),

@@ -52,10 +52,17 @@ export class MemoryLedger implements AmendableLedger {
     return this.#withFault(`changing ${request.address}`, options, () => this.#amend(request));
   }
 
-  async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
+  async find(
+    domain: Domain,
+    owner: OwnerKey,
+    { signal, formerly, identity }: FindOptions = {},
+  ): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
     const keys = new Set([owner, formerly]);
-    return this.#inOrder((hold) => hold.domain === domain && keys.has(ownerKey(hold.owner)));
+    return this.#inOrder((hold) => {
+      if (hold.domain !== domain) return false;
+      return identity === undefined ? keys.has(ownerKey(hold.owner)) : hold.note?.identity === identity;
+    });
   }
 
   async *list(domain: Domain, { signal }: LedgerOptions = {}): AsyncIterable<Hold> {

@@ -13,8 +13,15 @@
 //
 // Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers do that.
 import type { Cooling } from "../api/hold-marks.ts";
-import { coolingOf, heldSelector, nodeLabelName, ownerLabelName, restingMarks } from "../api/hold-marks.ts";
-import { ownerLabel } from "../api/owner-record.ts";
+import {
+  coolingOf,
+  heldSelector,
+  identityLabelName,
+  nodeLabelName,
+  ownerLabelName,
+  restingMarks,
+} from "../api/hold-marks.ts";
+import { hashLabel, ownerLabel } from "../api/owner-record.ts";
 import { reservationKind } from "../api/reservation.ts";
 import type { AmendableLedger, AmendOutcome, AmendRequest } from "../ipam/ledger.ts";
 import type { Domain, FindOptions, Hold, LedgerOptions } from "../ipam/ledger.ts";
@@ -113,8 +120,16 @@ export class ReservationLedger implements AmendableLedger {
     });
   }
 
-  async find(domain: Domain, owner: OwnerKey, { signal, formerly }: FindOptions = {}): Promise<readonly Hold[]> {
+  async find(
+    domain: Domain,
+    owner: OwnerKey,
+    { signal, formerly, identity }: FindOptions = {},
+  ): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
+    if (identity !== undefined) {
+      const alike = await this.#search(domain, `${identityLabelName}=${hashLabel(identity)},${heldSelector}`, signal);
+      return alike.filter((hold) => hold.note?.identity === identity);
+    }
     const keys = formerly === undefined ? [owner] : [owner, formerly];
     const selector = `${ownerLabelName} in (${keys.map(ownerLabel).join(",")}),${heldSelector}`;
     const found = await this.#search(domain, selector, signal);

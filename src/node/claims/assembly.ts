@@ -1,6 +1,9 @@
 // The parts of claims, put together for one daemon.
+import type { ClaimOwner } from "../../ipam/owner.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
+import { ipamClaims } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
 import type { Ledgers } from "../ledgers.ts";
 import type { Pictures } from "../pictures.ts";
@@ -49,7 +52,12 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
   });
   const parts: ClaimParts = {
     search,
-    holds: new ClaimHolds({ ledgers, pictures, paused: () => state.paused }),
+    holds: new ClaimHolds({
+      ledgers,
+      pictures,
+      paused: () => state.paused,
+      isGone: (claim, signal) => isGone(client, claim, signal),
+    }),
     macs: new MacCheck(client),
     users: new UserPods(client),
     statuses,
@@ -60,3 +68,12 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
 }
 
 const unfenced: ClaimParts["fence"] = { attached: async () => {}, detached: async () => {} };
+
+async function isGone(client: KubeClient, { namespace, name, uid }: ClaimOwner, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await client.get(ipamClaims, { namespace, name }, { signal })).metadata.uid !== uid;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return true;
+    throw error;
+  }
+}

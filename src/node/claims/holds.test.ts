@@ -49,6 +49,8 @@ let store: MemoryStore;
 let faults: LedgerFault[];
 let holds: ClaimHolds;
 let paused: string;
+/** UIDs of claims. */
+let existing: Set<string>;
 let ledger: MemoryLedger;
 function renew(): void {
   store = new MemoryStore();
@@ -57,7 +59,9 @@ function renew(): void {
   const picture = { domain, met: () => {} };
   const pictures = { open: async () => ({ picture, pool: undefined, name: "ns/pool" }) } as unknown as Pictures;
   paused = "";
-  holds = new ClaimHolds({ ledgers: new Ledgers(() => ledger), pictures, paused: () => paused });
+  existing = new Set();
+  const isGone = async ({ uid }: ClaimOwner) => !existing.has(uid);
+  holds = new ClaimHolds({ ledgers: new Ledgers(() => ledger), pictures, paused: () => paused, isGone });
 }
 beforeEach(renew);
 
@@ -80,7 +84,7 @@ const found = async (share: Share, use: ClaimUse) => {
 describe("what a claim holds", () => {
   it("is read where the status says, and searched for where it says nothing or is wrong", async () => {
     await put("10.0.0.7", "c");
-    await put("10.0.0.8", "other");
+    await put("10.0.0.8", "other", { identity: "vm-2/blue" });
     expect(await found(shareOf("c", "10.0.0.7"), useOf("c", "p"))).toBe("10.0.0.7");
     expect(await found(shareOf("c"), useOf("c", "p"))).toBe("10.0.0.7");
     expect(await found(shareOf("c", "10.0.0.8"), useOf("c", "p"))).toBe("10.0.0.7");
@@ -100,6 +104,15 @@ describe("what a claim holds", () => {
   ])("is passed on from the claim before, with its users, found %s", async (_, recorded) => {
     await put("10.0.0.7", "old", { users: [user("p")] });
     expect(await found(shareOf("new", recorded), useOf("new", "q", continuing("new", "old")))).toBe("10.0.0.7");
+    expect(await all()).toEqual(["10.0.0.7 new p"]);
+  });
+
+  it("is passed on also where the leader did not know of the claim before, and not while that is there", async () => {
+    await put("10.0.0.7", "old", { users: [user("p")] });
+    existing.add("old");
+    expect(await found(shareOf("new"), useOf("new", "q"))).toBeUndefined();
+    existing.clear();
+    expect(await found(shareOf("new"), useOf("new", "q"))).toBe("10.0.0.7");
     expect(await all()).toEqual(["10.0.0.7 new p"]);
   });
 

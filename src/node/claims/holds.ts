@@ -2,7 +2,7 @@
 //
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
-import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
+import { allocationReasons } from "../../api/claim-marks.ts";
 import { type AmendableLedger, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
@@ -21,6 +21,8 @@ export interface ClaimHoldsOptions {
   readonly pictures: Pick<Pictures, "open">;
   /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
   readonly paused: () => string;
+  /** The claim is not there any more, by its UID, as the API server says now. */
+  readonly isGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** A hold of the claim, and where its object is. */
@@ -50,8 +52,8 @@ export class ClaimHolds {
         const { picture } = await this.#options.pictures.open(share, signal);
         const { namespace } = share;
         const ledger = this.#options.ledgers.shared(namespace);
-        const { paused } = this.#options;
-        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists, paused });
+        const { paused, isGone } = this.#options;
+        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists, paused, isGone });
         if (hold === undefined) return undefined;
         picture.met(hold);
         return { namespace, hold };
@@ -120,6 +122,7 @@ interface Quest {
   /** Domain and owner -> the list that was asked for. */
   readonly lists: Map<string, Promise<readonly Hold[]>>;
   readonly paused: () => string;
+  readonly isGone: ClaimHoldsOptions["isGone"];
 }
 
 async function findOne(quest: Quest): Promise<Hold | undefined> {
@@ -134,38 +137,54 @@ async function recorded(quest: Quest, owner: ClaimOwner): Promise<Hold | undefin
   if (share.recorded === undefined) return undefined;
   const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
   if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
-  return isBefore(hold, owner, use) ? passOn(quest, hold, owner) : undefined;
+  return isBefore(hold, owner, use) && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
 }
 
 async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
-  return first(await listed(quest, owner));
+  return first((await listed(quest, owner)).filter((each) => sameOwner(each.owner, owner)));
 }
 
+/** The leader says `continues` where it knows of an earlier claim; where its caches were behind, the holds themselves say it. */
 async function continued(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
-  const { use } = quest;
-  const uid = use.claim.metadata.annotations?.[continuesAnnotation] ?? "";
-  if (uid === "" || use.identity === undefined) return undefined;
-  const before = await listed(quest, { ...owner, uid });
-  const hold = first(before.filter((each) => isBefore(each, owner, use)));
-  return hold === undefined ? undefined : passOn(quest, hold, owner);
+  const before = (await listed(quest, owner)).filter((each) => isBefore(each, owner, quest.use));
+  const hold = first(before);
+  return hold !== undefined && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
 }
 
-/** Of the share's range. */
-async function listed({ ledger, domain, share, signal, lists }: Quest, owner: ClaimOwner): Promise<readonly Hold[]> {
+/** Of the share's range: the claim's, and those of other claims for the same NIC of the same owner. */
+async function listed(quest: Quest, owner: ClaimOwner): Promise<readonly Hold[]> {
+  const { ledger, domain, share, use, signal, lists } = quest;
   const key = `${share.namespace} ${domain} ${ownerKey(owner)}`;
-  const list = lists.get(key) ?? ledger.find(domain, ownerKey(owner), { signal });
+  const list = lists.get(key) ?? search(ledger, domain, owner, use, signal);
   lists.set(key, list);
   return (await list).filter(({ address }) => contains(share.definition.prefix, address));
 }
 
-/**
- * The hold is of the claim that this one continues. The annotation alone would be everybody's way to another's address: the hold must say itself
- * that it is for the same NIC of the same owner, in the same namespace.
- */
-function isBefore({ owner, note }: Hold, to: ClaimOwner, { claim, identity }: ClaimUse): boolean {
-  const before = claim.metadata.annotations?.[continuesAnnotation];
-  if (before === undefined || before === "" || identity === undefined) return false;
-  return sameOwner(owner, { ...to, uid: before }) && owner.namespace === to.namespace && note?.identity === identity;
+/** Both at once: a claim that follows its guest to another owner has the new identity before its hold has. */
+async function search(
+  ledger: AmendableLedger,
+  domain: Domain,
+  owner: ClaimOwner,
+  { identity }: ClaimUse,
+  signal: AbortSignal,
+): Promise<readonly Hold[]> {
+  const key = ownerKey(owner);
+  const [own, alike] = await Promise.all([
+    ledger.find(domain, key, { signal }),
+    identity === undefined ? [] : ledger.find(domain, key, { identity, signal }),
+  ]);
+  return [...own, ...alike.filter((each) => ownerKey(each.owner) !== key)];
+}
+
+/** The hold says itself that it is for the same NIC of the same owner, in the same namespace. */
+function isBefore({ owner, note }: Hold, to: ClaimOwner, { identity }: ClaimUse): boolean {
+  if (identity === undefined || note?.identity !== identity || owner.kind !== "claim") return false;
+  return owner.uid !== to.uid && owner.namespace === to.namespace && (owner.part ?? 0) === (to.part ?? 0);
+}
+
+/** Its claim is gone: while that is there, the address is its own. */
+async function isOrphan({ isGone, signal }: Quest, { owner }: Hold): Promise<boolean> {
+  return owner.kind === "claim" && (await isGone(owner, signal));
 }
 
 /** Undefined where another was faster and it is not ours now. */
