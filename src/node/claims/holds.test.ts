@@ -85,6 +85,7 @@ describe("what a claim holds", () => {
   it("is read where the status says, and searched for where it says nothing or is wrong", async () => {
     await put("10.0.0.7", "c");
     await put("10.0.0.8", "other", { identity: "vm-2/blue" });
+    existing.add("c");
     expect(await found(shareOf("c", "10.0.0.7"), useOf("c", "p"))).toBe("10.0.0.7");
     expect(await found(shareOf("c"), useOf("c", "p"))).toBe("10.0.0.7");
     expect(await found(shareOf("c", "10.0.0.8"), useOf("c", "p"))).toBe("10.0.0.7");
