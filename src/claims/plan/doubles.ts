@@ -5,13 +5,15 @@ import type { ClaimHold } from "./facts.ts";
 import type { ClaimView } from "./family.ts";
 
 /**
- * The one that no pod is at goes, beside one that a pod is at; where no pod is at any, the one that nobody was told of, beside one that is in
- * the status.
+ * The one that no pod is at and that the status does not have goes, beside one that a pod is at or that the status has. One that the status has goes only beside
+ * another that both have: no ADD is answered with an address that the status lacks, so a pod that is listed at such a one has not got it, or
+ * is over, and its end was seen here first.
  */
 export function isSpare(spare: ClaimHold, view: ClaimView): boolean {
   if (isUsed(spare)) return false;
   const others = doublesOf(spare, view);
-  return others.some(isUsed) || (!isTold(spare, view) && others.some((each) => isTold(each, view)));
+  if (isTold(spare, view)) return others.some((each) => isUsed(each) && isTold(each, view));
+  return others.some((each) => isUsed(each) || isTold(each, view));
 }
 
 /**

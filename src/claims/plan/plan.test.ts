@@ -266,6 +266,21 @@ describe("two addresses of one pool for one claim", () => {
     expect(said(["10.1.0.9/24"])).toMatchObject({ status: { ips: ["10.1.0.9/24"] } });
   });
 
+  it("the one in the status stays, though only at the other a pod is listed: its end was seen here first", async () => {
+    await story.run("a");
+    const [told] = story.addresses("a");
+    story.isLed = false;
+    await story.take("a.n", story.claim("a")!.metadata.uid!, "10.1.0.9");
+    const facts = gather(story.cluster, "a");
+    const listed = (address: string) => (address === told ? [] : [{ uid: "p", name: "p", node: "n1" }]);
+    const holds = facts.holds.map((each) => ({
+      ...each,
+      hold: { ...each.hold, users: listed(each.hold.address.toString()) },
+    }));
+    const steps = planFamily({ ...facts, pods: [], holds, userOf: () => "alive" });
+    expect(steps.filter(({ kind }) => kind === "release")).toEqual([]);
+  });
+
   /** Two pods were first at once: each daemon took one and wrote its own status. The pod that had the second is gone. */
   const twice = async (): Promise<string> => {
     await story.run("a");
