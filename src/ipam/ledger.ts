@@ -116,8 +116,8 @@ export interface LedgerOptions {
 export interface FindOptions extends LedgerOptions {
   /** The key under which an older system, which knew no UIDs, may have recorded the same owner: its holds are found too. */
   readonly formerly?: OwnerKey | undefined;
-  /** In place of the owner: holds of claims with this identity (`HoldNote.identity`), whoever's they are. */
-  readonly identity?: string | undefined;
+  /** In place of the owner: holds of claims with one of these identities (`HoldNote.identity`), whoever's they are. */
+  readonly identities?: readonly string[] | undefined;
 }
 
 export interface Ledger {

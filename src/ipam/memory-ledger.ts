@@ -55,13 +55,14 @@ export class MemoryLedger implements AmendableLedger {
   async find(
     domain: Domain,
     owner: OwnerKey,
-    { signal, formerly, identity }: FindOptions = {},
+    { signal, formerly, identities }: FindOptions = {},
   ): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
     const keys = new Set([owner, formerly]);
     return this.#inOrder((hold) => {
       if (hold.domain !== domain) return false;
-      return identity === undefined ? keys.has(ownerKey(hold.owner)) : hold.note?.identity === identity;
+      if (identities === undefined) return keys.has(ownerKey(hold.owner));
+      return identities.includes(hold.note?.identity ?? "");
     });
   }
 

@@ -123,12 +123,13 @@ export class ReservationLedger implements AmendableLedger {
   async find(
     domain: Domain,
     owner: OwnerKey,
-    { signal, formerly, identity }: FindOptions = {},
+    { signal, formerly, identities }: FindOptions = {},
   ): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
-    if (identity !== undefined) {
-      const alike = await this.#search(domain, `${identityLabelName}=${hashLabel(identity)},${heldSelector}`, signal);
-      return alike.filter((hold) => hold.note?.identity === identity);
+    if (identities !== undefined) {
+      const hashes = identities.map((each) => hashLabel(each)).join(",");
+      const alike = await this.#search(domain, `${identityLabelName} in (${hashes}),${heldSelector}`, signal);
+      return alike.filter((hold) => identities.includes(hold.note?.identity ?? ""));
     }
     const keys = formerly === undefined ? [owner] : [owner, formerly];
     const selector = `${ownerLabelName} in (${keys.map(ownerLabel).join(",")}),${heldSelector}`;

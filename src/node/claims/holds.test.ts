@@ -117,6 +117,14 @@ describe("what a claim holds", () => {
     expect(await all()).toEqual(["10.0.0.7 new p"]);
   });
 
+  it("is passed on where a VM adopted the VMI that had it, and is the VM's from then on", async () => {
+    await put("10.0.0.7", "old", { identity: "vmi-1/blue" });
+    const adopted = useOf("new", "q", { vmiUid: "vmi-1" });
+    expect(await found(shareOf("new"), useOf("new", "q", { vmiUid: "vmi-2" }))).toBeUndefined();
+    expect(await found(shareOf("new"), adopted)).toBe("10.0.0.7");
+    for await (const hold of ledger.list(domain)) expect(hold.note?.identity).toBe("vm-1/blue");
+  });
+
   it.each([
     ["the hold is for another NIC", "vm-1/green"],
     ["the hold is another VM's", "vm-2/blue"],

@@ -2,7 +2,7 @@
 //
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
-import { allocationReasons } from "../../api/claim-marks.ts";
+import { allocationReasons, identityOf } from "../../api/claim-marks.ts";
 import { type AmendableLedger, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
@@ -165,20 +165,28 @@ async function search(
   ledger: AmendableLedger,
   domain: Domain,
   owner: ClaimOwner,
-  { identity }: ClaimUse,
+  use: ClaimUse,
   signal: AbortSignal,
 ): Promise<readonly Hold[]> {
   const key = ownerKey(owner);
+  const identities = identitiesOf(use);
   const [own, alike] = await Promise.all([
     ledger.find(domain, key, { signal }),
-    identity === undefined ? [] : ledger.find(domain, key, { identity, signal }),
+    identities.length === 0 ? [] : ledger.find(domain, key, { identities, signal }),
   ]);
   return [...own, ...alike.filter((each) => ownerKey(each.owner) !== key)];
 }
 
+/** The claim's own, and that of the guest itself: a VM that adopts a VMI has what that had. Empty for a claim without an owner. */
+function identitiesOf({ identity, vmiUid }: ClaimUse): readonly string[] {
+  if (identity === undefined) return [];
+  const nic = identity.slice(identity.indexOf("/") + 1);
+  return [...new Set([identity, ...(vmiUid === undefined ? [] : [identityOf(vmiUid, nic)])])];
+}
+
 /** The hold says itself that it is for the same NIC of the same owner, in the same namespace. */
-function isBefore({ owner, note }: Hold, to: ClaimOwner, { identity }: ClaimUse): boolean {
-  if (identity === undefined || note?.identity !== identity || owner.kind !== "claim") return false;
+function isBefore({ owner, note }: Hold, to: ClaimOwner, use: ClaimUse): boolean {
+  if (!identitiesOf(use).includes(note?.identity ?? "") || owner.kind !== "claim") return false;
   return owner.uid !== to.uid && owner.namespace === to.namespace && (owner.part ?? 0) === (to.part ?? 0);
 }
 
@@ -190,11 +198,13 @@ async function isOrphan({ isGone, signal }: Quest, { owner }: Hold): Promise<boo
 /** Undefined where another was faster and it is not ours now. */
 async function passOn(
   { ledger, use, signal, paused }: Quest,
-  { domain, address, owner, version }: Hold,
+  { domain, address, owner, version, note }: Hold,
   to: ClaimOwner,
 ): Promise<Hold | undefined> {
   assertNotPaused(paused());
-  const outcome = await amendSurely(ledger, { domain, address, owner: ownerKey(owner), version, to }, signal);
+  const identified = { ...note, ...(use.identity !== undefined && { identity: use.identity }) };
+  const request = { domain, address, owner: ownerKey(owner), version, to, note: identified };
+  const outcome = await amendSurely(ledger, request, signal);
   if (outcome.outcome === "amended") return outcome.hold;
   if (outcome.outcome === "superseded" && sameOwner(outcome.hold.owner, to)) return outcome.hold;
   if (outcome.outcome === "gone") return undefined;
