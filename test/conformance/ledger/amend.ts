@@ -51,6 +51,28 @@ export function amendConformance(about: string, start: () => Promise<LedgerHarne
     const release = (hold: Hold, cooldownMs = 0) =>
       ledger.release({ domain, address, owner: ownerKey(hold.owner), version: hold.version, cooldownMs });
 
+    describe("identity", () => {
+      const alike = (...identities: readonly string[]) =>
+        ledger.find(domain, ownerKey(claim("another")), { identities });
+
+      it("finds a hold, whoever's it is, and no other", async () => {
+        const hold = await taken();
+        expect(await alike("vm-uid/blue")).toEqual([hold]);
+        expect(await alike("vmi-uid/blue", "vm-uid/blue")).toEqual([hold]);
+        expect(await alike("vm-uid/green")).toEqual([]);
+      });
+
+      it("is the new one after a change of it, and nobody's after a release", async () => {
+        const before = await taken();
+        const changed = await amend(before, { to: claim("two"), note: { ...note, identity: "other-uid/blue" } });
+        if (changed.outcome !== "amended") throw new Error(changed.outcome);
+        expect(await alike("vm-uid/blue")).toEqual([]);
+        expect(await alike("other-uid/blue")).toEqual([changed.hold]);
+        await release(changed.hold, 60_000);
+        expect(await alike("other-uid/blue")).toEqual([]);
+      });
+    });
+
     describe("users", () => {
       it("of a new hold are kept with it, and read back whole", async () => {
         const hold = await taken(claim("one"), [first, second]);
