@@ -7,6 +7,7 @@ import { definitionOf } from "../api/definition.ts";
 import { ipamClaimKind } from "../api/ipam-claim.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -93,13 +94,8 @@ export async function installClaimDefinition(options: InstallOptions): Promise<D
   }
 }
 
-async function read({ client, signal }: InstallOptions): Promise<ClaimDefinition | undefined> {
-  try {
-    return await client.get(definitions, { name: claimDefinition().metadata.name ?? "" }, { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+function read({ client, signal }: InstallOptions): Promise<ClaimDefinition | undefined> {
+  return lookUp(client, definitions, { name: claimDefinition().metadata.name ?? "" }, { signal });
 }
 
 /** Replaced at the version that was judged, with whatever else others have written on it. */

@@ -6,7 +6,7 @@
 import { claimInstanceAnnotation, claimName } from "../api/claim-marks.ts";
 import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../api/kubevirt.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { type KubeObject, type ObjectName, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -30,7 +30,8 @@ export async function freshObjects(
   cached: FamilyObjects,
 ): Promise<FamilyObjects> {
   const { namespace = "", name } = parseKey(family);
-  const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) => readOne(client, resource, at, signal);
+  const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) =>
+    lookUp(client, resource, at, { signal });
   const machine = await read<Machine>(kinds.virtualMachines, { namespace, name });
   const vm = machine && trimMachine(machine);
   const instance = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
@@ -93,7 +94,7 @@ async function freshPods(
   const others = [...users, ...known.pods.map(({ metadata }) => metadata.name ?? "")];
   for (const each of new Set(others)) {
     if (each === "" || found.has(each)) continue;
-    const pod = await readOne(client, kinds.pods, { namespace, name: each }, signal);
+    const pod = await lookUp(client, kinds.pods, { namespace, name: each }, { signal });
     if (pod !== undefined) found.set(each, pod);
   }
   return found;
@@ -122,7 +123,7 @@ async function freshNodes(
   const names = new Set([...users, ...pods.map(({ spec }) => spec?.nodeName ?? "")]);
   const found = new Map<string, kinds.Node>();
   for (const name of names) {
-    const node = name === "" ? undefined : await readOne(client, kinds.nodes, { name }, signal);
+    const node = name === "" ? undefined : await lookUp(client, kinds.nodes, { name }, { signal });
     if (node !== undefined) found.set(name, node);
   }
   return found;
@@ -137,19 +138,4 @@ function isOfFamily(pod: kinds.Pod, name: string, { pods }: FamilyObjects): bool
 
 function isCachedOwn(uid: string, { vm, vmi }: FamilyObjects): boolean {
   return vm?.metadata.uid === uid || vmi?.metadata.uid === uid;
-}
-
-/** A kind that is not served has no objects. */
-async function readOne<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  at: ObjectName,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  try {
-    return await client.get(resource, at, { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
 }

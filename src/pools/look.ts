@@ -1,10 +1,8 @@
 // The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
 import { nodeLabel } from "../api/hold-marks.ts";
 import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
-import { isApiError } from "../kube/errors.ts";
-import type { DeepReadonly, ObjectName } from "../kube/meta.ts";
-import type { KubeObject } from "../kube/meta.ts";
-import type { Resource } from "../kube/resource.ts";
+import { lookUp } from "../kube/look-up.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type NodeState, nodeStateOf } from "../ledger/node-state.ts";
 import * as kinds from "../ledger/resources.ts";
@@ -70,10 +68,12 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
 /** Throws where the server does not answer: then nothing is known, and nothing may be freed. */
 export async function liveFacts(client: KubeClient, held: Held, around: Around, signal: AbortSignal): Promise<Facts> {
   const { namespace, name } = held.hold.owner;
-  const pod = isNameless(held) ? undefined : await read(client, kinds.pods, { namespace, name }, signal);
+  const pod = isNameless(held) ? undefined : await lookUp(client, kinds.pods, { namespace, name }, { signal });
   const keeper = keeperName(held);
   const set =
-    keeper === undefined ? undefined : await read(client, kinds.statefulSets, { namespace, name: keeper }, signal);
+    keeper === undefined
+      ? undefined
+      : await lookUp(client, kinds.statefulSets, { namespace, name: keeper }, { signal });
   const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
   // Where the pod was is not known: any node that is unreachable may have it.
   const isUnknown = held.node === "" && around.lastNode === "";
@@ -114,20 +114,6 @@ async function readNodes(client: KubeClient, labels: readonly string[], signal: 
   if (known.length === 0 || known.some((label) => label.length >= longestLabel)) {
     return nodesOf((await client.list(kinds.nodes, { signal })).items);
   }
-  const found = await Promise.all(known.map((name) => read(client, kinds.nodes, { name }, signal)));
+  const found = await Promise.all(known.map((name) => lookUp(client, kinds.nodes, { name }, { signal })));
   return nodesOf(found.filter((node) => node !== undefined));
-}
-
-async function read<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  at: ObjectName,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  try {
-    return await client.get(resource, at, { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
 }

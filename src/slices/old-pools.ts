@@ -5,6 +5,7 @@
 import { grantAnnotation, nodeWordAnnotation } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { type DeepReadonly, type ObjectKey, parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
@@ -88,13 +89,8 @@ export class OldPools {
     }
   }
 
-  async #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
-    try {
-      return await this.#client.get(ipPools, parseKey(key), { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+  #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    return lookUp(this.#client, ipPools, parseKey(key), { signal });
   }
 }
 

@@ -4,6 +4,7 @@
 // seen; what became of a write whose answer was lost is known before the next plan.
 import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
 import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -173,13 +174,8 @@ export class SliceWriter {
     }
   }
 
-  async #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
-    try {
-      return await this.#client.get(ipPools, parseKey(key), { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+  #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    return lookUp(this.#client, ipPools, parseKey(key), { signal });
   }
 
   /** What is no slice is not ours to keep. */

@@ -6,6 +6,7 @@
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { type Persistence, persistenceOf } from "../../cni/persistence.ts";
 import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { defineResource } from "../../kube/resource.ts";
@@ -121,18 +122,8 @@ export class ClaimsView {
     return status?.allowed === true;
   }
 
-  async #get<T extends KubeObject>(
-    resource: Resource<T>,
-    namespace: string,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<T | undefined> {
-    try {
-      return await this.#options.client.get(resource, { namespace, name }, { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined; // or the cluster has no such kind
-      throw error;
-    }
+  #get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) {
+    return lookUp(this.#options.client, resource, { namespace, name }, { signal });
   }
 
   #facts(definition: DeepReadonly<NetworkAttachmentDefinition>): DefinitionFacts {

@@ -1,7 +1,7 @@
 // The parts of claims, put together for one daemon.
 import type { ClaimOwner } from "../../ipam/owner.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { ipamClaims } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
@@ -70,10 +70,5 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
 const unfenced: ClaimParts["fence"] = { attached: async () => {}, detached: async () => {} };
 
 async function isGone(client: KubeClient, { namespace, name, uid }: ClaimOwner, signal: AbortSignal): Promise<boolean> {
-  try {
-    return (await client.get(ipamClaims, { namespace, name }, { signal })).metadata.uid !== uid;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return true;
-    throw error;
-  }
+  return (await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;
 }

@@ -9,7 +9,7 @@ import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kube
 import { ownerUidOf } from "../../api/vm-owner.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import { type Clock, deadline } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import { Recent } from "../../kube/recent.ts";
 import type { Resource } from "../../kube/resource.ts";
@@ -162,19 +162,8 @@ export class ClaimSearch {
     });
   }
 
-  /** Undefined where there is none, or no such kind. */
-  async #read<T extends KubeObject>(
-    resource: Resource<T>,
-    namespace: string,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<T | undefined> {
-    try {
-      return await this.#options.client.get(resource, { namespace, name }, { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+  #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) {
+    return lookUp(this.#options.client, resource, { namespace, name }, { signal });
   }
 }
 

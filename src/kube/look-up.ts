@@ -1,0 +1,20 @@
+// An object that may not be there.
+import { isApiError } from "./errors.ts";
+import type { KubeObject, ObjectName } from "./meta.ts";
+import type { Resource } from "./resource.ts";
+import type { CallOptions, KubeClient } from "./rest.ts";
+
+/** Undefined where the server has none of that name, or no such kind. */
+export async function lookUp<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  at: ObjectName,
+  options: CallOptions = {},
+): Promise<T | undefined> {
+  try {
+    return await client.get(resource, at, options);
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
