@@ -68,6 +68,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     nodes,
     reservations,
     holds,
+    pools: pools.world.pools,
     quarantineMs: options.sliceQuarantineMs,
     deletionFences: options.nodeDeletionFences,
     events,

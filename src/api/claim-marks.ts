@@ -93,6 +93,15 @@ export function identityOf(ownerUid: string, nic: string): string {
   return `${ownerUid}/${nic}`;
 }
 
+/** The two parts of what `identityOf` made; empty where they are not there. A UID has no slash. */
+export function ownerOfIdentity(identity = ""): string {
+  return identity.includes("/") ? identity.slice(0, identity.indexOf("/")) : "";
+}
+
+export function nicOfIdentity(identity = ""): string {
+  return identity.includes("/") ? identity.slice(identity.indexOf("/") + 1) : "";
+}
+
 /**
  * `<vm>.<network>`. Network names of KubeVirt have no dots, so the last dot parts the two, and no two pairs meet. What the API server
  * would not take as a name is made fit, and then carries a hash of both, so that still no two pairs meet.

@@ -2,6 +2,7 @@
 // leader has anyway; of 100,000 holds of pods nothing is kept.
 //
 // Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
+import { ownerOfIdentity } from "../api/claim-marks.ts";
 import { ownerKindAnnotation } from "../api/hold-marks.ts";
 import { holdKind } from "../api/hold.ts";
 import type { Hold } from "../ipam/ledger.ts";
@@ -99,8 +100,7 @@ export class HeldClaims {
 
 /** The VM, or the VMI without one, that the claim of a hold is for, by UID; undefined where nothing says it. */
 export function ownerUidOf({ note }: Hold): string | undefined {
-  const slash = note?.identity?.indexOf("/") ?? -1;
-  return slash <= 0 ? undefined : note?.identity?.slice(0, slash);
+  return ownerOfIdentity(note?.identity) || undefined;
 }
 
 function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined): HeldClaim[] {

@@ -137,6 +137,7 @@ class Assembly {
       onOrphan: () => this.#options.sliceMetrics?.orphan(),
       daemons: () => upkeep.daemons,
     });
+    stateInformer.handle(() => slices.keeper.look());
     this.#options.sliceMetrics?.watch(slices.keeper);
     const wake = () => replay.wake();
     const { claimWaitMs: waitMs } = this.#options;

@@ -65,6 +65,7 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
     ...options,
     pods,
     seenVersion: () => view.seen(),
+    toldVersion: () => shared.sliced?.version ?? 0,
     // Only what was moved there is asked for: no domain of a slice.
     ledgerOf: (namespace) => options.ledgerOf(namespace, ""),
     onMoved: (namespace, hold) => held.put({ namespace, hold }),

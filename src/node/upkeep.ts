@@ -6,6 +6,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { detectUpstream } from "../ledger/upstream.ts";
 import type { Log } from "../log/log.ts";
 import type { OwnHolds } from "./own-holds.ts";
+import type { DomainPicture } from "./picture.ts";
 import type { Pictures } from "./pictures.ts";
 import type { SharedState } from "./shared-state.ts";
 
@@ -43,15 +44,23 @@ export class Upkeep {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      using limit = deadline(clock, callMs, signal);
-      await this.#try("listing what this node holds", () => this.#options.own.known(limit.signal));
-      if (this.#isDue("detect", detectEveryMs, this.#options.state.mustDetect)) {
-        await this.#try("looking for whereabouts", () => this.#detect(limit.signal));
-      }
-      if (this.#isDue("count", countEveryMs, true)) await this.#try("counting nodes", () => this.#count(limit.signal));
-      await this.#try("renewing pictures", () => this.#renew(limit.signal));
+      await this.#tick(signal);
       await sleep(clock, tickMs, signal);
     }
+  }
+
+  /** As a rule there is nothing to do, and that costs nothing. */
+  async #tick(signal: AbortSignal): Promise<void> {
+    const { own, state, clock } = this.#options;
+    const detects = this.#isDue("detect", detectEveryMs, state.mustDetect);
+    const counts = this.#isDue("count", countEveryMs, true);
+    const old = this.#old();
+    if (own.isKnown && !detects && !counts && old.length === 0) return;
+    using limit = deadline(clock, callMs, signal);
+    await this.#try("listing what this node holds", () => own.known(limit.signal));
+    if (detects) await this.#try("looking for whereabouts", () => this.#detect(limit.signal));
+    if (counts) await this.#try("counting nodes", () => this.#count(limit.signal));
+    await this.#try("renewing pictures", () => this.#renew(old, limit.signal));
   }
 
   async #detect(signal: AbortSignal): Promise<void> {
@@ -67,16 +76,20 @@ export class Upkeep {
     this.#daemons = (list.items?.length ?? 0) + (list.metadata?.remainingItemCount ?? 0);
   }
 
-  async #renew(signal: AbortSignal): Promise<void> {
+  /** Pictures that were used since they were renewed, and that is a while ago. */
+  #old(): readonly DomainPicture[] {
+    const nowMs = this.#options.clock.wallMs();
+    return Array.from(this.#options.pictures().all()).filter(
+      ({ usedMs, renewedMs }) => usedMs > renewedMs && nowMs - renewedMs >= pictureAgeMs,
+    );
+  }
+
+  async #renew(old: readonly DomainPicture[], signal: AbortSignal): Promise<void> {
     const { clock, state } = this.#options;
     if (state.paused !== "") return;
-    const pictures = this.#options.pictures();
-    for (const picture of Array.from(pictures.all())) {
-      const nowMs = clock.wallMs();
-      const isUsed = picture.usedMs > picture.renewedMs;
-      if (!isUsed || nowMs - picture.renewedMs < pictureAgeMs) continue;
-      picture.renewedMs = nowMs;
-      await pictures.renew(picture, pictureAgeMs, signal);
+    for (const picture of old) {
+      picture.renewedMs = clock.wallMs();
+      await this.#options.pictures().renew(picture, pictureAgeMs, signal);
     }
   }
 

@@ -1,6 +1,7 @@
 // Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
 import { tryAddress } from "../api/address-name.ts";
 import { machineOf } from "../api/claim-family.ts";
+import { nicOfIdentity } from "../api/claim-marks.ts";
 import { formatDomain } from "../api/domain.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
@@ -124,7 +125,7 @@ function describeUser(namespace: string, { name, node }: HoldUser): string {
 export function answerLines(answer: Answer): string[] {
   const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid, vm, identity, users } =
     answer;
-  const nic = identity.slice(identity.indexOf("/") + 1);
+  const nic = nicOfIdentity(identity);
   const network = domain
     .replace(/^network:$/, "the network without a name")
     .replace(/^network:/, "network ")

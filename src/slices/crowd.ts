@@ -1,17 +1,39 @@
-// Many writes at once, but never more than the limit: what one leader asks of the API server at a time.
+// Many writes at once, but never more than the limit: what one leader asks of the API server at a time. A server that answers slowly is asked
+// for less: what waits in its queues is not done sooner, and its watches and everybody's Leases wait behind it.
 //
 // Promised: each item is tried once, also when others fail; then the first failure is thrown. Once the signal aborts nothing more is begun.
 
 /** Of priority and fairness a level has some tens of seats: 16 leave the most of them to others. */
 const defaultLimit = 16;
+const leastLimit = 2;
+/** A write takes 5 to 20 ms where nothing waits. Slower than the second is an overload, and each such answer takes a tenth off the limit. */
+const quickMs = 100;
+const slowMs = 300;
+const shrink = 0.9;
+
+export interface CrowdOptions {
+  readonly limit?: number;
+  /** Monotonic. Absent: the limit stays as it is. */
+  readonly nowMs?: () => number;
+}
 
 export class Crowd {
-  readonly #limit: number;
+  readonly #most: number;
+  readonly #nowMs: () => number;
+  /** Between the least and the most; its whole part counts. */
+  #limit: number;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(limit = defaultLimit) {
+  constructor({ limit = defaultLimit, nowMs = () => 0 }: CrowdOptions = {}) {
+    this.#most = limit;
     this.#limit = limit;
+    this.#nowMs = nowMs;
+  }
+
+  /** How many are done at a time now. */
+  get limit(): number {
+    return Math.floor(this.#limit);
   }
 
   async each<T>(items: Iterable<T>, work: (item: T) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -20,28 +42,36 @@ export class Crowd {
     const worker = async () => {
       for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
         await this.#enter();
+        const beganMs = this.#nowMs();
         try {
           if (!signal.aborted) await work(next.value);
         } catch (error) {
           failure ??= { error };
         } finally {
+          this.#adapt(this.#nowMs() - beganMs);
           this.#leave();
         }
         if (signal.aborted) break;
       }
     };
-    await Promise.all(Array.from({ length: this.#limit }, worker));
+    await Promise.all(Array.from({ length: this.#most }, worker));
     if (failure !== undefined) throw failure.error;
     signal.throwIfAborted();
   }
 
   async #enter(): Promise<void> {
-    while (this.#running >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#running >= this.limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#running += 1;
   }
 
   #leave(): void {
     this.#running -= 1;
-    this.#waiting.shift()?.();
+    for (let free = this.limit - this.#running; free > 0; free--) this.#waiting.shift()?.();
+  }
+
+  /** Down by a share and up by a round of quick answers: many leaders of such a kind would share a server fairly. */
+  #adapt(tookMs: number): void {
+    if (tookMs > slowMs) this.#limit = Math.max(Math.min(leastLimit, this.#most), this.#limit * shrink);
+    else if (tookMs < quickMs) this.#limit = Math.min(this.#most, this.#limit + 1 / this.#limit);
   }
 }

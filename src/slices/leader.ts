@@ -1,5 +1,5 @@
 // The leader's work on node slices, put together. What it follows beside its own objects is followed already by others and comes in:
-// nodes, reservations, holds, definitions.
+// nodes, reservations, holds, shared pools, definitions.
 import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
@@ -7,7 +7,7 @@ import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import type { Node, StoredHold, StoredReservation } from "../ledger/resources.ts";
+import type { Node, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import type { SliceMetrics } from "./metrics.ts";
 import { Term } from "./term.ts";
@@ -20,6 +20,8 @@ export interface SlicesOptions {
   readonly nodes: Informer<Node>;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
+  /** IPPools that are no slices. Absent: what is recorded under an old name is asked for, slice by slice. */
+  readonly pools?: Informer<StoredPool>;
   readonly definitions: FollowedDefinitions;
   /** After so long without its Node and without a renewed Lease a node counts as off. Default: 24 hours. */
   readonly quarantineMs?: number;

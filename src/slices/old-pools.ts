@@ -18,17 +18,20 @@ import { StaleError } from "./stale-error.ts";
 export class OldPools {
   readonly #client: KubeClient;
   readonly #leases: Latest<Lease>;
+  readonly #mayExist: (key: ObjectKey) => boolean;
   /** Key of the new object -> old ones of which it has everything. */
   readonly #brought = new Map<ObjectKey, readonly StoredPool[]>();
 
-  constructor(client: KubeClient, known: Latest<Lease>) {
+  /** `mayExist`: false only of what is surely not there; most clusters have none, and need not be asked for each slice. */
+  constructor(client: KubeClient, known: Latest<Lease>, mayExist: (key: ObjectKey) => boolean = () => true) {
     this.#client = client;
     this.#leases = known;
+    this.#mayExist = mayExist;
   }
 
   async find(place: SlicePlace, signal: AbortSignal): Promise<StoredPool[]> {
-    const { namespace } = place;
-    const found = await Promise.all(oldNames(place).map((name) => this.#get(`${namespace}/${name}`, signal)));
+    const keys = oldNames(place).map((name) => `${place.namespace}/${name}`);
+    const found = await Promise.all(keys.filter(this.#mayExist).map((key) => this.#get(key, signal)));
     return found.filter((object) => object !== undefined && isOldPool(object, place)) as StoredPool[];
   }
 

@@ -8,6 +8,7 @@ import { lookUp } from "../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
 import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import type { Cache } from "../kube/store.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import type { Latest } from "./latest.ts";
 import { isInUse, OldPools } from "./old-pools.ts";
@@ -23,11 +24,13 @@ export class SliceWriter {
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
 
-  constructor(client: KubeClient, world: SliceWorld) {
+  /** `others`: the IPPools that are no slices, followed; absent: old names are asked for. */
+  constructor(client: KubeClient, world: SliceWorld, others?: Pick<Cache<StoredPool>, "get">) {
     this.#client = client;
     this.#world = world;
     this.#slices = world.slices;
-    this.#old = new OldPools(client, world.leases);
+    // What whereabouts wrote was written before it was found not to be active: minutes ago, and followed since.
+    this.#old = new OldPools(client, world.leases, others && ((key) => others.get(key) !== undefined));
   }
 
   /** Reads what a write without an answer left of the pool's slices. */

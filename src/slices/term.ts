@@ -106,8 +106,8 @@ export class Term {
 
   /** What others follow may lag: what the ledger holds is asked for once. */
   async #othersReady(signal: AbortSignal): Promise<void> {
-    const { nodes, reservations, holds, clock, log } = this.#options;
-    await Promise.all([nodes.synced(signal), reservations.synced(signal), holds.synced(signal)]);
+    const { nodes, reservations, holds, pools, clock, log } = this.#options;
+    await Promise.all([nodes, reservations, holds, ...(pools ? [pools] : [])].map((each) => each.synced(signal)));
     this.#reserved.follow(signal);
     for (;;) {
       try {
@@ -145,13 +145,13 @@ export class Term {
   }
 
   #makeWriter(): PoolWriter {
-    const { client, clock, metrics } = this.#options;
+    const { client, clock, metrics, pools } = this.#options;
     return new PoolWriter({
       client,
       world: this.#world,
-      writer: new SliceWriter(client, this.#world),
+      writer: new SliceWriter(client, this.#world, pools?.cache),
       reserved: this.#view,
-      crowd: new Crowd(),
+      crowd: new Crowd({ nowMs: () => clock.monotonicMs() }),
       nowMs: () => clock.wallMs(),
       nodes: (extra) => this.#nodes.all(extra),
       onPlan: (target, plan, pool) => {

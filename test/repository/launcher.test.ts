@@ -121,7 +121,7 @@ describe("many commands at once", () => {
 });
 
 describe("npm test", () => {
-  const green = { passed: 3, failed: 0, skipped: 0, crashed: false };
+  const green = { passed: 3, failed: 0, skipped: 0, crashed: false, failures: [] };
   const skip = { suite: "cluster", reason: "no root", required: true };
 
   it("counts a suite that could not run as skipped, and fails on it only in CI", () => {
@@ -146,9 +146,31 @@ describe("npm test", () => {
       failed: 1,
       skipped: 4,
       crashed: false,
+      failures: [],
     });
     expect(tally(undefined, 1)).toMatchObject({ passed: 0, crashed: true });
     expect(tally(undefined, 0)).toMatchObject({ passed: 0, crashed: true });
+  });
+
+  it("names at the end what failed, and the files that did not load", () => {
+    const testResults = [
+      {
+        name: "a.test.ts",
+        status: "failed",
+        assertionResults: [
+          { fullName: "adds up", status: "failed", failureMessages: ["Error: 2 is not 3\n    at a.test.ts:3"] },
+          { fullName: "takes away", status: "passed" },
+        ],
+      },
+      { name: "b.test.ts", status: "failed", message: "Error: no such module", assertionResults: [] },
+      { name: "c.test.ts", status: "passed", assertionResults: [] },
+    ];
+    const { failures } = tally({ numPassedTests: 1, numFailedTests: 1, testResults }, 1);
+    expect(failures).toEqual(["a.test.ts: adds up: Error: 2 is not 3", "b.test.ts: Error: no such module"]);
+    expect(verdict({ ...green, failed: 1, failures }, [], false)).toEqual({
+      exitCode: 1,
+      words: failures.map((failure) => `failed: ${failure}`),
+    });
   });
 
   it("knows a CI by its variable", () => {

@@ -12,9 +12,11 @@ export interface Totals {
   readonly skipped: number;
   /** The runner failed in a way that no test shows: a file that does not load, a worker that died. */
   readonly crashed: boolean;
+  /** Each failed test and each file that did not load, with the first line of the reason: said again at the end, where a log's tail has it. */
+  readonly failures: readonly string[];
 }
 
-export const nothing: Totals = { passed: 0, failed: 0, skipped: 0, crashed: false };
+export const nothing: Totals = { passed: 0, failed: 0, skipped: 0, crashed: false, failures: [] };
 
 export function plusTotals(a: Totals, b: Totals): Totals {
   return {
@@ -22,6 +24,7 @@ export function plusTotals(a: Totals, b: Totals): Totals {
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
     crashed: a.crashed || b.crashed,
+    failures: [...a.failures, ...b.failures],
   };
 }
 
@@ -37,7 +40,39 @@ export function tally(report: unknown, exitCode: number): Totals {
     skipped: count("numPendingTests") + count("numTodoTests"),
     // No report, whatever the exit code: it is not known what ran.
     crashed: report === undefined || (exitCode !== 0 && failed === 0),
+    failures: failuresOf(report),
   };
+}
+
+/** The parts of vitest's report that name what failed. */
+interface Report {
+  readonly testResults?: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults?: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
+  }[];
+}
+
+function failuresOf(report: unknown): readonly string[] {
+  const failures: string[] = [];
+  for (const { name, status, message = "", assertionResults = [] } of (report as Report | undefined)?.testResults ?? []) {
+    const failed = assertionResults.filter((each) => each.status === "failed");
+    for (const { fullName, failureMessages = [] } of failed) {
+      failures.push(`${name}: ${fullName}: ${firstLine(failureMessages[0] ?? "")}`);
+    }
+    if (status === "failed" && failed.length === 0) failures.push(`${name}: ${firstLine(message)}`);
+  }
+  return failures;
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.split("\n", 1);
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
 /** A suite that could not run counts as one skipped; a crash of the runner as one failed. */
@@ -52,7 +87,7 @@ export function inCi({ CI = "" }: NodeJS.ProcessEnv): boolean {
 }
 
 export function verdict(totals: Totals, skips: readonly Skip[], ci: boolean): { exitCode: number; words: string[] } {
-  const words: string[] = [];
+  const words = totals.failures.map((failure) => `failed: ${failure}`);
   if (totals.crashed) words.push("the test runner failed without a failing test: a file may not load; see above");
   const required = skips.filter((skip) => skip.required).map((skip) => skip.suite);
   if (ci && required.length > 0) {

@@ -144,9 +144,8 @@ function isUsedBy({ vmi }: Life, { hold }: ClaimHold, { pods }: FamilyFacts): bo
 /** Undefined: another family has the VM that it is for. */
 function looseOf(hold: ClaimHold, facts: FamilyFacts, lives: readonly Life[]): LooseHold | undefined {
   const identity = hold.hold.note?.identity ?? "";
-  const slash = identity.indexOf("/");
-  const ownerUid = slash < 0 ? "" : identity.slice(0, slash);
-  const nic = slash < 0 ? "" : identity.slice(slash + 1);
+  const ownerUid = marks.ownerOfIdentity(identity);
+  const nic = marks.nicOfIdentity(identity);
   const owner = lives.find(({ uid }) => uid === ownerUid);
   const follows = lives.find((each) => isFormerly(each, ownerUid) || isUsedBy(each, hold, facts));
   const life = owner?.phase === "alive" ? owner : (follows ?? owner);

@@ -137,6 +137,37 @@ describe("what a claim holds", () => {
   });
 });
 
+describe("a claim that continues one that is gone, for a VM that is gone too", () => {
+  const inherit = async (more: Partial<ClaimUse> = {}, count = guests("vmi")) => {
+    const use = useOf("new", "q", { ...continuing("new", "old"), identity: "vmi/blue", ...more });
+    const options = { interfaceName: "net1", count, signal };
+    const held = await holds.inherit(shareOf("new"), use, options);
+    return held === undefined ? undefined : String(held.hold.address);
+  };
+  const guests = (vmiUid: string) => async (users: readonly HoldUser[]) => users.map((each) => ({ user: each, vmiUid }));
+
+  it("has the address that a pod of its guest is at, with that pod, and its own identity on it", async () => {
+    await put("10.0.0.7", "old", { users: [user("p")] });
+    expect(await found(shareOf("new"), useOf("new", "q", { identity: "vmi/blue" }))).toBeUndefined();
+    expect(await inherit()).toBe("10.0.0.7");
+    expect(await all()).toEqual(["10.0.0.7 new p"]);
+    for await (const hold of ledger.list(domain)) expect(hold.note?.identity).toBe("vmi/blue");
+  });
+
+  it.each<[string, () => Promise<string | undefined>]>([
+    ["another guest's pod is at it", () => inherit({}, guests("other"))],
+    ["nobody who lives is at it", () => inherit({}, async () => [])],
+    ["it is another NIC's", () => inherit({ identity: "vmi/green" })],
+    ["it names another claim", () => inherit(continuing("new", "another"))],
+    ["it is in another namespace", () => inherit({ owner: { ...owner("new"), namespace: "elsewhere" } })],
+    ["the claim before is still there", () => (existing.add("old"), inherit())],
+  ])("has none where %s", async (_, inheriting) => {
+    await put("10.0.0.7", "old", { users: [user("p")] });
+    expect(await inheriting()).toBeUndefined();
+    expect(await all()).toEqual(["10.0.0.7 old p"]);
+  });
+});
+
 describe("a pod that comes to an address", () => {
   const everybody = async (users: readonly HoldUser[]): Promise<LiveUser[]> =>
     users.map((each) => ({ user: each, vmiUid: "vmi" }));

@@ -2,7 +2,7 @@
 //
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
-import { allocationReasons, identityOf } from "../../api/claim-marks.ts";
+import { allocationReasons, identityOf, nicOfIdentity } from "../../api/claim-marks.ts";
 import { type AmendableLedger, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
@@ -61,20 +61,21 @@ export class ClaimHolds {
     );
   }
 
-  /** What another pod of the VMI holds itself, from before there was a claim, becomes the claim's: inheritance.ts. */
+  /** What another pod of the VMI holds itself, or by a claim that is gone, becomes the claim's: inheritance.ts. */
   async inherit(
     share: Share,
     use: ClaimUse,
     { interfaceName, count, signal }: { interfaceName: string; count: Count; signal: AbortSignal },
   ): Promise<ClaimHeld | undefined> {
-    const siblings = heirsOf(share, use);
-    if (siblings.length === 0) return undefined;
-    assertNotPaused(this.#options.paused());
+    const heirs = heirsOf(share, use);
+    if (heirs === undefined) return undefined;
+    const { paused, isGone } = this.#options;
+    assertNotPaused(paused());
     const { picture } = await this.#options.pictures.open(share, signal);
     const { namespace } = share;
     const ledger = this.#options.ledgers.shared(namespace);
-    const estate = { ledger, domain: picture.domain, share, use, interfaceName, count, signal };
-    const hold = await inheritFrom(siblings, estate);
+    const estate = { ledger, domain: picture.domain, share, use, interfaceName, count, isGone, signal };
+    const hold = await inheritFrom(heirs, estate);
     if (hold !== undefined) picture.met(hold);
     return hold && { namespace, hold };
   }
@@ -180,8 +181,7 @@ async function search(
 /** The claim's own, and that of the guest itself: a VM that adopts a VMI has what that had. Empty for a claim without an owner. */
 function identitiesOf({ identity, vmiUid }: ClaimUse): readonly string[] {
   if (identity === undefined) return [];
-  const nic = identity.slice(identity.indexOf("/") + 1);
-  return [...new Set([identity, ...(vmiUid === undefined ? [] : [identityOf(vmiUid, nic)])])];
+  return [...new Set([identity, ...(vmiUid === undefined ? [] : [identityOf(vmiUid, nicOfIdentity(identity))])])];
 }
 
 /** The hold says itself that it is for the same NIC of the same owner, in the same namespace. */

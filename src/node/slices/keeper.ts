@@ -40,6 +40,8 @@ export interface SliceKeeperOptions {
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
+  /** The version that the API server has told last. Who gives it calls `look` whenever it may have changed. */
+  readonly toldVersion?: () => number;
   /** How many daemons there are; 0 or absent: not known. */
   readonly daemons?: () => number;
   /** Where shared addresses of a namespace are recorded. */
@@ -117,6 +119,11 @@ export class SliceKeeper {
         this.#tending.name(slices.grants);
       },
     });
+  }
+
+  /** The shared state may have changed. */
+  look(): void {
+    this.#lease.look();
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -34,6 +34,8 @@ export interface NodeLeaseOptions {
   readonly moment: () => Moment;
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
+  /** The version that the API server has told last; absent: not known, and `seenVersion` is asked all the time. */
+  readonly toldVersion?: () => number;
   /** How many nodes tell the same at the same time; 0 or absent: not known. */
   readonly daemons?: () => number;
   readonly onRenewed: (at: Moment) => Promise<void>;
@@ -56,6 +58,8 @@ const backoff = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 120_000
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
   readonly #informer: Informer<Lease>;
+  /** Ends the rest between two renewals. */
+  #woken = new AbortController();
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -73,6 +77,12 @@ export class NodeLease {
   /** What the controller has written has been heard, be it nothing. */
   get isHeard(): boolean {
     return this.#informer.hasSynced;
+  }
+
+  /** The API server has told something: perhaps another version. */
+  look(): void {
+    this.#woken.abort();
+    this.#woken = new AbortController();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -105,7 +115,7 @@ export class NodeLease {
 
   /** Until the time is over, or another version has been seen: all nodes see it at once, so each waits for a moment of its own. */
   async #rest(pauseMs: number, seen: number, signal: AbortSignal): Promise<void> {
-    const { clock, seenVersion, random, daemons = () => 0 } = this.#options;
+    const { clock, seenVersion, toldVersion, random, daemons = () => 0 } = this.#options;
     const untilMs = clock.monotonicMs() + pauseMs;
     for (let left = pauseMs; left > 0; left = untilMs - clock.monotonicMs()) {
       if (seenVersion() !== seen) {
@@ -113,7 +123,11 @@ export class NodeLease {
         await sleep(clock, Math.min(left, random() * spreadMs), signal);
         return;
       }
-      if (!(await sleep(clock, Math.min(left, lookEveryMs), signal))) return;
+      // Where the last word is also the newest, only another can change it.
+      const isSettled = toldVersion?.() === seen;
+      const early = AbortSignal.any([signal, this.#woken.signal]);
+      await sleep(clock, isSettled ? left : Math.min(left, lookEveryMs), early);
+      if (signal.aborted) return;
     }
   }
 
