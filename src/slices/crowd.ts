@@ -36,6 +36,10 @@ export class Crowd {
     return Math.floor(this.#limit);
   }
 
+  get isBusy(): boolean {
+    return this.#running > 0;
+  }
+
   async each<T>(items: Iterable<T>, work: (item: T) => Promise<void>, signal: AbortSignal): Promise<void> {
     let failure: { readonly error: unknown } | undefined;
     const iterator = items[Symbol.iterator]();

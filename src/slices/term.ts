@@ -32,6 +32,8 @@ const dayMs = 24 * 3_600_000;
  */
 const leaseGatherMs = { few: 300, many: 2000 } as const;
 const manyNodes = 200;
+/** While many slices are being written others of the same node are about to come: so long a Lease is put off for them. */
+const leaseLatestMs = 10_000;
 const tickMs = 10_000;
 const retryMs = 1000;
 /** While whereabouts is active or handing out is paused: asked again after. */
@@ -52,6 +54,9 @@ export class Term {
   readonly #pace: Pace;
   readonly #writer: PoolWriter;
   readonly #leaseWriter: LeaseWriter;
+  readonly #crowd: Crowd;
+  /** Node -> since when its Lease is to be written. */
+  readonly #leasesDueMs = new Map<string, number>();
   #isRunning = false;
 
   constructor(options: SlicesOptions) {
@@ -79,6 +84,7 @@ export class Term {
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
     this.#leases = this.#controller("slice-leases", 16, (node, signal) => this.#reconcileLease(node, signal));
     this.#pace = new Pace(clock, this.#pools);
+    this.#crowd = new Crowd({ nowMs: () => clock.monotonicMs() });
     this.#writer = this.#makeWriter();
     this.#leaseWriter = this.#makeLeaseWriter();
   }
@@ -151,7 +157,7 @@ export class Term {
       world: this.#world,
       writer: new SliceWriter(client, this.#world, pools?.cache),
       reserved: this.#view,
-      crowd: new Crowd({ nowMs: () => clock.monotonicMs() }),
+      crowd: this.#crowd,
       nowMs: () => clock.wallMs(),
       nodes: (extra) => this.#nodes.all(extra),
       onPlan: (target, plan, pool) => {
@@ -189,13 +195,27 @@ export class Term {
   }
 
   async #reconcileLease(node: string, signal: AbortSignal): Promise<void> {
-    if (await this.#overview.rests(signal)) this.#leases.enqueueAfter(node, restMs);
-    else await this.#leaseWriter.reconcile(node, signal);
+    if (this.#isLarge && this.#crowd.isBusy && this.#dueForMs(node) < leaseLatestMs) {
+      return this.#leases.enqueueAfter(node, leaseGatherMs.many);
+    }
+    if (await this.#overview.rests(signal)) return this.#leases.enqueueAfter(node, restMs);
+    // What comes from here on is due anew.
+    this.#leasesDueMs.delete(node);
+    await this.#leaseWriter.reconcile(node, signal);
+  }
+
+  #dueForMs(node: string): number {
+    const nowMs = this.#options.clock.monotonicMs();
+    return nowMs - (this.#leasesDueMs.get(node) ?? Number.NEGATIVE_INFINITY);
   }
 
   #touchLease(node: string): void {
-    const isLarge = this.#options.nodes.cache.size > manyNodes;
-    this.#leases.enqueueAfter(node, isLarge ? leaseGatherMs.many : leaseGatherMs.few);
+    if (!this.#leasesDueMs.has(node)) this.#leasesDueMs.set(node, this.#options.clock.monotonicMs());
+    this.#leases.enqueueAfter(node, this.#isLarge ? leaseGatherMs.many : leaseGatherMs.few);
+  }
+
+  get #isLarge(): boolean {
+    return this.#options.nodes.cache.size > manyNodes;
   }
 
   readonly #onSlice = (
