@@ -1,43 +1,9 @@
-// The command-line tool: wiring only. The commands are in src/cli.
-import { run } from "../src/cli/program.ts";
+// The command-line tool. What V8 made of our sources is kept beside the packages, so that the next start need not read types and compile again: a
+// controller that is started anew leads 0.3 s sooner. Where that folder cannot be written nothing is kept.
+import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
 
-// Whoever read our words has gone (`| head`): what was begun is ended all the same, without them.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
-}
-
-process.exitCode = await run(
-  process.argv.slice(2),
-  { line: (text) => process.stdout.write(`${text}\n`) },
-  (text) => process.stderr.write(`${text}\n`),
-  // Loaded when it is asked for: `holdfast explain` needs neither an API server nor an HTTP client.
-  {
-    adopt: async (...given) => (await import("./claims.ts")).adopt(...given),
-    check: async (options) => (await import("./check.ts")).check(options),
-    claims: {
-      list: async (...given) => (await import("./claims.ts")).claims.list(...given),
-      export: async (...given) => (await import("./claims.ts")).claims.export(...given),
-      takeover: async (...given) => (await import("./claims.ts")).claims.takeover(...given),
-      installCrd: async (...given) => (await import("./claims-setup.ts")).installCrd(...given),
-      releaseFinalizers: async (...given) => (await import("./claims-setup.ts")).releaseFinalizers(...given),
-    },
-    controller: async (options) => (await import("./controller.ts")).controller(options),
-    import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
-    migrate: {
-      plan: async (...given) => (await import("./transfer.ts")).migrate.plan(...given),
-      apply: async (...given) => (await import("./transfer.ts")).migrate.apply(...given),
-      rollback: async (...given) => (await import("./transfer.ts")).migrate.rollback(...given),
-    },
-    node: async (options) => (await import("./node.ts")).node(options),
-    pools: async (options) => (await import("./check.ts")).pools(options),
-    shims: async (options) => (await import("./shims.ts")).shims(options),
-    slices: {
-      list: async (...given) => (await import("./slices.ts")).list(...given),
-      release: async (...given) => (await import("./slices.ts")).release(...given),
-    },
-    up: async (options, output) => (await import("./up.ts")).up(options, output),
-    who: async (options, asked) => (await import("./check.ts")).who(options, asked),
-  },
-);
+// Owned by whoever installed the packages: what is run is as safe there as the packages are.
+const folder = fileURLToPath(new URL("../node_modules/.cache/holdfast", import.meta.url));
+enableCompileCache(process.env["NODE_COMPILE_CACHE"] ?? folder);
+await import("./program.ts");

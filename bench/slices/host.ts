@@ -1,7 +1,7 @@
 // A process of its own with a part of the daemons, as the benchmark sees it.
 //
 // BENCH_CPU_PROF=folder leaves a profile of it there. 5,000 daemons do not fit into one process: its one thread would be the bottleneck of all of them. Here it is shared by some hundred.
-import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
@@ -12,8 +12,6 @@ const program = fileURLToPath(new URL("host-main.ts", import.meta.url));
 const diskThreads = 16;
 /** MiB: some hundred daemons at a few MiB each, and room for the collector. */
 const heapMiB = 6144;
-/** On nodes of their own daemons share no core with the API server: here they go before it. */
-const niceness = -10;
 /** After SIGTERM; then SIGKILL. */
 const endMs = 60_000;
 
@@ -33,12 +31,9 @@ export class Host implements AsyncDisposable {
     this.name = name;
     const profile = process.env["BENCH_CPU_PROF"];
     const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-    const node = ["-n", String(niceness), process.execPath];
-    const execArgv = [...node, "--expose-gc", `--max-old-space-size=${heapMiB}`, ...profiling];
+    const execArgv = ["--expose-gc", `--max-old-space-size=${heapMiB}`, ...profiling];
     const env = { ...process.env, UV_THREADPOOL_SIZE: String(diskThreads) };
-    // `nice` becomes the program that it starts.
-    const stdio: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
-    this.#child = fork(program, [name], { execPath: "nice", execArgv, env, stdio });
+    this.#child = fork(program, [name], { execArgv, env, stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#child.on("message", (message) => this.#heard(message as HostAnswer));
     this.#child.once("exit", (code, signal) => this.#ended(`${name} ended by itself: ${signal ?? code}`));
   }

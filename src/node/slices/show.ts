@@ -29,7 +29,8 @@ export interface ShowParts {
 
 /** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
 export const writeEveryMs = 1000;
-const callMs = 10_000;
+/** What waits in the queues of a busy server for so long is still worth its answer: asked again it would wait as long again. */
+const callMs = 30_000;
 
 /** When to show again; undefined: the object says it all. */
 export async function show(parts: ShowParts): Promise<number | undefined> {

@@ -51,8 +51,15 @@ export interface TendingOptions {
 const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
-/** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often. */
-const lookOverMs = 30_000;
+/** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often; where nothing cools nothing changes. */
+const lookOverMs = { cooling: 30_000, quiet: 600_000 } as const;
+/**
+ * A server that takes longer than this has more to do than it can, and every node may be about to write as much as this one: each leaves it
+ * three times as long as it took to the others, and to those whose Leases run out. What is behind is in the journal.
+ */
+const slowMs = 1000;
+const restTimes = 3;
+const longestRestMs = 30_000;
 const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 export class Tending {
@@ -69,6 +76,8 @@ export class Tending {
   #trouble = "";
   #backoff: Backoff;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then a slow server is left to others, but for what others wait for. */
+  #restUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: TendingOptions) {
     this.#options = options;
@@ -171,10 +180,13 @@ export class Tending {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
     const { clock, onAnswer, random } = this.#options;
-    const waitMs = this.#awayUntilMs - clock.monotonicMs();
+    const beganMs = clock.monotonicMs();
+    const restUntilMs = this.#stateOf(key).isUrgent ? this.#awayUntilMs : this.#restUntilMs;
+    const waitMs = Math.max(this.#awayUntilMs, restUntilMs) - beganMs;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     try {
       const againMs = await this.#tend(key, signal);
+      this.#rest(clock.monotonicMs() - beganMs);
       this.#backoff = new Backoff(away, clock, random);
       await this.#trust();
       return againMs === undefined ? undefined : { requeueAfterMs: againMs };
@@ -185,6 +197,13 @@ export class Tending {
       onAnswer(false);
       throw asError(error);
     }
+  }
+
+  #rest(tookMs: number): void {
+    const { clock, random } = this.#options;
+    if (tookMs <= slowMs) return;
+    const restMs = Math.min(tookMs * restTimes, longestRestMs) * (0.5 + random());
+    this.#restUntilMs = clock.monotonicMs() + restMs;
   }
 
   async #tend(key: string, signal: AbortSignal): Promise<number | undefined> {
@@ -199,12 +218,14 @@ export class Tending {
       state.epoch = epoch;
       if (epoch === this.#epoch && this.#uncompared.delete(key) && this.isCompared) this.#options.onCompared();
     }
-    if (journal.grant(key) === undefined) {
+    const grant = journal.grant(key);
+    if (grant === undefined) {
       if (!(key in this.#named)) this.#states.delete(key);
       return undefined;
     }
-    const waits = [lookOverMs, await act(parts), await show(parts)].filter((each) => each !== undefined);
-    return Math.min(...waits);
+    const waits = [await act(parts), await show(parts)].filter((each) => each !== undefined);
+    const isCooling = Array.from(journal.coolingOf(grant.domain)).length > 0;
+    return Math.min(...waits, isCooling ? lookOverMs.cooling : lookOverMs.quiet);
   }
 
   /** A journal that lost lines is believed again when every slice of it, and every one that it may have lost, was read. */
