@@ -77,10 +77,8 @@ export class Informer<T extends KubeObject> {
   async run(signal: AbortSignal): Promise<void> {
     const { client, resource, scope, clock = realClock, random, pageSize, idleMs } = this.#options;
     const onError = (error: Error) => this.#report(error);
-    const reflector = new Reflector<T>(
-      { client, resource, scope, clock, onError, pageSize, idleMs, ...(random === undefined ? {} : { random }) },
-      this.#sink(),
-    );
+    const settings = { pageSize, idleMs, dropManagedFields: true, ...(random === undefined ? {} : { random }) };
+    const reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());
     await reflector.run(signal);
   }
 

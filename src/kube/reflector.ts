@@ -29,6 +29,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random?: () => number;
   readonly backoff?: BackoffSettings;
   readonly pageSize?: number | undefined;
+  /** The sink has no use for managedFields: lists come without them. */
+  readonly dropManagedFields?: boolean;
   readonly idleMs?: number | undefined;
   readonly onError?: (error: Error) => void;
 }
@@ -68,9 +70,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, resource, scope, pageSize } = this.#options;
+    const { client, resource, scope, pageSize, dropManagedFields = false } = this.#options;
     this.#sink.relist();
-    const options = { ...scope, signal, timeoutMs: listTimeoutMs, ...(pageSize === undefined ? {} : { pageSize }) };
+    const limits = { signal, timeoutMs: listTimeoutMs, ...(pageSize === undefined ? {} : { pageSize }) };
+    const options = { ...scope, ...limits, dropManagedFields };
     const metadata = await client.listEach(resource, options, {
       item: (object) => this.#sink.listed(object),
       restart: () => this.#sink.relist(),

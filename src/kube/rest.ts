@@ -6,6 +6,7 @@ import { type CallReport, type Caller, eachChunk, perform, readJson } from "./ca
 import { type Clock, realClock } from "./clock.ts";
 import { ApiError } from "./errors.ts";
 import { ItemSplitter } from "./item-splitter.ts";
+import { withoutManagedFields } from "./managed-fields.ts";
 import { keyOf, type KubeObject, type ListMeta, type ObjectName } from "./meta.ts";
 import { type Patch, patchBody, patchTypes } from "./patch.ts";
 import { apiVersionOf, pathOf, type Query, type Resource, withQuery } from "./resource.ts";
@@ -41,6 +42,8 @@ export interface Scope {
 export interface ListOptions extends CallOptions, Scope {
   /** Objects per page. */
   readonly pageSize?: number;
+  /** Objects come without their managedFields. */
+  readonly dropManagedFields?: boolean;
   readonly resourceVersion?: string;
 }
 
@@ -224,7 +227,8 @@ export class KubeClient {
     const path = withQuery(pathOf(resource, { namespace: options.namespace }), query);
     const call = { what: `list ${resource.kind}`, method: "GET", path, ...this.#limits(options) };
     return perform(this.#caller, call, async (response, signal) => {
-      const splitter = new ItemSplitter((text) => item(typed(resource, JSON.parse(text) as T)));
+      const cut = options.dropManagedFields === true ? withoutManagedFields : (text: string) => text;
+      const splitter = new ItemSplitter((text) => item(typed(resource, JSON.parse(cut(text)) as T)));
       await eachChunk(response, signal, (chunk) => splitter.push(chunk));
       const envelope = splitter.end() as { metadata?: ListMeta };
       return envelope.metadata ?? {};

@@ -1,0 +1,57 @@
+// The text of an object without its metadata.managedFields: about half of most objects, and no reconciler reads them. Cut before it is parsed,
+// half of a list need not be made into objects and thrown away.
+
+const key = '"managedFields":[';
+
+/** As it was where there are none, or where it is not plain to see whose they are. */
+export function withoutManagedFields(text: string): string {
+  const start = text.indexOf(key);
+  if (start < 0 || !isInMetadata(text, start)) return text;
+  const end = closingOf(text, start + key.length);
+  if (end === undefined) return text;
+  const hasNext = text.charCodeAt(end + 1) === comma;
+  const from = !hasNext && text.charCodeAt(start - 1) === comma ? start - 1 : start;
+  return text.slice(0, from) + text.slice(hasNext ? end + 2 : end + 1);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** The place is inside the object that the outermost one has as `metadata`, and no deeper. */
+function isInMetadata(text: string, place: number): boolean {
+  let depth = 0;
+  let isMetadata = false;
+  for (let at = 0; at < place; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === openBrace || code === openBracket) {
+      if (depth === 1) isMetadata = code === openBrace && text.endsWith('"metadata":', at);
+      depth++;
+    } else if (code === closeBrace || code === closeBracket) depth--;
+  }
+  return depth === 2 && isMetadata;
+}
+
+/** Of the array that is open; undefined: the text ends before. */
+function closingOf(text: string, start: number): number | undefined {
+  let depth = 1;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = endOfString(text, at);
+    else if (code === openBrace || code === openBracket) depth++;
+    else if ((code === closeBrace || code === closeBracket) && --depth === 0) return at;
+  }
+  return undefined;
+}
+
+/** The closing quote of the string that begins there. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
+  return at;
+}
