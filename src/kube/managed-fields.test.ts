@@ -6,7 +6,10 @@ import { withoutManagedFields } from "./managed-fields.ts";
 const cut = (object: unknown): unknown => JSON.parse(withoutManagedFields(JSON.stringify(object)));
 
 it.each([
-  ["between others", { metadata: { labels: { a: "b" }, managedFields: [{ manager: "x" }], name: "n" }, spec: { x: 1 } }],
+  [
+    "between others",
+    { metadata: { labels: { a: "b" }, managedFields: [{ manager: "x" }], name: "n" }, spec: { x: 1 } },
+  ],
   ["first", { metadata: { managedFields: [], name: "n" } }],
   ["last", { metadata: { name: "n", managedFields: [{ fieldsV1: { 'k:{"a":"]"}': {} } }] }, kind: "K" }],
   ["alone", { metadata: { managedFields: [1, [2, "]}"]] } }],

@@ -60,7 +60,8 @@ interface Report {
 
 function failuresOf(report: unknown): readonly string[] {
   const failures: string[] = [];
-  for (const { name, status, message = "", assertionResults = [] } of (report as Report | undefined)?.testResults ?? []) {
+  for (const { name, status, message = "", assertionResults = [] } of (report as Report | undefined)?.testResults ??
+    []) {
     const failed = assertionResults.filter((each) => each.status === "failed");
     for (const { fullName, failureMessages = [] } of failed) {
       failures.push(`${name}: ${fullName}: ${firstLine(failureMessages[0] ?? "")}`);

@@ -144,7 +144,8 @@ describe("a claim that continues one that is gone, for a VM that is gone too", (
     const held = await holds.inherit(shareOf("new"), use, options);
     return held === undefined ? undefined : String(held.hold.address);
   };
-  const guests = (vmiUid: string) => async (users: readonly HoldUser[]) => users.map((each) => ({ user: each, vmiUid }));
+  const guests = (vmiUid: string) => async (users: readonly HoldUser[]) =>
+    users.map((each) => ({ user: each, vmiUid }));
 
   it("has the address that a pod of its guest is at, with that pod, and its own identity on it", async () => {
     await put("10.0.0.7", "old", { users: [user("p")] });
