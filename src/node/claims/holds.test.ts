@@ -137,6 +137,37 @@ describe("what a claim holds", () => {
   });
 });
 
+describe("while the leader passes an address on", () => {
+  /** Once the ledger was asked so often, the leader does it. */
+  function passedAfter(finds: number): void {
+    const find = ledger.find.bind(ledger);
+    ledger.find = async (...given) => {
+      const answer = await find(...given);
+      if (--finds === 0) await passOn();
+      return answer;
+    };
+  }
+  async function passOn(): Promise<void> {
+    for await (const { address, version } of ledger.list(domain)) {
+      const note = { identity: "vmi/blue" };
+      await ledger.amend({ domain, address, owner: "claim:old:" as never, version, to: owner("new"), note });
+    }
+  }
+
+  it.each([0, 1, 2, 3, 4])("it is found all the same, be it after %i lists", async (finds) => {
+    await put("10.0.0.7", "old", { users: [user("p")] });
+    if (finds === 0) await passOn();
+    else passedAfter(finds);
+    const use = useOf("new", "q", { ...continuing("new", "old"), identity: "vmi/blue" });
+    const count = async (users: readonly HoldUser[]) => users.map((each) => ({ user: each, vmiUid: "vmi" }));
+    const held =
+      (await found(shareOf("new"), use)) ??
+      String((await holds.inherit(shareOf("new"), use, { interfaceName: "net1", count, signal }))?.hold.address);
+    expect(held).toBe("10.0.0.7");
+    expect(await all()).toEqual(["10.0.0.7 new p"]);
+  });
+});
+
 describe("a claim that continues one that is gone, for a VM that is gone too", () => {
   const inherit = async (more: Partial<ClaimUse> = {}, count = guests("vmi")) => {
     const use = useOf("new", "q", { ...continuing("new", "old"), identity: "vmi/blue", ...more });

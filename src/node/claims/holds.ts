@@ -175,7 +175,8 @@ async function search(
     ledger.find(domain, key, { signal }),
     identities.length === 0 ? [] : ledger.find(domain, key, { identities, signal }),
   ]);
-  return [...own, ...alike.filter((each) => ownerKey(each.owner) !== key)];
+  // What the leader passed on between the two is in the second alone.
+  return [...own, ...alike.filter(({ address }) => !own.some((each) => equal(each.address, address)))];
 }
 
 /** The claim's own, and that of the guest itself: a VM that adopts a VMI has what that had. Empty for a claim without an owner. */

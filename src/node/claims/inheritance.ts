@@ -49,13 +49,20 @@ export function heirsOf(
 }
 
 export async function inheritFrom({ before, siblings }: Heirs, estate: Estate): Promise<Hold | undefined> {
-  const continued = before === undefined ? undefined : await passFromClaim(before, estate);
+  const continued = before === undefined ? undefined : await continueClaim(before, estate);
   if (continued !== undefined) return continued;
   for (const sibling of siblings) {
     const passed = await passFromPod(sibling, estate);
     if (passed !== undefined) return passed;
   }
   return undefined;
+}
+
+/** What the one before has not any more, the leader may have passed on since this claim was looked at. */
+async function continueClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
+  const { owner } = estate.share;
+  const passed = await passFromClaim(uid, estate);
+  return passed ?? (owner.kind === "claim" ? (await wantedOf(owner, estate))[0] : undefined);
 }
 
 async function passFromClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
