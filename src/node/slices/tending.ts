@@ -18,6 +18,7 @@ import type { Pod } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
 import { act } from "./act.ts";
 import { look, type TellSlice } from "./look.ts";
+import { Rest } from "./rest.ts";
 import type { Shortage } from "./shortage.ts";
 import { show, writeEveryMs } from "./show.ts";
 import { newSliceState, type SliceState } from "./slice-state.ts";
@@ -53,13 +54,6 @@ const defaultWorkers = 1;
 const gatherMs = 50;
 /** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often; where nothing cools nothing changes. */
 const lookOverMs = { cooling: 30_000, quiet: 600_000 } as const;
-/**
- * A server that takes longer than this has more to do than it can, and every node may be about to write as much as this one: each leaves it
- * three times as long as it took to the others, and to those whose Leases run out. What is behind is in the journal.
- */
-const slowMs = 1000;
-const restTimes = 3;
-const longestRestMs = 30_000;
 const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 export class Tending {
@@ -76,13 +70,14 @@ export class Tending {
   #trouble = "";
   #backoff: Backoff;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
-  /** Until then a slow server is left to others, but for what others wait for. */
-  #restUntilMs = Number.NEGATIVE_INFINITY;
+  /** A slow server is left to others, but for what others wait for. */
+  readonly #rest: Rest;
 
   constructor(options: TendingOptions) {
     this.#options = options;
     const { clock, random, log, workers = defaultWorkers } = options;
     this.#backoff = new Backoff(away, clock, random);
+    this.#rest = new Rest(clock, random);
     this.#uncompared = keysOf(options.journal);
     this.#controller = new Controller({
       name: "slices",
@@ -181,12 +176,12 @@ export class Tending {
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
     const { clock, onAnswer, random } = this.#options;
     const beganMs = clock.monotonicMs();
-    const restUntilMs = this.#stateOf(key).isUrgent ? this.#awayUntilMs : this.#restUntilMs;
+    const restUntilMs = this.#stateOf(key).isUrgent ? this.#awayUntilMs : this.#rest.untilMs;
     const waitMs = Math.max(this.#awayUntilMs, restUntilMs) - beganMs;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     try {
       const againMs = await this.#tend(key, signal);
-      this.#rest(clock.monotonicMs() - beganMs);
+      this.#rest.took(clock.monotonicMs() - beganMs);
       this.#backoff = new Backoff(away, clock, random);
       await this.#trust();
       return againMs === undefined ? undefined : { requeueAfterMs: againMs };
@@ -197,13 +192,6 @@ export class Tending {
       onAnswer(false);
       throw asError(error);
     }
-  }
-
-  #rest(tookMs: number): void {
-    const { clock, random } = this.#options;
-    if (tookMs <= slowMs) return;
-    const restMs = Math.min(tookMs * restTimes, longestRestMs) * (0.5 + random());
-    this.#restUntilMs = clock.monotonicMs() + restMs;
   }
 
   async #tend(key: string, signal: AbortSignal): Promise<number | undefined> {
