@@ -3,7 +3,7 @@
 // Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
 // there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
 // at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
-import { allocationReasons } from "../../api/claim-marks.ts";
+import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
 import { allocatedWords } from "../../api/claim-status.ts";
 import { answerOf } from "../../cni/answer.ts";
 import type { CniError } from "../../cni/error.ts";
@@ -70,9 +70,48 @@ function sandboxOf({ invocation }: Addition, { user, owner }: ClaimUse, settled:
 }
 
 async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
+  assertInRange(addition, use);
+  if (isFirstStart(addition, use) && (await settleFirst(addition, use, settled))) return;
+  await settleByBooks(addition, use, settled);
+}
+
+/** As far as anybody has told, the claim never had an address, and neither had its VM. */
+function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: ClaimUse): boolean {
+  const { annotations, deletionTimestamp } = claim.metadata;
+  const isUntold = (claim.status?.ips ?? []).length === 0 && asking.shares.every(({ recorded }) => recorded === undefined);
+  const isNew = annotations?.[continuesAnnotation] === undefined && siblings.length === 0;
+  return identity !== undefined && deletionTimestamp === undefined && isUntold && isNew;
+}
+
+/**
+ * Takes first and looks then: almost always nothing is there, and a look before any write has to wait for the API server's cache. What turns up all the
+ * same (an ADD that was cut short, a claim that was forced away) is the claim's, and what was just taken goes back: nobody knows of it yet.
+ */
+async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
+  const { parts, asking, invocation, signal } = addition;
+  const { holds, macs } = parts.claims;
+  await macs.assertFree(use, signal);
+  try {
+    await takeMissing(addition, use, asking.shares, settled);
+  } catch (error) {
+    signal.throwIfAborted();
+    // The range may be full, and the claim have its address in it.
+    if (error instanceof UncertainTake) throw error;
+    settled.splice(0);
+    return false;
+  }
+  const fresh = settled.filter(({ isNew }) => isNew);
+  if (fresh.length === settled.length && !(await holds.hasOthers(settled, use, signal))) return true;
+  settled.splice(0);
+  for (const { held } of fresh) {
+    await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
+  }
+  return false;
+}
+
+async function settleByBooks(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
   const { parts, asking, signal } = addition;
   const { holds, macs, users } = parts.claims;
-  assertInRange(addition, use);
   const count = users.reader(use.owner.namespace, likelyUser(use, signal));
   const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
   const missing: Share[] = [];

@@ -137,6 +137,35 @@ describe("what a claim holds", () => {
   });
 });
 
+describe("what turns up beside an address that was just taken", () => {
+  const hasOthers = async () => {
+    const taking = await put("10.0.0.9", "new", { users: [user("q")] });
+    if (taking.outcome === "cooling") throw new Error("it was not taken");
+    const taken = { share: shareOf("new"), held: { namespace: "kube-system", hold: taking.hold } };
+    return holds.hasOthers([taken], useOf("new", "q"), signal);
+  };
+
+  it("is nothing as a rule", async () => {
+    await put("10.0.0.7", "other", { identity: "vm-2/blue" });
+    await put("10.0.0.8", "old", { identity: "vm-1/green" });
+    expect(await hasOthers()).toBe(false);
+  });
+
+  it("is what an ADD left that was cut short", async () => {
+    await put("10.0.0.7", "new");
+    expect(await hasOthers()).toBe(true);
+  });
+
+  it("is what a claim before it had, once that is gone", async () => {
+    await put("10.0.0.7", "old");
+    existing.add("old");
+    expect(await hasOthers()).toBe(false);
+    existing.clear();
+    expect(await hasOthers()).toBe(true);
+    expect(await all()).toEqual(["10.0.0.7 old", "10.0.0.9 new q"]);
+  });
+});
+
 describe("while the leader passes an address on", () => {
   /** Once the ledger was asked so often, the leader does it. */
   function passedAfter(finds: number): void {
