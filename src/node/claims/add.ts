@@ -100,9 +100,9 @@ async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]
     settled.splice(0);
     return false;
   }
-  const fresh = settled.filter(({ isNew }) => isNew);
-  if (fresh.length === settled.length && !(await holds.hasOthers(settled, use, signal))) return true;
-  settled.splice(0);
+  if (!(await holds.hasOthers(settled, use, signal))) return true;
+  // What was there before this ADD stays: it may be what turns up.
+  const fresh = settled.splice(0).filter(({ isNew }) => isNew);
   for (const { held } of fresh) {
     await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
   }
