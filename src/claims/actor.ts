@@ -58,8 +58,10 @@ export class Actor {
     const plan = due.some(isFinal) ? await this.#options.planAnew(family, signal) : [];
     for (const step of due) {
       const surely = isFinal(step) ? confirmed(step, plan) : step;
-      if (surely === undefined) failures.push(new StaleError(`${step.kind}: the server says otherwise by now.`));
-      else await this.#try(family, surely, failures, signal);
+      if (surely === undefined) {
+        this.#options.onFailed?.(step);
+        failures.push(new StaleError(`${step.kind}: the server says otherwise by now.`));
+      } else await this.#try(family, surely, failures, signal);
     }
     if (failures.length > 0) throw worst(failures);
     return earliest([...steps.map(afterOf), due.length < steps.length ? restMs : undefined]);

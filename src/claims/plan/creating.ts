@@ -51,9 +51,9 @@ function creationOf(life: Life, wanted: WantedNic, before: readonly WantedNic[],
   const name = isTaken ? swappedClaimName(facts.name, nic, network) : plain;
   const obstacle = claims.find((each) => each.name === name);
   if (obstacle !== undefined) return obstacleSteps(obstacle, life, family);
-  return [
-    { kind: "create", claim: draftOf(life, wanted, family, { name, continues: continuedBy(life, wanted, family) }) },
-  ];
+  const claim = draftOf(life, wanted, family, { name, continues: continuedBy(life, wanted, family) });
+  const isDoubtful = claims.some((each) => each.nic === nic && each.network === network && !each.isDeleting);
+  return [{ kind: "create", claim, ...(isDoubtful && { isDoubtful }) }];
 }
 
 /** It has the plain name for a good reason: the same NIC's on the network before, or another family's. The daemon looks for both names. */

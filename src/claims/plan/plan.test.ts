@@ -346,6 +346,30 @@ describe("old caches", () => {
     expect(confirmed(steps[0]!, fresh())).toBeUndefined();
   });
 
+  it("a claim that has followed its guest to this VM, which the cache has not seen yet: no other is made", async () => {
+    await story.run("a");
+    await story.stop("a");
+    const claims = [...story.cluster.claims.objects.values()];
+    const { metadata, spec } = claims[0]!;
+    const nic = metadata.annotations![marks.claimNicAnnotation]!;
+    const swapped = { ...claims[0]!, metadata: { ...metadata, name: marks.swappedClaimName("a", nic, spec.network) } };
+    const renamed = new Map([[swapped.metadata.name, swapped]]);
+    const before = {
+      ...swapped,
+      metadata: {
+        ...swapped.metadata,
+        annotations: { ...metadata.annotations, [marks.claimOwnerAnnotation]: "the-vmi" },
+        ownerReferences: [],
+      },
+    };
+    const now = { ...snapshotOf(story.cluster), claims: renamed };
+    const old = { ...now, claims: new Map([[before.metadata.name, before]]) };
+    const steps = planFamily(gather(story.cluster, "a", old)).filter(({ kind }) => kind === "create");
+    expect(steps).toMatchObject([{ claim: { metadata: { name: `a.${nic}` } } }]);
+    expect(steps.every(isFinal)).toBe(true);
+    expect(confirmed(steps[0]!, planFamily(gather(story.cluster, "a", now)))).toBeUndefined();
+  });
+
   it("what is still so is confirmed, with the versions of now", async () => {
     await story.run("a");
     story.isLed = false;

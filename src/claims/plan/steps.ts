@@ -29,7 +29,12 @@ export interface ClaimEvent {
 
 export type ClaimStep =
   /** "already exists" is no failure: the claim that is there is seen by the next plan. */
-  | { readonly kind: "create"; readonly claim: StoredClaim }
+  | {
+      readonly kind: "create";
+      readonly claim: StoredClaim;
+      /** One for the same NIC and network is there, of an owner that seems to be gone: it may have followed its guest to this one. */
+      readonly isDoubtful?: boolean;
+    }
   /** Guarded by UID and resourceVersion. */
   | { readonly kind: "mark"; readonly claim: StoredClaim; readonly metadata: MetadataPatch; readonly why: string }
   /** Guarded by UID. */
@@ -57,7 +62,9 @@ export type ClaimStep =
   | { readonly kind: "again"; readonly afterMs: number };
 
 /** What cannot be undone. Before it is done the family is read from the server and planned again, as facts.ts says. */
-export function isFinal({ kind }: ClaimStep): boolean {
+export function isFinal(step: ClaimStep): boolean {
+  const { kind } = step;
+  if (kind === "create") return step.isDoubtful === true;
   return kind === "delete" || kind === "drop-finalizer" || kind === "release" || kind === "users" || kind === "pass";
 }
 
