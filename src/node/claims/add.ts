@@ -78,7 +78,8 @@ async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Pr
 /** As far as anybody has told, the claim never had an address, and neither had its VM. */
 function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: ClaimUse): boolean {
   const { annotations, deletionTimestamp } = claim.metadata;
-  const isUntold = (claim.status?.ips ?? []).length === 0 && asking.shares.every(({ recorded }) => recorded === undefined);
+  const isUntold =
+    (claim.status?.ips ?? []).length === 0 && asking.shares.every(({ recorded }) => recorded === undefined);
   const isNew = annotations?.[continuesAnnotation] === undefined && siblings.length === 0;
   return identity !== undefined && deletionTimestamp === undefined && isUntold && isNew;
 }
