@@ -4,22 +4,25 @@
 // Promised: idempotent, resumable at any point, and safe for any number of daemons and the leader at once: what is to do is
 // planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
 // very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
-// mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
+// mean too many addresses. An entry that Holdfast wrote itself is a picture of a hold, and may be a moment older than its release:
+// it makes a hold only while its pod is there. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
 import { adoptedAnnotation, domainAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { isPodOf } from "../api/pod-uid.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
 import { patiently } from "./patience.ts";
 import { poolObject, type PoolObject, readPool } from "./pool-object.ts";
-import { type Records, recordsOf, rewritten } from "./records.ts";
+import { type NewHold, type Records, recordsOf, rewritten } from "./records.ts";
 import { removeObject } from "./removal.ts";
-import { ipPools } from "./resources.ts";
+import { ipPools, pods } from "./resources.ts";
 
 export interface AdoptionOptions {
   readonly pool: PoolObject;
@@ -80,7 +83,7 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
         warnings: [],
       };
     }
-    const plan = planAdoption(work.records, pools, await work.readObjects());
+    const plan = await work.withoutGone(planAdoption(work.records, pools, await work.readObjects()));
     const { blocking, warnings } = plan;
     if (plan.create.length + plan.claim.length + plan.retire.length > 0) {
       created += await work.carryOut(plan);
@@ -125,6 +128,21 @@ class Work {
     const { resource, namespace } = this.records;
     const { signal } = this.#options;
     return (await this.#call(() => this.#client.list(resource, { namespace, signal }))).items;
+  }
+
+  /** Only our own entries name a UID. What they show for a pod that is gone was released, and the mirror will drop it. */
+  async withoutGone(plan: AdoptionPlan): Promise<AdoptionPlan> {
+    const gone = new Set<NewHold>();
+    await inParallel(plan.create, async (hold) => {
+      const { owner } = hold;
+      if (owner.kind !== "pod" || owner.uid === "") return;
+      const { namespace, name } = owner;
+      const pod = await this.#call(() =>
+        lookUp(this.#client, pods, { namespace, name }, { signal: this.#options.signal }),
+      );
+      if (pod === undefined || !isPodOf(pod.metadata, owner.uid)) gone.add(hold);
+    });
+    return gone.size === 0 ? plan : { ...plan, create: plan.create.filter((hold) => !gone.has(hold)) };
   }
 
   /** How many holds were made; those that others made first are theirs. */

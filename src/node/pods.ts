@@ -1,4 +1,5 @@
 // The pods of this node: from the informer, else from the API server. What an ADD needs to know of a pod, as one value.
+import { isPodOf, mirrorAnnotation } from "../api/pod-uid.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -32,8 +33,6 @@ export interface PodSource {
   find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined>;
 }
 
-const mirrorAnnotation = "kubernetes.io/config.mirror";
-
 export class Pods implements PodSource {
   readonly #client: KubeClient;
   readonly #resource: Resource;
@@ -52,21 +51,16 @@ export class Pods implements PodSource {
   async find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
     const cached = this.#cache.get(`${query.namespace}/${query.name}`);
     const isEnough = query.uid !== "" && query.isFresh !== true;
-    if (cached !== undefined && isEnough && isMeant(cached, query)) return factsOf(cached);
+    if (cached !== undefined && isEnough && isPodOf(cached.metadata, query.uid)) return factsOf(cached);
     try {
       const { namespace, name } = query;
       const pod = await this.#client.get(this.#resource, { namespace, name }, { signal });
-      return isMeant(pod, query) ? factsOf(pod) : undefined;
+      return isPodOf(pod.metadata, query.uid) ? factsOf(pod) : undefined;
     } catch (error) {
       if (isApiError(error, "not-found")) return undefined;
       throw error;
     }
   }
-}
-
-/** A namesake with another UID is another pod, unless it is the mirror of the one that is meant. */
-function isMeant({ metadata }: DeepReadonly<KubeObject>, { uid }: PodQuery): boolean {
-  return uid === "" || metadata.uid === uid || metadata.annotations?.[mirrorAnnotation] === uid;
 }
 
 function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {

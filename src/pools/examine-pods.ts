@@ -1,4 +1,5 @@
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
+import { mirrorAnnotation } from "../api/pod-uid.ts";
 // Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
 import { markedDomain } from "../api/pool-domain.ts";
 import type { PodOwner } from "../ipam/owner.ts";
@@ -6,7 +7,6 @@ import { describeOwner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
-import { mirrorAnnotation } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";

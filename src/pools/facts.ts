@@ -12,9 +12,6 @@ export interface PodFacts {
   readonly mirrorOf?: string;
 }
 
-/** Under which the kubelet says so. */
-export const mirrorAnnotation = "kubernetes.io/config.mirror";
-
 export interface StatefulSetFacts {
   /** spec.ordinals.start */
   readonly start: number;

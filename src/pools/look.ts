@@ -1,12 +1,13 @@
 // The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
 import { nodeLabel } from "../api/hold-marks.ts";
 import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
+import { mirrorAnnotation } from "../api/pod-uid.ts";
 import { lookUp } from "../kube/look-up.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type NodeState, nodeStateOf } from "../ledger/node-state.ts";
 import * as kinds from "../ledger/resources.ts";
-import { type Facts, mirrorAnnotation, type PodFacts, type StatefulSetFacts } from "./facts.ts";
+import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";

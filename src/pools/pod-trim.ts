@@ -4,12 +4,12 @@ import { primaryClaimAnnotation } from "../api/claim-marks.ts";
 import { createdByLabelName, domainAnnotationName, launcherLabelName } from "../api/kubevirt.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
 import { statusAnnotation } from "../api/network-status.ts";
+import { mirrorAnnotation } from "../api/pod-uid.ts";
 import { claimReferencesOf } from "../cni/claim-references.ts";
 import { defaultNetworkAnnotation, networksAnnotation } from "../cni/selection.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Indexes } from "../kube/store.ts";
 import type { Pod } from "../ledger/resources.ts";
-import { mirrorAnnotation } from "./facts.ts";
 
 type Texts = Readonly<Record<string, string>>;
 

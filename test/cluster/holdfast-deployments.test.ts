@@ -8,6 +8,7 @@ import { type LabHoldfast, runHoldfast } from "../lab/holdfast/holdfast.ts";
 import { defineNetwork, deploy, roll, scale } from "../lab/holdfast/networks.ts";
 import { Sampler } from "../lab/holdfast/sampler.ts";
 import type { LabNode } from "../lab/node.ts";
+import { ping } from "../lab/ping.ts";
 import { isReady, type ObservedPod, runningPods } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -36,8 +37,7 @@ beforeEach(() => onTestFailed(() => console.error(holdfast.lastWords())));
 
 const addressesOf = (pod: ObservedPod, network: string) =>
   statusesOf(pod).find(({ name }) => name === `default/${network}`)?.ips ?? [];
-const ping = (from: ObservedPod, port: string, address: string) =>
-  lab.kubectl(["exec", from.metadata.name, "--", "ping", "-c", "1", "-W", "5", "-I", port, address]);
+const reach = (from: ObservedPod, port: string, address: string) => ping(lab, from.metadata.name, port, address);
 
 /** Two pods of the list that satisfy the condition. */
 function pairOf(pods: readonly ObservedPod[], fits: (a: ObservedPod, b: ObservedPod) => boolean) {
@@ -55,7 +55,7 @@ test(
     const pods = await runningPods(lab, "app=single", 60);
     expect(new Set(pods.flatMap((pod) => addressesOf(pod, "one"))).size).toBe(60);
     const [a, b] = pairOf(pods, (x, y) => x.spec.nodeName === y.spec.nodeName);
-    await ping(a, "net1", addressesOf(b, "one")[0]!);
+    await reach(a, "net1", addressesOf(b, "one")[0]!);
     await settled(lab, 60);
 
     await scale(lab, "deployments", "single", 20);
@@ -75,10 +75,10 @@ test("60 pods with three interfaces and both families, and each wire carries", {
     expect(addressesOf(pod, "wide")).toEqual([expect.stringMatching(/^10\.61\./), expect.stringMatching(/^fd61::/)]);
   }
   const [near, nearToo] = pairOf(pods, (x, y) => x.spec.nodeName === y.spec.nodeName);
-  await ping(near, "net1", addressesOf(nearToo, "one")[0]!);
-  await ping(near, "net3", addressesOf(nearToo, "side")[0]!);
+  await reach(near, "net1", addressesOf(nearToo, "one")[0]!);
+  await reach(near, "net3", addressesOf(nearToo, "side")[0]!);
   const [here, there] = pairOf(pods, (x, y) => x.spec.nodeName !== y.spec.nodeName);
-  for (const address of addressesOf(there, "wide")) await ping(here, "net2", address);
+  for (const address of addressesOf(there, "wide")) await reach(here, "net2", address);
 });
 
 test("rolled while every daemon is killed with -9: unique, nothing leaked", { timeout: storyMs }, async () => {

@@ -16,11 +16,12 @@ import {
   removePod,
   runningPod,
 } from "../lab/holdfast/networks.ts";
+import { ping } from "../lab/ping.ts";
 import { insideOf } from "../lab/place.ts";
 import { type ObservedPod, runningPods } from "../lab/pods.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { ipsOf, ping, SliceGround, storyMs } from "./slice-ground.ts";
+import { ipsOf, SliceGround, storyMs } from "./slice-ground.ts";
 
 const range = "10.75.0.0/24";
 const networkOf = (ipam: Readonly<Record<string, unknown>>): NetworkPlan => ({

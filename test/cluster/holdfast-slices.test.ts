@@ -12,10 +12,11 @@ import {
   runningPod,
   scale,
 } from "../lab/holdfast/networks.ts";
+import { ping } from "../lab/ping.ts";
 import { runningPods } from "../lab/pods.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
-import { eventsAbout, ipsOf, ping, SliceGround, storyMs } from "./slice-ground.ts";
+import { eventsAbout, ipsOf, SliceGround, storyMs } from "./slice-ground.ts";
 
 const nodeNames = ["node1", "node2", "node3"];
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { Cluster } from "../lab/cluster.ts";
 import type { NetworkStatus } from "../lab/networks/status.ts";
+import { ping } from "../lab/ping.ts";
 import { type ObservedPod, podSpec } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -90,7 +91,7 @@ test("a pod with two secondary networks has working interfaces, and its status t
   for (const { ips, interface: from } of statusOf(both).slice(1)) {
     const target = statusOf(peer).find(({ name }) => name === (from === "net1" ? "default/red" : "default/blue"))!;
     expect(ips).not.toEqual(target.ips);
-    await lab.kubectl(["exec", "both", "--", "ping", "-c", "1", "-W", "5", "-I", from, target.ips[0]!]);
+    await ping(lab, "both", from, target.ips[0]!);
   }
 });
 

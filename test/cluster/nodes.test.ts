@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Cluster } from "../lab/cluster.ts";
 import { CommandError } from "../lab/command.ts";
 import type { LabNode } from "../lab/node.ts";
+import { ping } from "../lab/ping.ts";
 import { isReady, type ObservedPod, podSpec, runningPods } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -100,7 +101,7 @@ test("pods on different nodes share a wire: a macvlan on the nodes' own cables",
     await lab.rest.create(pods, { metadata, spec: { ...podSpec(["sleep", "infinity"]), nodeName: `node${index}` } });
   }
   await runningPods(lab, "app=wired", 2);
-  await lab.kubectl(["exec", "wired-1", "--", "ping", "-c", "1", "-W", "5", "-I", "net1", "10.75.0.2"]);
+  await ping(lab, "wired-1", "net1", "10.75.0.2");
 });
 
 test("commands run inside a node, in all its namespaces", async () => {

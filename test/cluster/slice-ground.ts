@@ -107,11 +107,6 @@ export class SliceGround {
 export const ipsOf = (pod: ObservedPod, network: string) =>
   statusesOf(pod).find(({ name }) => name === `default/${network}`)?.ips ?? [];
 
-/** From inside a pod, through the interface. */
-export function ping(lab: Cluster, from: string, port: string, address: string): Promise<string> {
-  return lab.kubectl(["exec", from, "--", "ping", "-c", "1", "-W", "5", "-I", port, address]);
-}
-
 /** What was said about an object, as `reason: message`. */
 export async function eventsAbout(lab: Cluster, name: string, namespace = "default"): Promise<string[]> {
   const path = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${name}`;

@@ -3,6 +3,7 @@
 //
 // Never freed: what the API server cannot know of (a container of podman, a record without a namespace), what something keeps, and
 // holds that no pod owns. Nothing is freed while the API server does not answer.
+import { isPodOf } from "../../api/pod-uid.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { asError } from "../../kube/abort.ts";
@@ -33,7 +34,6 @@ const lookEveryMs = 30_000;
 /** Pods asked for in one look: a node has 250 pods, and one that lost all of them has half an hour's work at most. */
 const askedMax = 50;
 const callMs = 10_000;
-const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 type Looked = DeepReadonly<Pod> | undefined;
 
@@ -102,8 +102,7 @@ export function isJudged({ owner, note }: Pick<Hold, "owner" | "note">, node: st
 /** The pod of that name, if any, is not the owner, or needs no address any more. */
 export function isOver(owner: PodOwner, pod: Looked, node: string): boolean {
   if (pod === undefined) return true;
-  const { uid, annotations } = pod.metadata;
-  if (owner.uid !== "" && uid !== owner.uid && annotations?.[mirrorAnnotation] !== owner.uid) return true;
+  if (!isPodOf(pod.metadata, owner.uid)) return true;
   const phase = pod.status?.phase;
   if (phase === "Succeeded" || phase === "Failed") return true;
   // Without a UID the name must do: a namesake on another node is another pod; one that has no node yet may be this one.
