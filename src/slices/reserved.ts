@@ -1,11 +1,14 @@
 // What the reservation ledger holds: addresses that no slice may hand out. Informers tell it; where that could be too late, the server
 // is asked for all of it, and what its answer has beyond the informers counts until they have caught up or a later answer lacks it.
 //
+// Nothing is read before it is asked for: most clusters have no sliced range.
+//
 // Promised: after `refresh`, every address whose object existed when it was called is reserved until its object is gone. An address that rests is
 // reserved too.
 import { parseDomain } from "../api/domain.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
+import { orAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -46,12 +49,25 @@ export class Reserved {
   /** Key: namespace and domain. Value: address as text -> how many objects hold it. */
   readonly #held = new Map<string, Map<string, { readonly address: Address; count: number }>>();
 
+  #isFollowing = false;
+  #isKnown = false;
+  /** The first list, for all who wait for it. */
+  #first: Promise<void> | undefined;
+
   constructor(options: ReservedOptions) {
     this.#options = options;
   }
 
-  /** Until the signal aborts. */
-  follow(signal: AbortSignal): void {
+  /** Everything that existed when it was called first is known. What is told later counts until `until` aborts. */
+  async known(signal: AbortSignal, until: AbortSignal): Promise<void> {
+    if (!this.#isFollowing) this.#follow(until);
+    if (this.#isKnown) return;
+    this.#first ??= this.refresh(until).finally(() => (this.#first = undefined));
+    await orAborted(this.#first, signal);
+  }
+
+  #follow(signal: AbortSignal): void {
+    this.#isFollowing = true;
     const { reservations, holds } = this.#options;
     const ends = [this.#followOne(reservations), this.#followOne(holds)];
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
@@ -77,6 +93,7 @@ export class Reserved {
       this.#ahead.set(key, places);
       this.#count(places, 1);
     }
+    this.#isKnown = true;
   }
 
   /** Objects that a list had and informers lack: the next refresh tells whether they are still there. */

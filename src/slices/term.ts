@@ -35,7 +35,6 @@ const manyNodes = 200;
 /** While many slices are being written others of the same node are about to come: so long a Lease is put off for them. */
 const leaseLatestMs = 10_000;
 const tickMs = 10_000;
-const retryMs = 1000;
 /** While whereabouts is active or handing out is paused: asked again after. */
 const restMs = 5000;
 /** 5,000 objects of a new pool are some 10,000 writes, at 16 at a time of 10 ms each some 7 s; a slow server takes minutes. */
@@ -58,6 +57,8 @@ export class Term {
   /** Node -> since when its Lease is to be written. */
   readonly #leasesDueMs = new Map<string, number>();
   #isRunning = false;
+  /** Aborts when the term ends. */
+  #lifetime: AbortSignal = AbortSignal.abort();
 
   constructor(options: SlicesOptions) {
     this.#options = options;
@@ -90,6 +91,7 @@ export class Term {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    this.#lifetime = signal;
     const { ready, ended } = this.#world.run(signal);
     const ending = ended.catch((error: unknown) => {
       if (!signal.aborted) throw error;
@@ -110,20 +112,9 @@ export class Term {
     await Promise.all([...work, ending]);
   }
 
-  /** What others follow may lag: what the ledger holds is asked for once. */
   async #othersReady(signal: AbortSignal): Promise<void> {
-    const { nodes, reservations, holds, pools, clock, log } = this.#options;
+    const { nodes, reservations, holds, pools } = this.#options;
     await Promise.all([nodes, reservations, holds, ...(pools ? [pools] : [])].map((each) => each.synced(signal)));
-    this.#reserved.follow(signal);
-    for (;;) {
-      try {
-        return await this.#reserved.refresh(signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        log.warn("reservations could not be listed; it is tried again", { error });
-        await sleep(clock, retryMs, signal);
-      }
-    }
   }
 
   #controller(
@@ -186,6 +177,8 @@ export class Term {
     const phase = await this.#overview.mayWork(target, signal);
     if (phase === undefined) return this.#pools.enqueueAfter(key, restMs);
     this.#pace.began(key);
+    // What others follow may lag: what the ledger holds is asked for once.
+    await this.#reserved.known(signal, this.#lifetime);
     const isGone = await this.#writer.reconcile(target, phase, signal);
     if (!isGone) return;
     this.#told.forget(key);
