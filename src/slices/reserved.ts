@@ -62,8 +62,14 @@ export class Reserved {
   async known(signal: AbortSignal, until: AbortSignal): Promise<void> {
     if (!this.#isFollowing) this.#follow(until);
     if (this.#isKnown) return;
-    this.#first ??= this.refresh(until).finally(() => (this.#first = undefined));
+    this.#first ??= this.#firstList(until).finally(() => (this.#first = undefined));
     await orAborted(this.#first, signal);
+  }
+
+  /** Another's list may be from before informers were followed. */
+  async #firstList(signal: AbortSignal): Promise<void> {
+    await this.refresh(signal);
+    this.#isKnown = true;
   }
 
   #follow(signal: AbortSignal): void {
@@ -93,7 +99,6 @@ export class Reserved {
       this.#ahead.set(key, places);
       this.#count(places, 1);
     }
-    this.#isKnown = true;
   }
 
   /** Objects that a list had and informers lack: the next refresh tells whether they are still there. */
