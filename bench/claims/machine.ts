@@ -111,6 +111,13 @@ export class Machine {
     this.#vmi = await this.#lab.admin.create(vmis, { metadata, spec: this.#spec() });
   }
 
+  /** The VMI goes again, one that never had a pod. */
+  async removeInstance(): Promise<void> {
+    await this.#lab.admin.delete(vmis, { namespace: podNamespace, name: this.name }, { gracePeriodSeconds: 0 });
+    await this.#patchVmi({ metadata: { finalizers: [] } });
+    this.#vmi = undefined;
+  }
+
   /** What becomes of the objects when the guest runs: for the time between two measurements. */
   async ran({ add }: Attached): Promise<void> {
     const { pod, interface: port } = this.#attachments.at(-1)!;

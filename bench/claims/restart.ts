@@ -25,7 +25,7 @@ export interface FillResult {
   readonly boundMs: number;
 }
 
-/** Stopped VMs until there are so many claims; the controller makes the claims. Each then has a hold, as if it had run. */
+/** Stopped VMs until there are so many claims; the controller makes the claims. Each has had a VMI and has a hold, as if it had run. */
 export async function fill(stage: ClaimStage, count: number): Promise<FillResult> {
   const { lab, watch } = stage;
   const before = watch.list().length;
@@ -36,6 +36,10 @@ export async function fill(stage: ClaimStage, count: number): Promise<FillResult
   await watch.counted(before + machines.length);
   const madeMs = performance.now() - startedMs;
   lab.log(`${before + machines.length} claims after ${rounded(madeMs / 1000, 1)} s; now their addresses`);
+  // A claim whose VM has run is not the claim that was made: the controller has written on it which VMI it was.
+  await eachAtOnce(machines, (machine) => machine.createInstance());
+  await stage.quiet();
+  await eachAtOnce(machines, (machine) => machine.removeInstance());
   await hold(stage, machines);
   await watch.bound(watch.list().length);
   await stage.quiet();

@@ -38,7 +38,9 @@ export function machineOf(claim: FamilyClaim, isGone: boolean): string {
 /** Its home first; then the VM whose name it takes. */
 export function familyKeysOf(claim: FamilyClaim): readonly string[] {
   const { namespace = "", name = "" } = claim.metadata;
-  return [...new Set([homeOf(claim), `${namespace}/${vmNameIn(name)}`])];
+  const home = homeOf(claim);
+  const named = `${namespace}/${vmNameIn(name)}`;
+  return home === named ? [home] : [home, named];
 }
 
 /** Of a hold whose claim is gone: the claim's name is all that is left of it. */

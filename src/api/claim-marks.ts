@@ -67,6 +67,11 @@ interface MarkedClaim {
   };
 }
 
+/** Made and kept by our reconciler. */
+export function isManagedClaim({ metadata }: MarkedClaim): boolean {
+  return metadata.labels?.[managedLabelName] === "true";
+}
+
 export type ClaimOwnership =
   /** Of a VM, or of a VMI without one. `nic` is undefined where nothing is recorded: the claim's name says it then. */
   | { readonly kind: "owned"; readonly uid: string; readonly nic: string | undefined }

@@ -48,11 +48,16 @@ function withCondition(
   nowMs: number,
 ): Condition[] {
   const before = conditions.find(({ type }) => type === allocatedCondition);
-  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z"); // metav1.Time has whole seconds
-  const lastTransitionTime = before?.status === status ? (before.lastTransitionTime ?? now) : now;
+  const standing = before?.status === status ? before.lastTransitionTime : undefined;
+  const lastTransitionTime = standing ?? timeText(nowMs);
   const after: Condition = { ...before, type: allocatedCondition, status, reason, message, lastTransitionTime };
   if (before === undefined) return [...conditions, after];
   return conditions.map((each) => (each === before ? after : each));
+}
+
+/** metav1.Time has whole seconds. */
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** The sentence of a claim whose addresses are held. */

@@ -3,12 +3,13 @@
 // Promised: every write is guarded by what was judged (UID, resourceVersion, the hold's version); what cannot be undone is planned again
 // from what the server says now, and done only if that plan has it too; a step that fails keeps no other from being done. Done twice, a
 // step does nothing. Not promised: that all is done afterwards; what is left throws, and the family is planned again.
-import { claimFinalizer } from "../api/claim-marks.ts";
+import { claimFinalizer, isManagedClaim } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { ownerKey } from "../ipam/owner.ts";
 import { updateStatus } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
 import { removeFinalizer } from "../kube/finalizer.ts";
+import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectName } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
@@ -120,7 +121,9 @@ export class Actor {
 
   async #mark({ claim, metadata }: Extract<ClaimStep, { kind: "mark" }>, signal: AbortSignal): Promise<boolean> {
     const { uid, resourceVersion } = claim.metadata;
-    const body = { metadata: { ...metadata, uid, resourceVersion } };
+    // Who wrote which field is two thirds of a claim, and a leader that starts reads them all: of ours nobody asks it.
+    const lean = isManagedClaim(claim) && { managedFields: untracked };
+    const body = { metadata: { ...metadata, ...lean, uid, resourceVersion } };
     await this.#options.client.patch(ipamClaims, nameOf(claim), { type: "merge", body }, { signal });
     return true;
   }

@@ -2,13 +2,7 @@
 //
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
 import { homeOf } from "../api/claim-family.ts";
-import {
-  claimFinalizer,
-  identityOf,
-  managedLabelName,
-  ownershipOf,
-  upstreamClaimFinalizer,
-} from "../api/claim-marks.ts";
+import { claimFinalizer, identityOf, isManagedClaim, ownershipOf, upstreamClaimFinalizer } from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
@@ -134,10 +128,9 @@ function deadOwner(books: Books, claim: StoredClaim): ClaimFinding[] {
       severity: "warning",
       objects: [describeClaim(claim)],
       message: `The owner of ${describeClaim(claim)}, ${ownership.uid}, is gone.`,
-      remedy:
-        metadata.labels?.[managedLabelName] === "true"
-          ? `The controller ends it within a minute: is one running? If a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`
-          : `Delete it; or, if a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`,
+      remedy: isManagedClaim({ metadata })
+        ? `The controller ends it within a minute: is one running? If a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`
+        : `Delete it; or, if a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`,
     },
   ];
 }

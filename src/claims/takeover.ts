@@ -6,7 +6,7 @@
 import { homeOf } from "../api/claim-family.ts";
 import {
   claimOwnerAnnotation,
-  managedLabelName,
+  isManagedClaim,
   ownershipOf,
   upstreamClaimFinalizer,
   upstreamClaimName,
@@ -26,7 +26,7 @@ import { type Target, targetOf, usersOf } from "./target.ts";
 /** Made by ipam-extensions, by its finalizer or its label, and nothing says that it is ours. */
 export function isForeign({ metadata }: StoredClaim): boolean {
   const { annotations = {}, labels = {}, finalizers = [] } = metadata;
-  if (annotations[claimOwnerAnnotation] !== undefined || labels[managedLabelName] === "true") return false;
+  if (annotations[claimOwnerAnnotation] !== undefined || isManagedClaim({ metadata })) return false;
   return finalizers.includes(upstreamClaimFinalizer) || labels[vmLabelName] !== undefined;
 }
 

@@ -4,7 +4,7 @@ import { familyKeysOf, homeOf } from "../api/claim-family.ts";
 import { claimInstanceAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
-import { Controller } from "../kube/controller.ts";
+import { Controller, type Reconcile } from "../kube/controller.ts";
 import { keyOf } from "../kube/meta.ts";
 import { Recent } from "../kube/recent.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
@@ -157,7 +157,7 @@ export class Term {
     ]);
   }
 
-  async #reconcile(family: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
+  async #reconcile(family: string, context: Parameters<Reconcile>[1]): Promise<{ requeueAfterMs: number } | undefined> {
     const seenMs = this.#seen.get(family);
     this.#seen.delete(family);
     if (!this.#world.isKnown) return { requeueAfterMs: unknownMs };
@@ -171,7 +171,7 @@ export class Term {
     if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
     // Before anything else is planned: whoever is next counts them.
     for (const step of steps) if (step.kind === "create") this.#making.begin(keyOf(step.claim));
-    const afterMs = await this.#actor.act(family, steps, signal);
+    const afterMs = await this.#actor.act(family, steps, context.signal);
     return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
   }
 
@@ -222,7 +222,7 @@ export class Term {
       name: "claims",
       concurrency,
       clock,
-      reconcile: (family, { signal }) => this.#reconcile(family, signal),
+      reconcile: (family, context) => this.#reconcile(family, context),
       onError: (error, family) => {
         if (isStale(error)) return log.debug("looked at again", { family, error });
         metrics?.failed();

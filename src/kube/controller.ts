@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import { asError, untilAborted } from "./abort.ts";
-import { type Clock, deadline, realClock, sleep } from "./clock.ts";
+import { type Clock, deadline, type Deadline, realClock, sleep } from "./clock.ts";
 import type { Informer, InformerEvent } from "./informer.ts";
 import { LeadershipLostError } from "./leader.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
@@ -23,7 +23,7 @@ export class TerminalError extends Error {
 }
 
 interface ReconcileContext {
-  /** Aborts when the reconcile has run too long, or when a shutdown's grace time is over. */
+  /** Aborts when the reconcile has run too long since it first asked for it, or when a shutdown's grace time is over. */
   readonly signal: AbortSignal;
   /** How often this key has failed in a row. */
   readonly failures: number;
@@ -51,6 +51,30 @@ export interface ControllerOptions {
   readonly shutdownGraceMs?: number;
   readonly observer?: ControllerObserver;
   readonly onError?: (error: Error, key: ObjectKey) => void;
+}
+
+/** A reconcile that finds nothing to do asks for no signal, and then none is made: it would cost as much as the look. */
+class Context implements ReconcileContext, Disposable {
+  failures = 0;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #parent: AbortSignal;
+  #limit: Deadline | undefined;
+
+  constructor(clock: Clock, timeoutMs: number, parent: AbortSignal) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#parent = parent;
+  }
+
+  get signal(): AbortSignal {
+    this.#limit ??= deadline(this.#clock, this.#timeoutMs, this.#parent);
+    return this.#limit.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#limit?.[Symbol.dispose]();
+  }
 }
 
 export class Controller {
@@ -152,9 +176,9 @@ export class Controller {
   /** The one switch from a result to what happens to the key. */
   async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
     try {
-      using limit = deadline(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
-      const failures = this.#queue.failures(key);
-      const result = await this.#options.reconcile(key, { signal: limit.signal, failures });
+      using context = new Context(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
+      context.failures = this.#queue.failures(key);
+      const result = await this.#options.reconcile(key, context);
       if (result !== undefined) this.#queue.addAfter(key, result.requeueAfterMs);
       this.#queue.forget(key); // last: a delay that is refused is a failure like any other
       return result === undefined ? "success" : "requeue-after";

@@ -4,6 +4,7 @@
 // frozen; an object deleted and made anew is told as a delete and an add, also if both were missed.
 import { asError, orAborted } from "./abort.ts";
 import { type Clock, realClock } from "./clock.ts";
+import { deepFreeze } from "./freeze.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
 import { Reflector, type ReflectorSink } from "./reflector.ts";
 import type { Resource } from "./resource.ts";
@@ -90,7 +91,8 @@ export class Informer<T extends KubeObject> {
       listed: (object) => {
         const key = keyOf(object);
         const cached = this.#store.get(key);
-        listed.set(key, cached !== undefined && isSame(cached, object) ? cached : this.#trim(object));
+        // Frozen here, and not in one go with the others when the last has come: between two pages there is time.
+        listed.set(key, cached !== undefined && isSame(cached, object) ? cached : deepFreeze(this.#trim(object)));
       },
       replaced: () => {
         const objects = listed;

@@ -1,6 +1,9 @@
 // The text of an object without its metadata.managedFields: about half of most objects, and no reconciler reads them. Cut before it is parsed,
 // half of a list need not be made into objects and thrown away.
 
+/** For `metadata.managedFields` of a write: the server forgets who wrote which field, and tracks nobody any more who does not apply. */
+export const untracked: unknown[] = [{}];
+
 const key = '"managedFields":[';
 
 /** As it was where there are none, or where it is not plain to see whose they are. */

@@ -19,8 +19,8 @@ export interface Cache<T extends KubeObject> {
 
 interface Index<T extends KubeObject> {
   readonly of: IndexFunction<T>;
-  /** Index value -> keys of the objects that have it. */
-  readonly keys: Map<string, Set<ObjectKey>>;
+  /** Index value -> keys of the objects that have it. Most values have one object: no set is made for those. */
+  readonly keys: Map<string, ObjectKey | Set<ObjectKey>>;
 }
 
 export class Store<T extends KubeObject> implements Cache<T> {
@@ -55,7 +55,10 @@ export class Store<T extends KubeObject> implements Cache<T> {
     if (found === undefined) {
       throw new TypeError(`There is no index "${index}"; there are: ${[...this.#indexes.keys()].join(", ")}.`);
     }
-    return [...(found.keys.get(value) ?? [])].map((key) => this.#objects.get(key)!);
+    const keys = found.keys.get(value);
+    if (keys === undefined) return [];
+    if (typeof keys === "string") return [this.#objects.get(keys)!];
+    return Array.from(keys, (key) => this.#objects.get(key)!);
   }
 
   /** Freezes and keeps the object; returns the one it replaces. */
@@ -68,8 +71,9 @@ export class Store<T extends KubeObject> implements Cache<T> {
       if (previous !== undefined) this.#unindex(index, key, previous);
       for (const value of this.#values(index, frozen)) {
         const keys = index.keys.get(value);
-        if (keys === undefined) index.keys.set(value, new Set([key]));
-        else keys.add(key);
+        if (keys === undefined) index.keys.set(value, key);
+        else if (typeof keys !== "string") keys.add(key);
+        else if (keys !== key) index.keys.set(value, new Set([keys, key]));
       }
     }
     return previous;
@@ -86,8 +90,10 @@ export class Store<T extends KubeObject> implements Cache<T> {
   #unindex(index: Index<T>, key: ObjectKey, object: DeepReadonly<T>): void {
     for (const value of this.#values(index, object)) {
       const keys = index.keys.get(value);
-      keys?.delete(key);
-      if (keys?.size === 0) index.keys.delete(value);
+      if (keys === key) index.keys.delete(value);
+      if (typeof keys !== "object") continue;
+      keys.delete(key);
+      if (keys.size === 0) index.keys.delete(value);
     }
   }
 

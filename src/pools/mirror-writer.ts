@@ -13,6 +13,7 @@ import type { Clock } from "../kube/clock.ts";
 import { isEqual } from "../kube/conditions.ts";
 import type { Reconcile } from "../kube/controller.ts";
 import { isApiError } from "../kube/errors.ts";
+import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectKey } from "../kube/meta.ts";
 import type { JsonPatchOperation } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -150,7 +151,7 @@ export class MirrorWriter {
   #clearing({ metadata }: IPPool, isCoexisting: boolean): JsonPatchOperation[] {
     // While whereabouts is active these fields show that it writes.
     if (isCoexisting || this.#cleared.has(metadata.uid ?? "")) return [];
-    return [{ op: "add", path: "/metadata/managedFields", value: [{}] }];
+    return [{ op: "add", path: "/metadata/managedFields", value: untracked }];
   }
 
   async #writeStatus(situation: PoolSituation, signal: AbortSignal): Promise<void> {

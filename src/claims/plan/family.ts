@@ -106,7 +106,7 @@ function kindOf(claim: StoredClaim, ownerUid: string, life: Life | undefined, fa
   if (homeOf(claim) !== `${facts.namespace}/${facts.name}`) return "elsewhere";
   const recorded = annotations[marks.claimOwnerAnnotation];
   if (recorded === "") return "unreadable";
-  const isMarked = recorded !== undefined || labels[marks.managedLabelName] === "true";
+  const isMarked = recorded !== undefined || marks.isManagedClaim(claim);
   const isTheirs = finalizers.includes(marks.upstreamClaimFinalizer) || labels[marks.vmLabelName] !== undefined;
   if (isTheirs && !isMarked) return "theirs";
   if (ownerUid === "") return "by-hand";
