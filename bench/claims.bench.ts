@@ -5,7 +5,8 @@
 // The real API server and etcd, the real controller (a process), the daemon's own code for each node (two processes), and a load that plays
 // KubeVirt, the kubelet and Multus: VM, VMI, launcher pods, CNI calls. Networks that are alike but for `allowPersistentIPs`: the peer of a VM with a
 // claim is the very same VM on the other one; beside them the same with ordinary pods. First --count of each one at a time, in turn; then --vms of
-// each, --at-once at once, phase by phase; at the end VMs that are stopped fill up to --claims, and the controller is started anew --restarts times.
+// each, --at-once at once, phase by phase; at the end VMs that are stopped fill up to --claims, and the controller is started anew --restarts times:
+// there, among all those VMs and pods, and in a cluster that has the --claims VMs and nothing else.
 // No claim is there before its VM. One address that is not held by its VM's claim, is another at a later start, or is given to two, ends the benchmark.
 // kubevirt/ipam-extensions runs where PEER_IPAM_EXTENSIONS names it; OVN-Kubernetes cannot be installed here.
 import { parseArgs } from "node:util";
@@ -73,9 +74,18 @@ async function run() {
   const memoryMiB = stage.bill.memory(await stage.bill.reading({ collect: true }));
   const filled = await fill(stage, Number(values.claims));
   const { ends } = stage.controller;
-  const restarts = await restart(stage, Number(values.restarts));
+  const restartsAmongOthers = await restart(stage, Number(values.restarts));
   await verify(stage, runs);
-  return { turns, stormed, memoryMiB, filled, restarts, controllerEnds: ends };
+  return { turns, stormed, memoryMiB, filled, restartsAmongOthers, controllerEnds: ends };
+}
+
+/** Claims, and what they are for: what the goal speaks of. */
+async function runClaimsAlone() {
+  log("a cluster with claims and nothing else");
+  await using lab = await BenchLab.start({ fsync: values.fsync, log });
+  await using stage = await ClaimStage.set(lab, 1);
+  const { claims } = await fill(stage, Number(values.claims));
+  return { claims, restarts: await restart(stage, Number(values.restarts)) };
 }
 
 async function verify({ lab, watch }: ClaimStage, runs: readonly PhaseRun[]): Promise<void> {
@@ -85,7 +95,8 @@ async function verify({ lab, watch }: ClaimStage, runs: readonly PhaseRun[]): Pr
   log(`${answers.length} answers to VMs with claims are what their claims hold`);
 }
 
-const { turns, stormed, memoryMiB, filled, restarts, controllerEnds } = await run();
+const { turns, stormed, memoryMiB, filled, restartsAmongOthers, controllerEnds } = await run();
+const { claims, restarts } = await runClaimsAlone();
 const peer = await ipamExtensions({ vms, atOnce, fsync: values.fsync, log });
 const p50Of = (phase: "start" | "migrate", { name }: VmNetwork) => turns.groups[name]![phase].call.p50Ms;
 const tables: PhaseTable[] = [...Object.values(turns.groups), ...Object.values(stormed.groups)];
@@ -94,7 +105,7 @@ const judged = judge({
   start: { withClaim: p50Of("start", persistent), plain: p50Of("start", plain), pod: p50Of("start", podsOnly) },
   migrate: { withClaim: p50Of("migrate", persistent), plain: p50Of("migrate", plain), pod: p50Of("migrate", podsOnly) },
   refused: refused.reduce((sum, each) => sum + each, 0),
-  claims: filled.claims,
+  claims,
   caughtUpMs: restarts.map(({ caughtUpMs }) => caughtUpMs),
 });
 /** What a claim costs beside the same VM without one, and beside an ordinary pod. */
@@ -115,6 +126,7 @@ close({
   controllerEnds,
   filled,
   restarts,
+  restartsAmongOthers,
   timeToClaim: {
     ours: ourClaim ?? null,
     ipamExtensions: isPresent(peer) ? peer.claim : null,

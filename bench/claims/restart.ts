@@ -94,6 +94,8 @@ interface Running extends AsyncDisposable {
 
 const mebibyte = 2 ** 20;
 const caughtUpLimitMs = 600_000;
+/** Each answer takes milliseconds of the process that is measured. */
+const askEveryMs = 50;
 
 /** The controller of the stage ends for good; each round starts another. */
 export async function restart(stage: ClaimStage, rounds: number): Promise<RestartResult[]> {
@@ -126,7 +128,7 @@ async function caughtUp({ watch }: ClaimStage, running: Running, probe: Machine,
   const readyMs = performance.now() - startedMs;
   const { metricsPort, pid } = running;
   const wait = (what: string, isSo: () => Promise<boolean>) =>
-    until(isSo, { what: `the controller to ${what}`, everyMs: 20, timeoutMs: caughtUpLimitMs });
+    until(isSo, { what: `the controller to ${what}`, everyMs: askEveryMs, timeoutMs: caughtUpLimitMs });
   await wait("lead", async () => leads(await metricsOf(metricsPort)));
   const leadsMs = performance.now() - startedMs;
   const probeMs = (await watch.come(probe.claimName)) - startedMs;
