@@ -84,6 +84,10 @@ async function runClaimsAlone() {
   log("a cluster with claims and nothing else");
   await using lab = await BenchLab.start({ fsync: values.fsync, log });
   await using stage = await ClaimStage.set(lab, 1);
+  // One that runs: its first start makes the pool, which shows whatever is held from then on.
+  const [first] = stage.machines("first", persistent, 1);
+  await first!.create();
+  await first!.ran(await first!.start(stage.nodes[0]!));
   const { claims } = await fill(stage, Number(values.claims));
   return { claims, restarts: await restart(stage, Number(values.restarts)) };
 }

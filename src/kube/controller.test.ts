@@ -150,6 +150,21 @@ describe("workers", () => {
     expect(order.indexOf("changed")).toBeLessThan(50);
   });
 
+  test("and many workers let it no less than one", async () => {
+    let count = 0;
+    let nowMs = 0;
+    const clock = Object.assign(new ManualClock(), { monotonicMs: () => (nowMs += 0.2) });
+    const { controller } = started(async () => void count++, { clock, concurrency: 16 });
+    for (let i = 0; i < 2000; i++) controller.enqueueBehind(`settled${i}`);
+    const turns: number[] = [];
+    for (let before = 0; count < 2000; before = count) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns.push(count - before);
+    }
+    // 10 ms are at most 50 looks at the clock, and each worker has one reconcile under way.
+    expect(Math.max(...turns)).toBeLessThan(50 + 16);
+  });
+
   test("never the same key twice at once, different keys at once up to the concurrency", async () => {
     const running: string[] = [];
     const releases: (() => void)[] = [];

@@ -85,6 +85,8 @@ export class Controller {
   #busy = 0;
   /** When the event loop last had its turn for this controller. */
   #breathedMs = Number.NEGATIVE_INFINITY;
+  /** Under way. */
+  #breath: Promise<void> | undefined;
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -167,10 +169,16 @@ export class Controller {
 
   /** Reconciles that wait for nothing would run one after the other, and no answer and no event of a watch be read until the last. */
   async #breathe(): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#breathedMs < breathMs) return;
+    if (this.#breath === undefined && this.#clock.monotonicMs() - this.#breathedMs < breathMs) return;
+    this.#breath ??= this.#pause();
+    await this.#breath;
+  }
+
+  /** One for all workers: of sixteen pauses each would let its own worker go on before the event loop has had its turn. */
+  async #pause(): Promise<void> {
     await setImmediate();
     this.#breathedMs = this.#clock.monotonicMs();
+    this.#breath = undefined;
   }
 
   /** The one switch from a result to what happens to the key. */
