@@ -11,5 +11,7 @@ it("counts keys that wait and workers that work, of every controller, and nothin
     'workqueue_adds_total{name="claims"} 70',
   ].join("\n");
   expect(workLeft(text)).toBe(5);
+  expect(workLeft(text, "claims")).toBe(5);
+  expect(workLeft(text, "pools")).toBe(0);
   expect(workLeft("")).toBe(0);
 });

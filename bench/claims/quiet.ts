@@ -1,15 +1,17 @@
 // When the controller has nothing left to do: no key waits, no worker works, several looks long.
 import { setTimeout as sleep } from "node:timers/promises";
 
-const sample = /^(?:workqueue_depth|controller_runtime_active_workers)\{[^}]*\} (\S+)$/gm;
+const sample = /^(?:workqueue_depth|controller_runtime_active_workers)\{[^=}]*="([^"]*)"\} (\S+)$/gm;
 const everyMs = 200;
 /** Events come some milliseconds after the writes that cause them; workers gather for less than half a second. */
 const looks = 4;
 const limitMs = 600_000;
 
-/** Keys that wait and workers that work, by its own metrics in Prometheus' text form. */
-export function workLeft(text: string): number {
-  return Array.from(text.matchAll(sample), ([, value = "0"]) => Number(value)).reduce((sum, each) => sum + each, 0);
+/** Keys that wait and workers that work, of one controller or of all, by its own metrics in Prometheus' text form. */
+export function workLeft(text: string, controller?: string): number {
+  const samples = Array.from(text.matchAll(sample), ([, name, value = "0"]) => ({ name, value: Number(value) }));
+  const own = samples.filter(({ name }) => controller === undefined || name === controller);
+  return own.reduce((sum, { value }) => sum + value, 0);
 }
 
 export async function quiet(metricsPort: () => number): Promise<void> {
@@ -24,10 +26,10 @@ export async function quiet(metricsPort: () => number): Promise<void> {
 }
 
 /** While it does not answer, it is not quiet. */
-export async function lookAt(metricsPort: number): Promise<number> {
+export async function lookAt(metricsPort: number, controller?: string): Promise<number> {
   try {
     const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
-    return workLeft(await answer.text());
+    return workLeft(await answer.text(), controller);
   } catch {
     return Number.POSITIVE_INFINITY;
   }
