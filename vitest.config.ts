@@ -1,4 +1,13 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+import { slowFirst } from "./tools/test/slow-first.ts";
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return slowFirst(import.meta.dirname, await super.sort(files), ({ moduleId }) => moduleId);
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,5 +16,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
+    sequence: { sequencer: SlowFirst },
   },
 });
