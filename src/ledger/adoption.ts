@@ -4,25 +4,22 @@
 // Promised: idempotent, resumable at any point, and safe for any number of daemons and the leader at once: what is to do is
 // planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
 // very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
-// mean too many addresses. An entry that Holdfast wrote itself is a picture of a hold, and may be a moment older than its release:
-// it makes a hold only while its pod is there. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
+// mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
 import { adoptedAnnotation, domainAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
-import { isPodOf } from "../api/pod-uid.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
-import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
 import { patiently } from "./patience.ts";
 import { poolObject, type PoolObject, readPool } from "./pool-object.ts";
-import { type NewHold, type Records, recordsOf, rewritten } from "./records.ts";
+import { type Records, recordsOf, rewritten } from "./records.ts";
 import { removeObject } from "./removal.ts";
-import { ipPools, pods } from "./resources.ts";
+import { ipPools } from "./resources.ts";
 
 export interface AdoptionOptions {
   readonly pool: PoolObject;
@@ -34,6 +31,11 @@ export interface AdoptionOptions {
   readonly now: () => number;
   /** whereabouts is active: its entries arbitrate, come and go, and nothing is made of them. Nothing is done. */
   readonly coexistence?: boolean;
+  /**
+   * An entry that Holdfast wrote itself is a picture of a hold, and may be a moment older than its release: rather than make a hold of it the pool is
+   * left as it is. Only for who comes back, and then without this: a picture that stays may be all that is left of the hold.
+   */
+  readonly patient?: boolean;
   readonly signal?: AbortSignal;
   /** For waits between tries. */
   readonly clock?: Clock;
@@ -48,6 +50,8 @@ export interface Adoption {
   readonly pool: PoolObject;
   /** Holds that were made here. */
   readonly created: number;
+  /** Entries of our own without a hold, for which patience is asked. */
+  readonly waitsFor?: number;
   /** Sentences: entries that keep the pool from being adopted. */
   readonly blocking: readonly string[];
   /** Sentences: keys that mean no address of the pool, and addresses that two owners claim. */
@@ -63,7 +67,7 @@ const roundsMax = 20;
 const writersMax = 16;
 
 export async function adoptPool(client: KubeClient, options: AdoptionOptions): Promise<Adoption> {
-  const { coexistence = false, domain, signal } = options;
+  const { coexistence = false, patient = false, domain, signal } = options;
   const { namespace = options.pool.namespace } = options;
   if (coexistence) return { pool: options.pool, created: 0, blocking: [], warnings: [] };
   const work = new Work(client, recordsOf(domain, namespace), options);
@@ -83,12 +87,15 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
         warnings: [],
       };
     }
-    const plan = await work.withoutGone(planAdoption(work.records, pools, await work.readObjects()));
+    const plan = planAdoption(work.records, pools, await work.readObjects());
     const { blocking, warnings } = plan;
-    if (plan.create.length + plan.claim.length + plan.retire.length > 0) {
-      created += await work.carryOut(plan);
+    const create = plan.create.filter(({ owner }) => !patient || owner.uid === ""); // only our own entries name a UID
+    if (create.length + plan.claim.length + plan.retire.length > 0) {
+      created += await work.carryOut({ ...plan, create });
       continue;
     }
+    const waitsFor = plan.create.length;
+    if (waitsFor > 0) return { pool: poolObject(pools[0]!, pools.slice(1)), created, blocking, warnings, waitsFor };
     const isDone = blocking.length > 0 || pools.every(isAdopted);
     const [first, ...others] = isDone ? pools : await work.mark(pools);
     if (first !== undefined) return { pool: poolObject(first, others), created, blocking, warnings };
@@ -128,21 +135,6 @@ class Work {
     const { resource, namespace } = this.records;
     const { signal } = this.#options;
     return (await this.#call(() => this.#client.list(resource, { namespace, signal }))).items;
-  }
-
-  /** Only our own entries name a UID. What they show for a pod that is gone was released, and the mirror will drop it. */
-  async withoutGone(plan: AdoptionPlan): Promise<AdoptionPlan> {
-    const gone = new Set<NewHold>();
-    await inParallel(plan.create, async (hold) => {
-      const { owner } = hold;
-      if (owner.kind !== "pod" || owner.uid === "") return;
-      const { namespace, name } = owner;
-      const pod = await this.#call(() =>
-        lookUp(this.#client, pods, { namespace, name }, { signal: this.#options.signal }),
-      );
-      if (pod === undefined || !isPodOf(pod.metadata, owner.uid)) gone.add(hold);
-    });
-    return gone.size === 0 ? plan : { ...plan, create: plan.create.filter((hold) => !gone.has(hold)) };
   }
 
   /** How many holds were made; those that others made first are theirs. */

@@ -37,22 +37,26 @@ export interface AdopterOptions {
   readonly log: Log;
   /** All that there are. */
   readonly pools: PoolIndex;
+  /** The mirror may be behind a release: what it shows and nothing holds is left for the next look. Default: no. */
+  readonly patient?: boolean;
 }
 
-/** True if the pool is adopted now. Only for who knows that whereabouts is silent: the pool is marked. */
+/** Whether the pool is adopted now; or waits for the mirror, where somebody is patient. Only for who knows that whereabouts is silent: the pool is marked. */
 export async function adopt(
-  { client, now, log, pools }: AdopterOptions,
+  { client, now, log, pools, patient = false }: AdopterOptions,
   pool: IPPool,
   uses: readonly NetworkUse[],
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<{ readonly isDone: boolean; readonly waits: boolean }> {
   const about = { pool: `${pool.metadata.namespace}/${pool.metadata.name}` };
   const domain = domainOf(pool, uses, pools);
-  const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
-  const { warnings, blocking, created } = adoption;
+  const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, patient, signal });
+  const { warnings, blocking, created, waitsFor = 0 } = adoption;
   for (const why of warnings) log.warn("found while adopting", { ...about, why });
   for (const why of blocking) log.warn("not adopted yet", { ...about, why });
+  if (waitsFor > 0)
+    log.debug("entries of our own have no hold; they are looked at again", { ...about, count: waitsFor });
   if (created > 0) log.info("made holds for entries", { ...about, domain, count: created });
   // Whoever was faster with another domain has adopted it for that one, or the next look does.
-  return adoption.pool.adopted;
+  return { isDone: adoption.pool.adopted, waits: waitsFor > 0 };
 }

@@ -157,8 +157,8 @@ async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions)
   const found = snapshot.pools.find(({ range }) => range.key === key);
   if (found === undefined) return { isDone: false, words: `IPPool ${key} is gone.` };
   const adopter = { client, now: () => clock.wallMs(), log: silent, pools: snapshot.index };
-  const isAdopted = await adopt(adopter, found.pool, snapshot.networks.uses, signal);
-  if (isAdopted) return { isDone: true, words: `Every entry of IPPool ${key} has its hold now.` };
+  const { isDone } = await adopt(adopter, found.pool, snapshot.networks.uses, signal);
+  if (isDone) return { isDone, words: `Every entry of IPPool ${key} has its hold now.` };
   return { isDone: false, words: `Some entries of IPPool ${key} cannot be read: they are listed as unreadable.` };
 }
 

@@ -8,6 +8,7 @@ import { isAdopted } from "../api/pool-domain.ts";
 import { orAborted } from "../kube/abort.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
+import { keyOf } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { disownPools } from "../ledger/disowning.ts";
 import { configMaps } from "../ledger/resources.ts";
@@ -38,6 +39,8 @@ export interface StateKeeperOptions {
 const intervalMs = 10_000;
 /** Looking for whereabouts reads all of its pools; entries that it writes are seen sooner, by following them. */
 const detectMs = 60_000;
+/** Looks: the mirror drops within seconds what nothing holds any more. */
+const patience = 2;
 
 export class StateKeeper {
   readonly #options: StateKeeperOptions;
@@ -45,6 +48,8 @@ export class StateKeeper {
   #coexistence = true;
   #hasBegun = false;
   readonly #known = Promise.withResolvers<void>();
+  /** namespace/name of a pool -> looks in a row at which the mirror may have been behind. */
+  readonly #waits = new Map<string, number>();
   #detected: { readonly ms: number; readonly signs: UpstreamSigns } | undefined;
 
   constructor(options: StateKeeperOptions) {
@@ -171,12 +176,18 @@ export class StateKeeper {
       // A pause that came meanwhile: the rest waits for its end.
       if ((await isPaused?.(signal)) === true) return left + 1;
       try {
-        const isDone = await adopt(
-          { client, now: () => clock.wallMs(), log, pools: world.roster.pools },
-          pool,
-          known,
-          signal,
-        );
+        const key = keyOf(pool);
+        const looks = this.#waits.get(key) ?? 0;
+        const options = {
+          client,
+          now: () => clock.wallMs(),
+          log,
+          pools: world.roster.pools,
+          patient: looks < patience,
+        };
+        const { isDone, waits } = await adopt(options, pool, known, signal);
+        if (waits) this.#waits.set(key, looks + 1);
+        else this.#waits.delete(key);
         if (!isDone) left += 1;
       } catch (error) {
         // One that somebody fights over must not keep the leader from the others, nor from seeing whereabouts.

@@ -9,7 +9,7 @@ export interface LedgerWorld {
 }
 
 /** As whereabouts writes it. */
-export type Entry = { id: string; podref: string; ifname?: string };
+export type Entry = { id: string; podref: string; ifname?: string; uid?: string };
 
 let spaces = 0;
 
