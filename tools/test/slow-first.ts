@@ -5,14 +5,19 @@ import { relative } from "node:path";
 /** The longest first, by the figures of a run on two cores. */
 const slow: readonly string[] = [
   "test/slices/stories-embedded-cut-off",
+  "test/claims/random-real",
   "test/claims/random-embedded-1",
   "test/slices/stories-embedded-daily",
   "test/claims/random-embedded-2",
   "test/claims/random-embedded-3",
+  "test/slices/stories-real.",
   "test/slices/stories-embedded-changes",
   "test/slices/keeper-crash",
   "test/claims/random-embedded-4",
   "test/slices/stories-embedded-churn",
+  "test/pools/",
+  "test/claims/stories-real",
+  "test/complaints/slices",
   "test/slices/stories-embedded-nodes",
 ];
 
