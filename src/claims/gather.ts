@@ -78,14 +78,12 @@ export class Gatherer {
     const held = this.#heldOf(family, own, [vm?.metadata.uid, vmi?.metadata.uid]);
     const claims = withNamed(own, held, (key) => world.claims.cache.get(key));
     const named = claims.flatMap(({ metadata }) => pods.cache.byIndex("claim", `${namespace}/${metadata.name ?? ""}`));
-    const found = new Map(
-      [...pods.cache.byIndex("launcher", family), ...named].map((pod) => [pod.metadata.uid ?? "", pod]),
-    );
+    const found = onceEach([...pods.cache.byIndex("launcher", family), ...named], ({ metadata }) => metadata.uid ?? "");
     return {
       vm,
       vmi,
       claims,
-      pods: [...found.values()],
+      pods: found,
       held,
       lives: (uid) => world.lives(namespace, uid),
       podNamed: (name) => pods.cache.get(`${namespace}/${name}`),
@@ -127,14 +125,14 @@ export class Gatherer {
     family: string,
     claims: readonly DeepReadonly<StoredClaim>[],
     uids: readonly (string | undefined)[],
-  ): HeldClaim[] {
+  ): readonly HeldClaim[] {
     const { world, held } = this.#options;
     const own = claims.flatMap(({ metadata }) => held.ofClaim(metadata.uid ?? ""));
     const orphans = [...held.ofFamily(family), ...uids.flatMap((uid) => held.ofOwner(uid ?? ""))].filter(({ hold }) => {
       if (world.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
       return this.familyOfOrphan(hold) === family;
     });
-    return [...new Set([...own, ...orphans])];
+    return onceEach([...own, ...orphans], (each) => each);
   }
 
   #oldest(macKey: string): StoredClaim | undefined {
@@ -182,7 +180,13 @@ function withNamed(
   get: (key: string) => DeepReadonly<StoredClaim> | undefined,
 ): readonly DeepReadonly<StoredClaim>[] {
   const named = held.flatMap(({ hold: { owner } }) => get(`${owner.namespace}/${owner.name}`) ?? []);
-  return [...new Set([...own, ...named])];
+  return onceEach([...own, ...named], (each) => each);
+}
+
+/** Of a stopped VM there is one of each at most, and 10,000 of those are gathered at a restart. */
+function onceEach<T>(all: readonly T[], keyOf: (each: T) => unknown): readonly T[] {
+  if (all.length < 2) return all;
+  return [...new Map(all.map((each) => [keyOf(each), each])).values()];
 }
 
 /** Creation has whole seconds: the UID decides between two of one second, the same way for everybody. */

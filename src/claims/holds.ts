@@ -117,11 +117,14 @@ function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined)
   );
 }
 
+/** Most keys have one value: no set is made for those. */
 class MultiMap {
-  readonly #entries = new Map<string, Set<HeldClaim>>();
+  readonly #entries = new Map<string, HeldClaim | Set<HeldClaim>>();
 
   get(key: string): readonly HeldClaim[] {
-    return [...(this.#entries.get(key) ?? [])];
+    const known = this.#entries.get(key);
+    if (known === undefined) return [];
+    return known instanceof Set ? [...known] : [known];
   }
 
   keys(): Iterable<string> {
@@ -130,13 +133,16 @@ class MultiMap {
 
   add(key: string, held: HeldClaim): void {
     const known = this.#entries.get(key);
-    if (known === undefined) this.#entries.set(key, new Set([held]));
-    else known.add(held);
+    if (known === undefined) this.#entries.set(key, held);
+    else if (known instanceof Set) known.add(held);
+    else if (known !== held) this.#entries.set(key, new Set([known, held]));
   }
 
   delete(key: string, held: HeldClaim): void {
     const known = this.#entries.get(key);
-    known?.delete(held);
-    if (known?.size === 0) this.#entries.delete(key);
+    if (known === held) this.#entries.delete(key);
+    if (!(known instanceof Set)) return;
+    known.delete(held);
+    if (known.size === 0) this.#entries.delete(key);
   }
 }

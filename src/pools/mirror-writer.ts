@@ -41,6 +41,9 @@ export interface MirrorWriterOptions {
 }
 
 const intervalMs = 1000;
+/** A leader that begins has VMs and pods that wait for it; the picture of a large pool, a second's work for it and for the server, can wait for them. */
+const firstLookMs = 3000;
+const many = 2000;
 /** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
 const changesMax = 1000;
 /**
@@ -60,11 +63,14 @@ export class MirrorWriter {
   readonly #shown = new Map<ObjectKey, PoolRange>();
   /** UIDs of pools whose managed fields were cleared by this process. */
   readonly #cleared = new Set<string>();
+  /** When it began. */
+  readonly #firstMs: number;
   /** namespace/name -> until when its entries rest, because the last write was slow. */
   readonly #restsUntilMs = new Map<ObjectKey, number>();
 
   constructor(options: MirrorWriterOptions) {
     this.#options = options;
+    this.#firstMs = options.clock.monotonicMs();
   }
 
   readonly reconcile: Reconcile = async (key, { signal }) => {
@@ -76,6 +82,9 @@ export class MirrorWriter {
     if (world.pools.cache.get(key) === undefined) return this.#forget(key, signal);
     // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
     if (pool === undefined || range === undefined) return undefined;
+    const earlyMs = this.#firstMs + firstLookMs - clock.monotonicMs();
+    if (earlyMs > 0 && !this.#options.coexistence() && world.roster.sizeOf(key) > many)
+      return { requeueAfterMs: earlyMs };
     const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#lookedMs.set(key, clock.monotonicMs());

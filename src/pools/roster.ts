@@ -45,6 +45,11 @@ export class Roster {
     return [...(this.#byPool.get(pool)?.values() ?? [])].flat();
   }
 
+  /** How many objects the pool shows, about. */
+  sizeOf(pool: string): number {
+    return this.#byPool.get(pool)?.size ?? 0;
+  }
+
   *all(): IterableIterator<Held> {
     for (const held of this.#objects.values()) yield* held;
   }
