@@ -77,14 +77,14 @@ export class MirrorWriter {
     const { world, clock, isPaused } = this.#options;
     if ((await isPaused?.(signal)) === true) return { requeueAfterMs: intervalMs };
     world.refreshPools();
+    const earlyMs = this.#firstMs + firstLookMs - clock.monotonicMs();
+    if (earlyMs > 0 && !this.#options.coexistence() && world.roster.sizeOf(key) > many)
+      return { requeueAfterMs: earlyMs };
     const pool = world.pool(key);
     const range = world.roster.pools.get(key);
     if (world.pools.cache.get(key) === undefined) return this.#forget(key, signal);
     // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
     if (pool === undefined || range === undefined) return undefined;
-    const earlyMs = this.#firstMs + firstLookMs - clock.monotonicMs();
-    if (earlyMs > 0 && !this.#options.coexistence() && world.roster.sizeOf(key) > many)
-      return { requeueAfterMs: earlyMs };
     const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#lookedMs.set(key, clock.monotonicMs());
