@@ -2,9 +2,9 @@
 import { type Clock, realClock } from "./clock.ts";
 import type { ClusterConfig } from "./cluster-config.ts";
 import type { Credential } from "./credentials.ts";
+import { type NetworkTransport, networkTransport } from "./network.ts";
 import { type ClientOptions, KubeClient } from "./rest.ts";
 import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "./transport.ts";
-import { type NetworkTransport, undiciTransport } from "./undici-transport.ts";
 
 export interface Connection extends AsyncDisposable {
   readonly client: KubeClient;
@@ -65,7 +65,7 @@ class AuthenticatedNetwork {
       const { server, ca, serverName, insecure } = this.#config;
       if (this.#network !== undefined) this.#retire(this.#network);
       const { cert, key } = credential;
-      this.#network = undiciTransport(server, { ca, serverName, insecure, cert, key }, this.#clock);
+      this.#network = networkTransport(server, { ca, serverName, insecure, cert, key }, this.#clock);
       this.#cert = cert;
     }
     return this.#network.transport({ ...request, headers: { ...request.headers, ...credential.headers } });

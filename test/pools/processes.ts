@@ -26,6 +26,8 @@ const patienceMs = 180_000;
 class Controller {
   readonly child: ChildProcess;
   readonly lines: { message: string; what?: string; port?: number }[] = [];
+  /** All it said, for the message of a test that fails. */
+  text = "";
 
   constructor(kubeconfig: string, ...flags: string[]) {
     const args = [join(root, "bin", "holdfast.ts"), "controller", "--kubeconfig", kubeconfig, "--metrics-port", "0"];
@@ -34,6 +36,7 @@ class Controller {
     });
     let rest = "";
     this.child.stderr?.on("data", (chunk: Buffer) => {
+      this.text += chunk.toString();
       const lines = `${rest}${chunk.toString()}`.split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line.startsWith("{")) this.lines.push(JSON.parse(line) as { message: string });
@@ -47,6 +50,11 @@ class Controller {
   async metrics(): Promise<string> {
     const port = this.lines.find(({ what }) => what === "health")?.port;
     return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  }
+
+  /** Told to stop, it must do so without an error. */
+  async stop(): Promise<void> {
+    expect(await this.end("SIGTERM"), this.text).toBe(0);
   }
 
   async end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null> {
@@ -96,7 +104,7 @@ export function processStories(stage: () => Stage): void {
       expect(metrics).toMatch(/leader_election_master_status\{[^}]*\} 1\n/);
       const told = (await stage().client.list(events, { namespace: "shop" })).items;
       expect(told.some(({ reason }) => reason === "IPAddressGarbageCollected")).toBe(true);
-      expect(await second.end("SIGTERM")).toBe(0);
+      await second.stop();
     },
     patienceMs,
   );
@@ -131,9 +139,9 @@ export function processStories(stage: () => Stage): void {
         const { items } = await stage().client.list(kinds.configMaps, { namespace: system });
         return items.find(({ metadata }) => metadata.name === "holdfast-state")?.data?.["coexistence"] === "off";
       });
-      expect(await leader.end("SIGTERM")).toBe(0);
+      await leader.stop();
       await until("the other leads", async () => other.said("leading"));
-      expect(await other.end("SIGTERM")).toBe(0);
+      await other.stop();
     },
     patienceMs,
   );
