@@ -2,13 +2,9 @@
 //
 // Watches have connections of their own: they hold their stream for minutes, and one that is read slowly must not fill the window of a
 // connection that calls share. A connection whose peer fell silent is replaced as soon as one call on it has been given up.
-import type { Socket } from "node:net";
-
-import { type buildConnector, Pool } from "undici";
-
-import { asError } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import { type Dial, dialer, type TlsMaterial } from "./dial.ts";
+import type { Http1Line } from "./http1.ts";
 import { Http2Line, type Http2Settings } from "./http2.ts";
 import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "./transport.ts";
 
@@ -74,13 +70,14 @@ function isWatch(path: string): boolean {
 /** HTTP/2, or HTTP/1.1 from the moment on that the server has chosen it. */
 class Line {
   readonly #http2: Http2Line;
-  readonly #openHttp1: () => Http1Line;
-  #http1: Http1Line | undefined;
+  readonly #openHttp1: () => Promise<Http1Line>;
+  #http1: Promise<Http1Line> | undefined;
   #isClosed = false;
 
   constructor(url: URL, dial: Dial, clock: Clock, settings: Http2Settings) {
     this.#http2 = new Http2Line(url.origin, dial, clock, settings);
-    this.#openHttp1 = () => new Http1Line(url.origin, dial, clock, settings);
+    // Read only where it is needed: undici takes 0.1 s and 20 MB.
+    this.#openHttp1 = async () => new (await import("./http1.ts")).Http1Line(url.origin, dial, clock, settings);
   }
 
   async send(request: ApiRequest): Promise<ApiResponse> {
@@ -88,95 +85,17 @@ class Line {
     if (answer !== undefined) return answer;
     if (this.#isClosed) throw new NotSentError("The connection was closed.");
     this.#http1 ??= this.#openHttp1();
-    return this.#http1.send(request);
+    const http1 = await this.#http1;
+    return http1.send(request);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([this.#http2.close(), this.#http1?.close()]);
+    await Promise.all([this.#http2.close(), this.#http1?.then((line) => line.close())]);
   }
 
   async destroy(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([this.#http2.destroy(), this.#http1?.destroy()]);
+    await Promise.all([this.#http2.destroy(), this.#http1?.then((line) => line.destroy())]);
   }
-}
-
-/** A pool that is replaced when its peer has fallen silent. */
-class Http1Line {
-  readonly #open: () => Pool;
-  readonly #clock: Clock;
-  readonly #retired = new Set<Pool>();
-  #pool: Pool;
-  /** When the pool last had a sign of life. */
-  #heardMs = 0;
-
-  constructor(origin: string, dial: Dial, clock: Clock, { connections, idleMs }: Http2Settings) {
-    this.#open = () =>
-      new Pool(origin, {
-        connections: connections === Infinity ? null : connections,
-        allowH2: false,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        keepAliveTimeout: idleMs,
-        connect: (_options, callback) => void handOver(dial, callback),
-      });
-    this.#clock = clock;
-    this.#pool = this.#open();
-  }
-
-  async send({ method, path, headers, body, signal }: ApiRequest): Promise<ApiResponse> {
-    const pool = this.#pool;
-    const sentMs = this.#clock.monotonicMs();
-    try {
-      const response = await pool.request({
-        method,
-        path,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-      this.#heardMs = this.#clock.monotonicMs();
-      return { status: response.statusCode, headers: flat(response.headers), body: response.body };
-    } catch (error) {
-      if (signal?.aborted === true && this.#heardMs < sentMs) this.#retire(pool);
-      throw error;
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#pool.close();
-  }
-
-  async destroy(): Promise<void> {
-    await Promise.all([...this.#retired, this.#pool].map((pool) => pool.destroy()));
-  }
-
-  /** What is under way on the old pool goes on; a pool that nobody uses any more closes. */
-  #retire(pool: Pool): void {
-    if (pool !== this.#pool) return;
-    this.#pool = this.#open();
-    this.#retired.add(pool);
-    const forget = () => void this.#retired.delete(pool);
-    pool.close().then(forget, forget);
-  }
-}
-
-async function handOver(dial: Dial, callback: buildConnector.Callback): Promise<void> {
-  let socket: Socket;
-  try {
-    ({ socket } = await dial(["http/1.1"]));
-  } catch (error) {
-    callback(asError(error), null);
-    return;
-  }
-  callback(null, socket);
-}
-
-function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) result[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return result;
 }
