@@ -17,10 +17,10 @@ export interface Suite {
   readonly kube?: readonly ProgramName[];
   /**
    * Each of its files starts processes of its own. `alone`: one at a time, since it loads the machine with nodes and pods.
-   * `pairs`: two at a time, since it mostly waits. `crowd`: six at a time, since it does little else and starts no process. Otherwise as
+   * `few`: three at a time, since it mostly waits, and beside the former. `crowd`: six at a time, since it does little else and starts no process. Otherwise as
    * many as there are cores.
    */
-  readonly serial?: "alone" | "pairs" | "crowd";
+  readonly serial?: "alone" | "few" | "crowd";
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
@@ -56,7 +56,7 @@ export const suites: readonly Suite[] = [
     files: ["test/shim/"],
     about: "the executable that runtimes start, compiled and on Node, against daemons that answer, hang and die",
     debian: shimDebianPackages,
-    serial: "pairs",
+    serial: "few",
     required: true,
   },
   {
@@ -90,7 +90,7 @@ export const suites: readonly Suite[] = [
     debian: ["openssl"],
     unpacked: ["kubernetes-client"],
     kube: controlPlane,
-    serial: "pairs",
+    serial: "few",
     required: true,
   },
   {
@@ -159,7 +159,7 @@ export const suites: readonly Suite[] = [
     about: "the same conformance suites on the real kube-apiserver, random stories on both, and what deploy/ grants",
     debian: ["openssl"],
     kube: controlPlane,
-    serial: "pairs",
+    serial: "few",
     required: true,
   },
   {
@@ -168,7 +168,7 @@ export const suites: readonly Suite[] = [
     about: "namespaces, packet sockets and probes on a real Ethernet of bridges and macvlans",
     debian: ["iproute2"],
     root: true,
-    serial: "pairs",
+    serial: "few",
     required: true,
   },
   {
@@ -188,7 +188,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages, "conmon", "podman"],
     root: true,
     kube: [...controlPlane, "cnitool"],
-    serial: "pairs",
+    serial: "few",
     required: true,
   },
   {
@@ -198,7 +198,7 @@ export const suites: readonly Suite[] = [
       "what users of whereabouts complained of, and what others get wrong with claims, each shown not to happen here (docs/complaints.md)",
     debian: ["openssl", ...shimDebianPackages],
     kube: controlPlane,
-    serial: "pairs",
+    serial: "few",
     required: true,
   },
 ];

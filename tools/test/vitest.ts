@@ -3,13 +3,23 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 
 import { tally, type Totals } from "./tally.ts";
 
 /** Ctrl-C reaches vitest by itself, as one of the terminal's group; the others are sent to one process and passed on. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-export async function runVitest(root: string, files: readonly string[], flags: readonly string[]): Promise<Totals> {
+/** `inherit`: the terminal is its own. `lines`: others write to it at the same time, so only whole lines are passed on. */
+type Output = "inherit" | "lines";
+
+export async function runVitest(
+  root: string,
+  files: readonly string[],
+  flags: readonly string[],
+  output: Output,
+): Promise<Totals> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-test-"));
   const report = join(folder, "report.json");
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
@@ -25,10 +35,14 @@ export async function runVitest(root: string, files: readonly string[], flags: r
     const exitCode = await new Promise<number>((resolve, reject) => {
       child = spawn(process.execPath, [vitest, "run", ...reporters, ...flags, ...files], {
         cwd: root,
-        stdio: "inherit",
+        stdio: output === "inherit" ? "inherit" : ["inherit", "pipe", "pipe"],
       });
+      if (child.stdout !== null) passLines(child.stdout, process.stdout);
+      if (child.stderr !== null) passLines(child.stderr, process.stderr);
       child.on("error", reject);
-      child.on("exit", (code) => resolve(code ?? 1));
+      child.on("close", (code) => resolve(code ?? 1));
+      // What a test left behind may hold the pipe for as long as it lives.
+      child.on("exit", (code) => setTimeout(() => resolve(code ?? 1), 5000).unref());
     });
     return tally(readReport(report), exitCode);
   } finally {
@@ -37,6 +51,10 @@ export async function runVitest(root: string, files: readonly string[], flags: r
     // Only now, when vitest and what its tests have started are gone.
     if (stoppedBy !== undefined) process.kill(process.pid, stoppedBy);
   }
+}
+
+function passLines(from: Readable, to: Writable): void {
+  createInterface({ input: from }).on("line", (line) => to.write(`${line}\n`));
 }
 
 function readReport(path: string): unknown {
