@@ -42,7 +42,7 @@ const skips: Skip[] = [];
 const groups = {
   together: { flags: [] as string[], files: [] as string[] },
   crowd: { flags: ["--maxWorkers=6"], files: [] as string[] },
-  few: { flags: ["--maxWorkers=3"], files: [] as string[] },
+  few: { flags: ["--maxWorkers=2"], files: [] as string[] },
   alone: { flags: ["--no-file-parallelism"], files: [] as string[] },
 };
 /** One after the other; those of a line at once, since each leaves the processors idle for half of its time. */

@@ -17,7 +17,7 @@ export interface Suite {
   readonly kube?: readonly ProgramName[];
   /**
    * Each of its files starts processes of its own. `alone`: one at a time, since it loads the machine with nodes and pods.
-   * `few`: three at a time, since it mostly waits, and beside the former. `crowd`: six at a time, since it does little else and starts no process. Otherwise as
+   * `few`: two at a time, since it mostly waits, and beside the former. `crowd`: six at a time, since it does little else and starts no process. Otherwise as
    * many as there are cores.
    */
   readonly serial?: "alone" | "few" | "crowd";
