@@ -6,7 +6,7 @@ import { type buildConnector, Pool } from "undici";
 import { asError } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import type { Dial } from "./dial.ts";
-import { type ApiRequest, type ApiResponse, NotSentError } from "./transport.ts";
+import { type ApiRequest, type ApiResponse, flatHeaders, NotSentError } from "./transport.ts";
 
 export interface Http1Settings {
   /** Calls at once. */
@@ -52,7 +52,7 @@ export class Http1Line {
         ...(signal === undefined ? {} : { signal }),
       });
       this.#heardMs = this.#clock.monotonicMs();
-      return { status: response.statusCode, headers: flat(response.headers), body: response.body };
+      return { status: response.statusCode, headers: flatHeaders(response.headers), body: response.body };
     } catch (error) {
       if (signal?.aborted === true && this.#heardMs < sentMs) this.#retire(pool);
       throw error;
@@ -88,12 +88,4 @@ async function handOver(dial: Dial, callback: buildConnector.Callback): Promise<
     return;
   }
   callback(null, socket);
-}
-
-function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) result[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return result;
 }

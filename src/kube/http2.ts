@@ -2,19 +2,13 @@
 //
 // A stream that is given up is always closed with CANCEL. Closed without a code while its body is still on the way out, and then destroyed, it is
 // never reset: Node sends empty frames for it for ever, and the process grows until it is killed; or its answer comes and is made a stream of its own.
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-} from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import type { Socket } from "node:net";
 
 import { asError, orAborted } from "./abort.ts";
 import type { Clock } from "./clock.ts";
 import type { Dial } from "./dial.ts";
-import { type ApiRequest, type ApiResponse, NotSentError } from "./transport.ts";
+import { type ApiRequest, type ApiResponse, flatHeaders, NotSentError } from "./transport.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 const headersFrame = 1;
@@ -254,7 +248,7 @@ class Http2Connection {
     stream.once("frameError", (type: number) => (isUnsent = type === headersFrame));
     stream.once("response", (answer) => {
       this.#heardMs = this.#clock.monotonicMs();
-      resolve({ status: Number(answer[":status"]), headers: flat(answer), body: new Body(stream) });
+      resolve({ status: Number(answer[":status"]), headers: flatHeaders(answer), body: new Body(stream) });
     });
     stream.once("close", () => {
       signal?.removeEventListener("abort", onAbort);
@@ -358,13 +352,4 @@ class Body {
 
 function cut(): Error {
   return new Error("the connection was closed in the middle of the answer");
-}
-
-function flat(headers: IncomingHttpHeaders): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name.startsWith(":")) continue;
-    result[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return result;
 }

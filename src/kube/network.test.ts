@@ -189,7 +189,6 @@ describe("room", () => {
       { maxConcurrentStreams: 1 },
     );
     const { transport } = network(port);
-    await text(transport(get)); // its settings are known from the first answer on
     const all = await Promise.all(Array.from({ length: 60 }, () => text(transport(get))));
     expect(all.every((each) => each === "{}")).toBe(true);
     expect([most <= 16, sessions.length]).toEqual([true, 16]);
@@ -207,6 +206,7 @@ describe("room", () => {
     expect((await late).message).toBe("no longer wanted");
     for (const stream of held.splice(0)) answer(stream, stream.session as ServerHttp2Session, "");
     await Promise.all(calls.map(text));
+    await sleep(50); // as long as it would take to arrive, were it sent now that there is room
     expect(held).toEqual([]);
   });
 
@@ -295,7 +295,8 @@ test("closed at any moment, every call ends, and nothing is thrown past its call
     );
     const calls = Array.from({ length: 30 }, (_, index) => {
       const ending = new AbortController();
-      if (index % 3 === 0) setTimeout(() => ending.abort(new Error("given up")), Math.random() * 15);
+      // Not the writes: one that goes wrong stops the process, so they have a test with a process of its own.
+      if (index % 3 !== 1) setTimeout(() => ending.abort(new Error("given up")), Math.random() * 15);
       return text(transport({ ...[get, post, watch][index % 3]!, signal: ending.signal }));
     });
     const settled = Promise.allSettled(calls);

@@ -27,3 +27,13 @@ export class NotSentError extends Error {
   readonly code = "not-sent";
   override readonly name = "NotSentError";
 }
+
+/** Headers as they come from the network: one value each, and without HTTP/2's own (`:status`). */
+export function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(":")) continue;
+    result[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return result;
+}
