@@ -1,4 +1,8 @@
 // CNI_ARGS: `KEY=value;KEY=value`, what a runtime tells about one attachment (CNI 1.1.0, section 2; conventions of Kubernetes).
+//
+// A key may come several times and the last counts, as in libcni: Multus writes its own set before the runtime's, so every key of
+// Kubernetes comes twice, and `IgnoreUnknown=true` beside `IgnoreUnknown=1`.
+import type { Problem } from "./error.ts";
 import type { Findings } from "./findings.ts";
 
 export interface CniArgs {
@@ -8,23 +12,17 @@ export interface CniArgs {
   readonly podNamespace: string;
   /** Empty where the runtime is too old to tell it. */
   readonly podUid: string;
-  readonly infraContainerId: string;
   /** IP=: addresses asked for by number, as they were written. */
   readonly ips: readonly string[];
   /** GATEWAY= */
   readonly gateways: readonly string[];
+  /** Keys that came with several values, where that matters. */
+  readonly warnings: readonly Problem[];
 }
 
-const known = new Set([
-  "IgnoreUnknown",
-  "K8S_POD_NAME",
-  "K8S_POD_NAMESPACE",
-  "K8S_POD_UID",
-  "K8S_POD_INFRA_CONTAINER_ID",
-  "IP",
-  "GATEWAY",
-  "MAC",
-]);
+/** What an answer hangs on. */
+const read: ReadonlySet<string> = new Set(["K8S_POD_NAME", "K8S_POD_NAMESPACE", "K8S_POD_UID", "IP", "GATEWAY"]);
+const known: ReadonlySet<string> = new Set([...read, "IgnoreUnknown", "K8S_POD_INFRA_CONTAINER_ID", "MAC"]);
 
 /** A UID has neither ":" nor "/": the key of an owner in src/ipam is unambiguous because of that. */
 const parts: readonly (readonly [string, RegExp, string])[] = [
@@ -35,31 +33,37 @@ const parts: readonly (readonly [string, RegExp, string])[] = [
 /** What podman takes for one; its own choices have an underscore. Without "/" and ":", as the key of an owner wants it. */
 const containerName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,252}$/;
 
+/** What is refused is left out of the answer: for a DEL, which is served whatever it is given. */
 export function parseArguments(text: string, findings: Findings): CniArgs {
+  const before = findings.warnings.length;
   const values = new Map<string, string>();
   for (const pair of text.split(";")) {
     if (pair === "") continue;
     const at = pair.indexOf("=");
-    const [key, value] = at < 0 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
+    const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    const earlier = values.get(key) ?? value;
     if (at < 1) findings.refuse("CNI_ARGS", pair, "write KEY=value, separated by semicolons");
-    else if ((values.get(key) ?? value) !== value) {
-      findings.refuse("CNI_ARGS", pair, `${key} is ${values.get(key)} already; give it once`);
-    } else values.set(key, value);
+    else if (earlier !== value && read.has(key)) {
+      findings.warn(`CNI_ARGS ${key}`, value, `it came before as ${JSON.stringify(earlier)}; the last one counts`);
+    }
+    if (at > 0) values.set(key, value);
   }
   judgeUnknown(values, findings);
   const isContainer = (values.get("K8S_POD_NAMESPACE") ?? "") === "";
   for (const [key, pattern, what] of parts) {
     const value = values.get(key) ?? "";
     if (key === "K8S_POD_NAME" && isContainer && containerName.test(value)) continue;
-    if (value !== "" && !pattern.test(value)) findings.refuse(`CNI_ARGS ${key}`, value, `this is not ${what}`);
+    if (value === "" || pattern.test(value)) continue;
+    findings.refuse(`CNI_ARGS ${key}`, value, `this is not ${what}`);
+    values.delete(key);
   }
   return {
     podName: values.get("K8S_POD_NAME") ?? "",
     podNamespace: values.get("K8S_POD_NAMESPACE") ?? "",
     podUid: values.get("K8S_POD_UID") ?? "",
-    infraContainerId: values.get("K8S_POD_INFRA_CONTAINER_ID") ?? "",
     ips: listOf(values.get("IP")),
     gateways: listOf(values.get("GATEWAY")),
+    warnings: findings.warnings.slice(before),
   };
 }
 

@@ -41,7 +41,7 @@ describe("parseInvocation", () => {
       interfaceName: "net1",
       netns: "/run/netns/c1",
       path: ["/opt/cni/bin", "/usr/lib/cni"],
-      args: { podName: "web-0", podNamespace: "shop", podUid: "8d3f-1", infraContainerId: "c1", ips: [], gateways: [] },
+      args: { podName: "web-0", podNamespace: "shop", podUid: "8d3f-1", ips: [], gateways: [], warnings: [] },
     });
   });
 
@@ -96,7 +96,9 @@ describe("CNI_ARGS", () => {
     ["IgnoreUnknown=maybe", ["CNI_ARGS IgnoreUnknown"]],
     ["K8S_POD_NAME", ["CNI_ARGS"]],
     ["=x", ["CNI_ARGS"]],
-    ["K8S_POD_NAME=a;K8S_POD_NAME=b", ["CNI_ARGS"]],
+    ["K8S_POD_NAME=a;K8S_POD_NAME=b", []],
+    ["IgnoreUnknown=0;FOO=1;IgnoreUnknown=1", []],
+    ["IgnoreUnknown=1;FOO=1;IgnoreUnknown=0", ["CNI_ARGS FOO"]],
     ["K8S_POD_NAME=a;K8S_POD_NAME=a;", []],
     ["K8S_POD_NAMESPACE=a;K8S_POD_NAME=A", ["CNI_ARGS K8S_POD_NAME"]],
     ["K8S_POD_NAME=Focused_hopper", []],
@@ -105,6 +107,41 @@ describe("CNI_ARGS", () => {
     ["", []],
   ])("%s -> %j", (text, keys) => {
     expect(complaintsOf(text)).toEqual(keys);
+  });
+});
+
+describe("CNI_ARGS of Multus, which has every key twice", () => {
+  const argsOf = (text: string) => attachment({ ...add, CNI_ARGS: text }).args;
+
+  it("the same again says nothing new, and IgnoreUnknown may be written either way", () => {
+    expect(argsOf(`IgnoreUnknown=true;${pod.replace("IgnoreUnknown=1;", "")};${pod}`)).toEqual(argsOf(pod));
+  });
+
+  it("the last counts, and a warning names what it replaced", () => {
+    const { podName, ips, warnings } = argsOf(
+      `${pod};K8S_POD_NAME=web-1;IP=10.0.0.5;IP=10.0.0.6;MAC=02:00:00:00:00:01;MAC=02:00:00:00:00:02`,
+    );
+    expect([podName, ips]).toEqual(["web-1", ["10.0.0.6"]]);
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'CNI_ARGS K8S_POD_NAME is "web-1": it came before as "web-0"; the last one counts.',
+      'CNI_ARGS IP is "10.0.0.6": it came before as "10.0.0.5"; the last one counts.',
+    ]);
+  });
+
+  it("whatever the order, the last of each key is what counts", () => {
+    const entry = fc.tuple(
+      fc.constantFrom("K8S_POD_NAME", "K8S_POD_NAMESPACE", "K8S_POD_UID"),
+      fc.stringMatching(/^[a-z]{1,3}$/),
+    );
+    fc.assert(
+      fc.property(fc.array(entry), (entries) => {
+        const { podName, podNamespace, podUid } = argsOf(entries.map((each) => each.join("=")).join(";"));
+        const last = new Map<string, string>(entries);
+        expect([podName, podNamespace, podUid]).toEqual(
+          ["K8S_POD_NAME", "K8S_POD_NAMESPACE", "K8S_POD_UID"].map((key) => last.get(key) ?? ""),
+        );
+      }),
+    );
   });
 });
 

@@ -81,7 +81,7 @@ export function askingOf(input: AskingInput): Asking {
     ...(claim !== undefined && { claim }),
     // A pod that has been on the network before may be whereabouts' work; new pods have no status yet.
     lookFirst: claim === undefined && (keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined),
-    warnings: [...loaded.warnings, ...statics.warnings].map(({ message }) => message),
+    warnings: [...loaded.warnings, ...invocation.args.warnings, ...statics.warnings].map(({ message }) => message),
   };
 }
 

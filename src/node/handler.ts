@@ -121,7 +121,7 @@ function versionIn(text: string): unknown {
 
 function tell(parts: Parts, { environment }: Request, failure: CniError): void {
   const { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
-  const part = (key: string) => new RegExp(`(?:^|;)${key}=([^;]*)`).exec(args ?? "")?.[1] ?? "";
+  const part = (key: string) => new RegExp(`^(?:.*;)?${key}=([^;]*)`, "s").exec(args ?? "")?.[1] ?? "";
   const pod = `${part("K8S_POD_NAMESPACE")}/${part("K8S_POD_NAME")}`;
   const level = failure.code === errorCodes.refused || failure.code === errorCodes.tryAgainLater ? "warn" : "info";
   parts.log[level](failure.message, { command, code: failure.code, pod, containerId, interfaceName });
