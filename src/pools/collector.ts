@@ -2,15 +2,15 @@
 //
 // Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is guarded by
 // the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where too much looks
-// leaked at once, nothing is freed (breaker.ts). Not promised: that two leaders do not both look; both would free the same.
+// leaked at once, nothing is freed (src/ledger/breaker.ts). Not promised: that two leaders do not both look; both would free the same.
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
 import type { Clock } from "../kube/clock.ts";
 import { sleep } from "../kube/clock.ts";
 import { TokenBucket } from "../kube/ratelimit.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { type BreakerLimits, heldBack } from "../ledger/breaker.ts";
 import type { Log } from "../log/log.ts";
-import { type BreakerLimits, heldBack } from "./breaker.ts";
 import type { Facts } from "./facts.ts";
 import { describeHeld, type Held, heldKey } from "./held.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";

@@ -1,5 +1,5 @@
-// Stops leak collection where too much looks leaked at once: then it is more likely that what we see is wrong (pods listed from
-// the wrong cluster, an API server restored from an old snapshot) than that so many leaked. Pure.
+// Stops whoever frees where too much looks leaked at once, holds of pods or of claims: then it is more likely that what we see is wrong
+// (objects listed from the wrong cluster, an API server restored from an old snapshot) than that so many leaked. Pure.
 
 export interface BreakerLimits {
   /** Of all holds. */
