@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 
 import { silent } from "../../log/log.ts";
@@ -14,8 +15,12 @@ const after = (upMs: number, wallMs: number, bootId = "one"): Moment => ({
 it.each([
   ["just renewed", after(0, 0), 12],
   ["an hour later", after(hour, hour), 11],
-  ["the wall clock jumps ahead by a day: the kernel's counts", after(hour, 25 * hour), 11],
-  ["the wall clock jumps back by a day: the kernel's counts", after(hour, -24 * hour), 11],
+  ["the wall clock is ahead of the kernel's: it counts", after(hour, 3 * hour), 9],
+  ["the VM was paused for 30 h: only the wall clock has seen it", after(60_000, 30 * hour), -18],
+  ["the wall clock jumps back by a day: it proves nothing", after(hour, -24 * hour), 0],
+  ["NTP sets the wall clock back by a minute: the kernel's counts", after(hour, -60_000), 11],
+  ["the uptime of an LXC container began anew after three days", after(-9 * hour, 72 * hour), 0],
+  ["and after a minute", after(-1, 60_000), 0],
   ["asleep for a day: the kernel counted it", after(24 * hour, 24 * hour), -12],
   ["rebooted, an hour later", { bootId: "two", uptimeMs: 0, wallMs: 1001 * hour }, 11],
   ["rebooted, a day later", { bootId: "two", uptimeMs: 0, wallMs: 1024 * hour }, -12],
@@ -23,6 +28,18 @@ it.each([
   ["rebooted into 1970: it proves nothing", { bootId: "two", uptimeMs: 0, wallMs: 0 }, 0],
 ] as const)("%s", (_, now, hours) => {
   expect(leftMs(12 * hour, renewal, now) / hour).toBe(hours);
+});
+
+it("no clock gives more than the other would", () => {
+  const ms = fc.integer({ min: -40 * hour, max: 40 * hour });
+  fc.assert(
+    fc.property(ms, ms, fc.boolean(), (upMs, wallMs, isOneBoot) => {
+      const left = leftMs(12 * hour, renewal, after(upMs, wallMs, isOneBoot ? "one" : "two"));
+      const goneMs = Math.max(0, wallMs, isOneBoot ? upMs : 0);
+      expect(Math.max(left, 0)).toBeLessThanOrEqual(Math.max(12 * hour - goneMs, 0));
+      if ((isOneBoot && upMs < 0) || wallMs < -300_000) expect(left).toBeLessThanOrEqual(0);
+    }),
+  );
 });
 
 it("a node that never renewed has none", () => {

@@ -1,8 +1,9 @@
 // How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013).
 //
 // Its Lease was renewed at some instant; the slices are its own for its authority from then on, and are given to others only after
-// twice that. Within one boot the time is that of the kernel since the boot, which no one sets and which counts suspension; across a
-// reboot it is the wall clock, and one that stands before the last renewal proves nothing.
+// twice that. The stricter of two clocks counts: the kernel's since the boot, which nobody sets but which stands still while a hypervisor
+// pauses the machine, and the wall clock, which is right again afterwards but can be set. A clock that went back proves nothing: lxcfs gives
+// a container an uptime of its own that begins anew under the same boot id.
 //
 // What was renewed is written down at most every few minutes: a restart then believes a little less than it might, never more.
 import type { Log } from "../../log/log.ts";
@@ -31,18 +32,17 @@ export interface AuthorityOptions {
   readonly log: Log;
 }
 
-/** Clocks of a machine are set back by so much in normal life. */
+/** A wall clock is set back by so much in normal life; an uptime never is. It costs so much of the 12 h between authority and quarantine. */
 const backMs = 300_000;
 const writeEveryMs = 180_000;
 
 /** How long it still lasts; 0 or below: it is over. */
 export function leftMs(authorityMs: number, renewal: Moment | undefined, now: Moment): number {
   if (renewal === undefined) return 0;
-  if (renewal.bootId !== "" && renewal.bootId === now.bootId) {
-    return authorityMs - Math.max(now.uptimeMs - renewal.uptimeMs, 0);
-  }
-  const goneMs = now.wallMs - renewal.wallMs;
-  return goneMs < -backMs ? 0 : authorityMs - Math.max(goneMs, 0);
+  const isOneBoot = renewal.bootId !== "" && renewal.bootId === now.bootId;
+  const upMs = isOneBoot ? now.uptimeMs - renewal.uptimeMs : 0;
+  const wallMs = now.wallMs - renewal.wallMs;
+  return upMs < 0 || wallMs < -backMs ? 0 : authorityMs - Math.max(upMs, wallMs, 0);
 }
 
 export class Authority {
