@@ -143,6 +143,39 @@ describe("a hold with a keeper", () => {
   });
 });
 
+describe("an answer that is late", () => {
+  const others = [
+    { what: "the pod's next sandbox", next: pod("a", "two"), note: undefined },
+    { what: "another pod", next: pod("b", "two"), note: undefined },
+    {
+      what: "the next sandbox of a pod whose hold is kept",
+      next: pod("a", "two"),
+      note: { keeper: "statefulset/web" },
+    },
+  ];
+  it.each(others)("erases nothing of what $what took meanwhile", async ({ next, note }) => {
+    const pool = picture.poolFor(definition);
+    const take = async (owner: PodOwner) => {
+      const outcome = await memory().take({ domain, address, owner, ...(note && { note }) });
+      if (outcome.outcome !== "taken" && outcome.outcome !== "yours") throw new Error(outcome.outcome);
+      held.put({ namespace, hold: outcome.hold });
+      picture.took(outcome.hold);
+    };
+    await take(pod("a", "one"));
+    await releasesOn(around(memory(), "after", () => take(next))).release(intentOf("one"), signal);
+    expect(held.ofAttachment({ containerId: "two", interfaceName: "eth0" })).toHaveLength(1);
+    expect(pool.ownerAt(address)).toMatchObject({ uid: next.uid });
+    // What is known of it is enough to free it.
+    await releasesOn(memory()).free(namespace, [...held.all()][0]!.hold, {
+      attachment: { containerId: "two", interfaceName: "eth0" },
+      cooldownMs: 0,
+      signal,
+      lastOwner: "conflict" as OwnerKey,
+    });
+    expect([store.holds.size, held.size]).toEqual([0, 0]);
+  });
+});
+
 describe("a take whose outcome was not known", () => {
   const owner = pod("a", "one");
   const target = { namespace, domain, owner };

@@ -2,7 +2,8 @@
 //
 // Promised: only a hold that carries the sandbox's container id is freed, or one of an older system without any, at the version
 // that was read; a hold with a keeper is parked, not freed. When `release` resolves, everything is known to be done. What
-// cannot be said for sure throws, and the caller keeps the intent.
+// cannot be said for sure throws, and the caller keeps the intent. An answer that comes late, when the address is held again,
+// changes nothing of what is known of the newer hold.
 import { isSliceDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
@@ -72,11 +73,11 @@ export class Releases {
         ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs, park }, { signal }),
       );
       if (outcome.outcome === "parked" || (outcome.outcome === "superseded" && park && isParked(outcome.hold, hold))) {
-        this.#options.held.put({ namespace, hold: outcome.hold });
+        if (this.#isKnown(namespace, hold, version)) this.#options.held.put({ namespace, hold: outcome.hold });
         return true;
       }
       if (outcome.outcome !== "superseded") {
-        this.#forget(namespace, hold, cooldownMs, lastOwner);
+        if (this.#isKnown(namespace, hold, version)) this.#forget(namespace, hold, cooldownMs, lastOwner);
         return true;
       }
       const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
@@ -98,6 +99,12 @@ export class Releases {
     return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
   }
 
+  /** Nothing newer is known at its place: of another version is what was taken while the answer was under way. */
+  #isKnown(namespace: string, { domain, address, version }: Hold, released: string): boolean {
+    const known = this.#options.held.get({ namespace, domain, address })?.hold.version;
+    return known === undefined || known === version || known === released;
+  }
+
   #forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
     const { domain, address } = hold;
     if (isSliceDomain(domain)) return this.#options.sliced.released(hold, cooldownMs, lastOwner);
@@ -109,8 +116,7 @@ export class Releases {
   #lost(namespace: string, hold: Hold, now: Hold): void {
     const { held, pictures } = this.#options;
     const { domain, address } = hold;
-    const known = held.get({ namespace, domain, address });
-    if (known?.hold.version !== hold.version) return;
+    if (held.get({ namespace, domain, address })?.hold.version !== hold.version) return;
     held.delete({ namespace, domain, address });
     pictures.find(namespace, domain)?.released(address, hold.owner, 0);
     pictures.find(namespace, domain)?.met(now);

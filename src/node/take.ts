@@ -115,7 +115,7 @@ export class Taker {
         const cooldownMs = definition.cooldownMs ?? 0;
         await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal });
       }
-      held.delete({ namespace, domain, address });
+      if (held.get({ namespace, domain, address }) === known) held.delete({ namespace, domain, address });
       return undefined;
     });
   }

@@ -35,6 +35,11 @@ export class World {
     return world;
   }
 
+  /** For daemons whose line a story disturbs. */
+  get transport(): Transport {
+    return this.#server.transport;
+  }
+
   async close(): Promise<void> {
     for (const rig of this.#rigs) await rig[Symbol.asyncDispose]();
     await this.#server.stop();

@@ -18,6 +18,37 @@ export function attachmentStories(world: GetWorld): void {
     expect(await world().held("network:again ")).toEqual(["10.2.0.2 default/b eth0 c2"]);
   });
 
+  it.each([
+    ["an OverlappingRangeIPReservation", {}],
+    ["a Hold", { enable_overlapping_ranges: false }],
+  ])("a late answer to a DEL of %s erases nothing of the next sandbox", async (_, more) => {
+    const { promise: late, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: done, resolve: told } = Promise.withResolvers<void>();
+    const rig = await world().daemon({
+      transport: async (request) => {
+        const response = await world().transport(request);
+        if (request.method === "DELETE" && request.path.includes("10.2.9.1")) {
+          told();
+          await late;
+        }
+        return response;
+      },
+    });
+    const name = `${world().fresh("late")}-z`;
+    const config = network(name, { range: "10.2.9.0/24", network_name: name, ...more });
+    expect(await given(rig, { ...pod("l", "c1"), config })).toEqual(["10.2.9.1/24"]);
+    const deleting = rig.ask({ command: "DEL", ...pod("l", "c1"), config });
+    await done;
+    const next = await rig.ask({ command: "ADD", ...pod("l", "c2"), config });
+    answer();
+    expect(await deleting).toMatchObject({ status: 0 });
+    const check = await rig.ask({ command: "CHECK", ...pod("l", "c2"), config: { ...config, prevResult: next.json } });
+    expect(check).toMatchObject({ status: 0 });
+    expect(await world().held(name)).toEqual(["10.2.9.1 default/l eth0 c2"]);
+    await rig.ask({ command: "DEL", ...pod("l", "c2"), config });
+    expect(await world().held(name)).toEqual([]);
+  });
+
   it("an ADD of a pod that the daemon has seen is one write and no read, and so is its DEL", async () => {
     const rig = await world().daemon();
     const namespace = await world().namespace(world().fresh("happy"));
