@@ -6,9 +6,12 @@ import { Registry } from "prom-client";
 import { ClaimsLeader } from "../src/claims/leader.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { EventRecorder } from "../src/kube/events.ts";
+import { Elector } from "../src/kube/leader.ts";
 import { Manager } from "../src/kube/manager.ts";
+import { nodeNameOf, OwnNode } from "../src/kube/own-node.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { FollowedDefinitions } from "../src/ledger/followed-definitions.ts";
+import { type HeldObject, readHeld } from "../src/ledger/held-objects.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";
@@ -19,6 +22,7 @@ import { shutLinks } from "../src/node/kernel/shut.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { PoolsLeader } from "../src/pools/leader.ts";
 import { SlicesLeader } from "../src/slices/leader.ts";
+import { leaseName } from "./controller.ts";
 
 export interface LocalOptions {
   readonly client: KubeClient;
@@ -30,10 +34,14 @@ export interface LocalOptions {
   readonly onListen: () => void;
 }
 
+/** It writes to its own process: only one that stood still for longer lost its lease, and should begin anew. */
+const leaseMs = { leaseDurationMs: 60_000, renewDeadlineMs: 45_000 };
+
 /** Runs until the signal; ends with the first error of either. */
 export async function runLocal(options: LocalOptions, signal: AbortSignal): Promise<void> {
   const { client, systemNamespace, cooldownMs } = options;
   const clock = realClock;
+  const node = nodeNameOf(hostname());
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const log = makeLog({ write, level: "warn", format: "text", now: Date.now });
   const onError = (error: Error) => log.warn("in the background", { error });
@@ -66,18 +74,27 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     holds,
     events,
   });
+  // Under the lease of controllers: a second one stands by, and commands that must not run beside one see it. The folder is locked, so this
+  // name is one process, and the next one after a crash need not wait for it.
+  const identity = `holdfast up on ${node}`;
+  const elector = new Elector({ client, namespace: systemNamespace, name: leaseName, identity, onError, ...leaseMs });
+  const isOver = (uid: string) =>
+    ![...reservations.cache.list(), ...holds.cache.list()].some((object) => isOf(object as HeldObject, uid));
+  const ownNode = new OwnNode({ client, clock, name: node, keeper: "`holdfast up`", isOver, onError });
   const telling = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   const manager = new Manager({
     informers: [...pools.world.informers, ...claims.informers],
     follows: [pools.followDefinitions, ...claims.follows],
-    runnables: [telling, pools.lead, slices.lead, claims.lead],
+    runnables: [telling, ownNode.keep],
+    leader: { elector, runnables: [pools.lead, slices.lead, claims.lead] },
   });
+  await ownNode.register(signal);
   const ended = new AbortController();
   const until = AbortSignal.any([signal, ended.signal]);
   const daemon = runDaemon(
     {
       ...options,
-      node: hostname(),
+      node,
       coexistence: "auto",
       isolation: { isolated: false, globalNamespaces: [] },
       metrics: new NodeMetrics(new Registry()),
@@ -97,4 +114,10 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     throw error;
   };
   await Promise.all([manager.run(until).catch(stopOthers), daemon.catch(stopOthers)]);
+}
+
+function isOf(object: HeldObject, uid: string): boolean {
+  return readHeld(object).some(
+    (each) => each.unreadable === undefined && each.cooling === undefined && each.hold.owner.uid === uid,
+  );
 }

@@ -98,7 +98,8 @@ async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void
     throw new FinalizerReleaseError(
       "controller-leads",
       `A controller leads (Lease ${systemNamespace}/${leaderLease}) and would put the finalizers back: end it first, ` +
-        `kubectl -n ${systemNamespace} scale deployment/holdfast-controller --replicas=0, then try again.`,
+        `kubectl -n ${systemNamespace} scale deployment/holdfast-controller --replicas=0, then try again. ` +
+        "Where `holdfast up` leads, there is nothing to let go of: its claims end with its data folder.",
     );
   }
 }

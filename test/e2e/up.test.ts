@@ -1,75 +1,25 @@
 // `holdfast up` as a person runs it: started by the launcher, used with kubectl, stopped with Ctrl-C, started again.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { ensureKubeBinaries } from "../../tools/kube/build.ts";
-import { ensureShim } from "../../tools/shim/ensure.ts";
-import { Running } from "../shim/invoke.ts";
+import { UpGround } from "./up-ground.ts";
 
-const launcher = join(import.meta.dirname, "..", "..", "holdfast");
-let data: string;
-const running = new Set<ChildProcess>();
+let ground: UpGround;
+const up = (...args: string[]) => ground.up(...args);
+const kubectl = (...args: string[]) => ground.kubectl(...args);
 
-beforeEach(() => (data = join(mkdtempSync(join(tmpdir(), "holdfast-up-")), "state")));
-afterEach(async () => {
-  for (const child of running) await stop(child, "SIGKILL");
-  rmSync(join(data, ".."), { recursive: true, force: true });
-});
-
-interface Run {
-  readonly child: ChildProcess;
-  /** Resolves with all that was printed once a line contains the text, or when the process ends. */
-  until(text: string): Promise<string>;
-  readonly ended: Promise<number | null>;
-}
-
-function up(...args: string[]): Run {
-  const child = spawn(launcher, ["up", "--data", data, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  running.add(child);
-  let printed = "";
-  const listeners = new Set<() => void>();
-  const hear = (chunk: Buffer) => {
-    printed += chunk.toString();
-    for (const listener of listeners) listener();
-  };
-  child.stdout.on("data", hear);
-  child.stderr.on("data", hear);
-  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
-  const until = (text: string) =>
-    new Promise<string>((resolve) => {
-      const check = () => printed.includes(text) && resolve(printed);
-      listeners.add(check);
-      void ended.then(() => resolve(printed));
-      check();
-    });
-  return { child, until, ended };
-}
-
-async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  running.delete(child);
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  child.kill(signal);
-  await closed;
-}
-
-async function kubectl(...args: string[]): Promise<string> {
-  const binaries = await ensureKubeBinaries({ only: ["kubectl"] });
-  const env = { ...process.env, KUBECONFIG: join(data, "kubeconfig"), HOME: data };
-  return execFileSync(binaries.path("kubectl"), args, { encoding: "utf8", env });
-}
+beforeEach(() => (ground = new UpGround()));
+afterEach(() => ground[Symbol.asyncDispose]());
 
 describe("holdfast up", () => {
   it("serves kubectl with the example network, and keeps what was written across a stop and a kill", async () => {
     const first = up("--port", "0");
-    expect(await first.until("Ctrl-C")).toContain(`export KUBECONFIG=${data}/kubeconfig`);
-    expect(statSync(join(data, "kubeconfig")).mode & 0o777).toBe(0o600);
-    expect(statSync(data).mode & 0o777).toBe(0o700);
+    expect(await first.until("Ctrl-C")).toContain(`export KUBECONFIG=${ground.data}/kubeconfig`);
+    expect(statSync(join(ground.data, "kubeconfig")).mode & 0o777).toBe(0o600);
+    expect(statSync(ground.data).mode & 0o777).toBe(0o700);
     const config = await kubectl("-n", "example", "get", "net-attach-def", "blue", "-o", "jsonpath={.spec.config}");
     expect(JSON.parse(config)).toMatchObject({ ipam: { type: "holdfast", range: "10.77.0.0/24" } });
     expect(await kubectl("get", "crd", "ipamclaims.k8s.cni.cncf.io", "-o", "name")).toContain("ipamclaims");
@@ -81,7 +31,7 @@ describe("holdfast up", () => {
     await second.until("Ctrl-C");
     expect(await kubectl("-n", "example", "get", "configmap", "kept", "-o", "jsonpath={.data.a}")).toBe("1");
     await kubectl("-n", "example", "create", "configmap", "too", "--from-literal=a=2");
-    await stop(second.child, "SIGKILL");
+    await ground.stop(second.child, "SIGKILL");
 
     const third = up("--port", "0");
     await third.until("Ctrl-C");
@@ -91,21 +41,7 @@ describe("holdfast up", () => {
   });
 
   it("gives an address to who asks through the plugin, gives the same again after a restart, and takes it back", async () => {
-    const { path } = await ensureShim({ native: false });
-    const cni = async (command: string, containerId: string) => {
-      const pod = "IgnoreUnknown=1;K8S_POD_NAME=web-0;K8S_POD_NAMESPACE=example";
-      const env = { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: "eth0", CNI_ARGS: pod };
-      const network = { cniVersion: "1.0.0", name: "blue", type: "bridge", ipam };
-      const place = {
-        CNI_NETNS: "/proc/self/ns/net",
-        CNI_PATH: "/opt/cni/bin",
-        HOLDFAST_SOCKET: join(data, "cni.sock"),
-      };
-      const run = new Running(path, { env: { ...env, ...place }, stdin: JSON.stringify(network) });
-      const { status, stdout } = await run.ended;
-      return { status, answer: stdout.toString() };
-    };
-    const ipam = { type: "holdfast", range: "10.77.0.0/24", gateway: "10.77.0.1" };
+    const cni = (command: string, containerId: string) => ground.cni(command, "web-0", containerId);
     const first = up("--port", "0");
     await first.until("Waiting for CNI requests");
     const added = await cni("ADD", "sandbox1");
