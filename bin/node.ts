@@ -10,14 +10,13 @@ import { connect } from "../src/kube/connect.ts";
 import { KubeMetrics } from "../src/kube/metrics.ts";
 import { JournalError } from "../src/ledger/journal/error.ts";
 import { makeLog } from "../src/log/log.ts";
-import { SandboxesError } from "../src/node/claims/fence-sandboxes.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";
-import { IntentsError } from "../src/node/intents.ts";
 import { namespaceId } from "../src/node/kernel/namespace-id.ts";
 import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
 import { shutLinks } from "../src/node/kernel/shut.ts";
+import { StateFileError } from "../src/node/line-file.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
@@ -62,7 +61,7 @@ export async function node(options: NodeOptions): Promise<void> {
       stopSignal(),
     );
   } catch (error) {
-    if ([IntentsError, JournalError, SandboxesError].some((kind) => error instanceof kind))
+    if ([StateFileError, JournalError].some((kind) => error instanceof kind))
       throw new UsageError((error as Error).message, 1, { cause: error });
     throw error;
   }

@@ -25,6 +25,7 @@ import type { Parts } from "./parts.ts";
 import { podOf } from "./pod-of.ts";
 import type { PodFacts } from "./pods.ts";
 import { takeProbed } from "./probing.ts";
+import { sandboxHold } from "./sandboxes.ts";
 import { type Taken, type TakeTarget, UncertainTake } from "./take.ts";
 
 /** One ADD on its way. */
@@ -109,6 +110,7 @@ async function run(addition: Addition): Promise<JsonObject> {
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
     await takeAll(addition);
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
+    await remember(addition);
     return answer(addition);
   } catch (error) {
     await giveBack(addition, withdrawn);
@@ -154,6 +156,17 @@ async function takeAll(addition: Addition): Promise<void> {
   // A refusal says more to the runtime than an outage beside it.
   const first = reasons.find((reason) => reason instanceof CniError) ?? reasons[0];
   if (first !== undefined) throw first;
+}
+
+/** What the API's ledger has; the journal remembers what is of slices. */
+async function remember({ parts, invocation, asking, taken }: Addition): Promise<void> {
+  const { containerId, interfaceName, netns } = invocation;
+  const { namespace, name, uid } = asking.owner;
+  const holds = taken.flatMap((each) =>
+    isSliceDomain(each.hold.domain) ? [] : [sandboxHold(each.namespace, each.hold)],
+  );
+  if (holds.length === 0) return;
+  await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds });
 }
 
 /** Claims are in no intent: nothing of theirs is given back. */

@@ -10,6 +10,7 @@ import type { FenceOptions } from "./claims/fence.ts";
 import type { Disk } from "./flat-file.ts";
 import type { NodeMetrics } from "./metrics.ts";
 import type { Probe } from "./parts.ts";
+import type { SandboxesOptions } from "./sandboxes.ts";
 import type { CoexistenceChoice } from "./shared-state.ts";
 import type { SliceMetrics } from "./slices/metrics.ts";
 
@@ -37,7 +38,7 @@ export interface DaemonOptions {
   readonly disk: Disk;
   readonly probe: Probe;
   /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
-  readonly fencing?: Pick<FenceOptions, "identify" | "shut">;
+  readonly fencing?: Pick<FenceOptions, "shut"> & Pick<SandboxesOptions, "identify">;
   readonly peerUid: (socket: Socket) => number;
   readonly ownUid: number;
   readonly log: Log;

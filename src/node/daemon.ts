@@ -2,6 +2,8 @@
 //
 // It serves DEL from its first moment, the API server up or not: a release that cannot be done is recorded. ADD waits until what
 // this node holds is known.
+import { readFileSync } from "node:fs";
+
 import { untilAborted } from "../kube/abort.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { Informer } from "../kube/informer.ts";
@@ -15,14 +17,13 @@ import { stateName } from "../ledger/state.ts";
 import { Attachments } from "./attachment.ts";
 import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
 import { podState } from "./claims/fence-facts.ts";
-import type { ObjectName } from "./claims/fence-sandbox.ts";
-import { Sandboxes } from "./claims/fence-sandboxes.ts";
 import { Configs } from "./configs.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
 import { Held } from "./held.ts";
 import { Intents } from "./intents.ts";
+import { namespaceId } from "./kernel/namespace-id.ts";
 import { Ledgers } from "./ledgers.ts";
 import { Legacy } from "./legacy.ts";
 import { OwnHolds } from "./own-holds.ts";
@@ -33,6 +34,7 @@ import { Quota } from "./quota.ts";
 import { Readiness } from "./readiness.ts";
 import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
+import { type ObjectName, Sandboxes } from "./sandboxes.ts";
 import { SocketServer } from "./server.ts";
 import { SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";
@@ -51,8 +53,14 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
   try {
     const journal = await openJournal(options.state, options.clock, options.log);
     try {
-      const sandboxes = await Sandboxes.open(options.state);
-      await new Assembly(options, intents, journal, sandboxes).run(signal);
+      const { state: folder, log, fencing } = options;
+      const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+      const sandboxes = await Sandboxes.open({ folder, bootId, identify: fencing?.identify ?? namespaceId, log });
+      try {
+        await new Assembly(options, intents, journal, sandboxes).run(signal);
+      } finally {
+        await sandboxes.close();
+      }
     } finally {
       await journal.close();
     }
@@ -147,7 +155,7 @@ class Assembly {
     };
     const { fencing } = this.#options;
     const fence = fencing && {
-      ...fencing,
+      shut: fencing.shut,
       sandboxes: this.#sandboxes,
       isAlive,
       tell: events.record.bind(events),
@@ -211,6 +219,7 @@ class Assembly {
       sliced,
       attachments: new Attachments(),
       intents: this.#intents,
+      sandboxes: this.#sandboxes,
       gone: new Recent(maxGone),
       taker: new Taker({
         ledgers,

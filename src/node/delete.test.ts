@@ -30,7 +30,7 @@ it("what an earlier DEL knew of the sandbox is done by the next, though that one
     sliced: { ofAttachment: () => [] },
     held: new Held(),
     intents: { get: () => promised, remove: () => Promise.resolve() },
-    claims: { fence: { detached: async () => {} } },
+    sandboxes: { forget: async () => {} },
     gone: new Recent(10),
     releases: { release: async (intent: Intent) => done.push(intent) },
     mayRelease: () => true,

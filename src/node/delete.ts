@@ -21,7 +21,7 @@ export async function del(
 ): Promise<void> {
   const loaded = configOf(parts, text);
   await parts.attachments.delete(invocation, signal, async () => {
-    await parts.claims.fence.detached(invocation);
+    await parts.sandboxes.forget(invocation);
     const intent = intentOf(parts, invocation, loaded);
     const { containerId, interfaceName } = invocation;
     const isKnown = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;

@@ -3,7 +3,7 @@ import { ApiError as BadObject } from "../api/error.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
-import { IntentsError } from "./intents.ts";
+import { StateFileError } from "./line-file.ts";
 import { UncertainTake } from "./take.ts";
 
 /** Whatever was thrown, as the error of the specification. A bug keeps its words, and is worth trying again. */
@@ -17,7 +17,7 @@ export function failureOf(error: unknown): CniError {
   if (isApiError(error)) return later(`the API server did not do it: ${error.message}`, error);
   if (error instanceof UncertainTake) return failureOf(error.cause);
   if (error instanceof LedgerError) return later(error.message, error);
-  if (error instanceof IntentsError) return new CniError(errorCodes.ioFailure, error.message, { cause: error });
+  if (error instanceof StateFileError) return new CniError(errorCodes.ioFailure, error.message, { cause: error });
   return later(`the daemon failed: ${trimmed(error)}; see its log.`, error);
 }
 

@@ -2,8 +2,6 @@
 //
 // An intent frees only what carries that container id: a later sandbox of the same pod has another one, so a replay that
 // comes late frees nothing of it.
-import { crc32 } from "node:zlib";
-
 import type { Attachment } from "../cni/attachments.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { PodOwner } from "../ipam/owner.ts";
@@ -35,23 +33,6 @@ export interface Intent extends Attachment {
 export type IntentRecord =
   | { readonly op: "add"; readonly intent: Intent }
   | { readonly op: "done"; readonly key: string };
-
-/** One line: the checksum of what follows, a space, JSON. JSON has no line break inside. */
-export function encodeRecord(record: IntentRecord): string {
-  const text = JSON.stringify(record);
-  return `${checksum(text)} ${text}\n`;
-}
-
-/** Undefined where the line is torn or damaged. */
-export function decodeRecord(line: string): IntentRecord | undefined {
-  const text = line.slice(9);
-  if (line[8] !== " " || line.slice(0, 8) !== checksum(text)) return undefined;
-  return JSON.parse(text) as IntentRecord;
-}
-
-function checksum(text: string): string {
-  return crc32(text).toString(16).padStart(8, "0");
-}
 
 /** What is known of one sandbox, from both. */
 export function joinIntents(a: Intent, b: Intent): Intent {

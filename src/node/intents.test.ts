@@ -7,8 +7,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { encodeRecord, type Intent } from "./intent.ts";
-import { Intents, parse } from "./intents.ts";
+import type { Intent } from "./intent.ts";
+import { Intents } from "./intents.ts";
+import { encodeLine } from "./line-file.ts";
 
 let folder: string;
 const path = () => join(folder, "releases.log");
@@ -44,7 +45,7 @@ describe("what is added", () => {
   it("is on the disk when add resolves", async () => {
     const intents = await Intents.open(folder);
     await intents.add(intent("a"));
-    expect([...parse(readFileSync(path())).pending.keys()]).toEqual(["a/eth0"]);
+    expect(readFileSync(path(), "utf8")).toBe(encodeLine({ op: "add", intent: intent("a") }));
     await intents.close();
   });
 
@@ -80,7 +81,7 @@ describe("what is added", () => {
 
 describe("a file that a crash left", () => {
   it("cut anywhere, it keeps every whole line, and goes on from there", async () => {
-    const lines = ["a", "b", "c"].map((each) => encodeRecord({ op: "add", intent: intent(each) }));
+    const lines = ["a", "b", "c"].map((each) => encodeLine({ op: "add", intent: intent(each) }));
     const whole = lines.join("");
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: whole.length }), async (length) => {
@@ -96,8 +97,8 @@ describe("a file that a crash left", () => {
   });
 
   it("a damaged line costs that line alone, and is counted", async () => {
-    writeFileSync(path(), encodeRecord({ op: "add", intent: intent("a") }).replace("eth0", "eth1"));
-    appendFileSync(path(), encodeRecord({ op: "add", intent: intent("b") }));
+    writeFileSync(path(), encodeLine({ op: "add", intent: intent("a") }).replace("eth0", "eth1"));
+    appendFileSync(path(), encodeLine({ op: "add", intent: intent("b") }));
     const intents = await Intents.open(folder);
     expect([intents.damaged, intents.all().map(({ containerId }) => containerId)]).toEqual([1, ["b"]]);
     await intents.close();
@@ -135,7 +136,7 @@ describe("a disk that fails", () => {
     const intents = await Intents.open(folder);
     const prototype = await handles();
     vi.spyOn(prototype, "appendFile").mockImplementationOnce(async () => {
-      appendFileSync(path(), encodeRecord({ op: "add", intent: intent("lost") }).slice(0, 30));
+      appendFileSync(path(), encodeLine({ op: "add", intent: intent("lost") }).slice(0, 30));
       throw new Error("ENOSPC");
     });
     await expect(intents.add(intent("lost"))).rejects.toThrow("ENOSPC");
@@ -158,11 +159,11 @@ describe("a disk that fails", () => {
   });
 
   it("and garbles bytes does not move the place where the torn end is cut", async () => {
-    const line = Buffer.from(encodeRecord({ op: "add", intent: intent("garbled") }));
+    const line = Buffer.from(encodeLine({ op: "add", intent: intent("garbled") }));
     line.fill(0xff, 20, 30);
     writeFileSync(
       path(),
-      Buffer.concat([line, Buffer.from(encodeRecord({ op: "add", intent: intent("a") })), line.subarray(0, 40)]),
+      Buffer.concat([line, Buffer.from(encodeLine({ op: "add", intent: intent("a") })), line.subarray(0, 40)]),
     );
     const intents = await Intents.open(folder);
     await intents.add(intent("b"));

@@ -12,6 +12,7 @@ import type { Intents } from "./intents.ts";
 import type { PodSource } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Releases } from "./release.ts";
+import type { Sandboxes } from "./sandboxes.ts";
 import type { Sliced } from "./sliced.ts";
 import type { Taker } from "./take.ts";
 
@@ -37,6 +38,7 @@ export interface Parts {
   readonly sliced: Sliced;
   readonly attachments: Attachments;
   readonly intents: Intents;
+  readonly sandboxes: Pick<Sandboxes, "remember" | "forget">;
   /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */
   readonly gone: Recent<true>;
   readonly taker: Taker;

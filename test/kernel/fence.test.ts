@@ -18,12 +18,11 @@ import { namespaces, pods } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { serverFacts } from "../../src/node/claims/fence-facts.ts";
-import type { Sandbox } from "../../src/node/claims/fence-sandbox.ts";
-import { Sandboxes } from "../../src/node/claims/fence-sandboxes.ts";
 import { Fence } from "../../src/node/claims/fence.ts";
 import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
 import { probeDuplicate } from "../../src/node/kernel/probe.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
+import { type Sandbox, Sandboxes } from "../../src/node/sandboxes.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { Wire } from "./wire.ts";
 
@@ -70,6 +69,7 @@ describe("the fence", () => {
   let fenced: number;
   let alive: Set<string>;
   let clock: ManualClock;
+  let sandboxes: Sandboxes | undefined;
 
   beforeEach(async () => {
     wire = await Wire.of([{ name: "pod" }, { name: "other" }]);
@@ -86,6 +86,8 @@ describe("the fence", () => {
   });
   afterEach(async () => {
     await wire.remove();
+    await sandboxes?.close();
+    sandboxes = undefined;
     await rm(state, { recursive: true });
     for (const { metadata } of (await client.list(pods, { namespace: "shop" })).items) {
       await client.delete(pods, { namespace: "shop", name: metadata.name! }, { gracePeriodSeconds: 0 });
@@ -96,25 +98,27 @@ describe("the fence", () => {
   });
 
   /** As a daemon does when it starts. */
-  const started = async () =>
-    new Fence({
-      sandboxes: await Sandboxes.open(state),
+  const started = async () => {
+    await sandboxes?.close();
+    sandboxes = await Sandboxes.open({ folder: state, bootId: "b", identify: namespaceId, log: silent });
+    return new Fence({
+      sandboxes,
       facts: serverFacts(client),
       isAlive: ({ uid }) => alive.has(uid),
-      identify: namespaceId,
       shut: shutLinks,
       tell: (object, _type, reason) => told.push(`${object.kind} ${object.metadata.name} ${reason}`),
       onFence: () => (fenced += 1),
       clock,
       log: silent,
     });
+  };
   const sandbox = (owner: { namespace: string; name: string; uid: string }): Sandbox => ({
     containerId: "c1",
     interfaceName: link,
     netns: wire.netns("pod"),
     pod: owner,
     claim: { namespace: claim.namespace, name: claim.name, uid: claim.uid },
-    holds: [{ namespace: "kube-system", domain, address: `${address}` }],
+    holds: [{ namespace: "kube-system", domain, address: `${address}`, owner: claim }],
   });
   const isUp = async (name: string) => (await wire.link("pod", name)).flags.includes("UP");
   const answers = async () =>
@@ -124,7 +128,8 @@ describe("the fence", () => {
   test("takes the cable down, and nothing else, once the pod is gone and the VM runs elsewhere", async () => {
     const [old, young] = [await pod("launcher-1"), await pod("launcher-2")];
     await usedBy(old);
-    await (await started()).attached(sandbox(old));
+    await started();
+    await sandboxes!.remember(sandbox(old));
     expect(await answers()).toBe(true);
     await usedBy(old, young);
     await remove(old.name);
@@ -149,7 +154,7 @@ describe("the fence", () => {
     const [source, target] = [await pod("launcher-1"), await pod("launcher-2")];
     await usedBy(source, target);
     const fence = await started();
-    await fence.attached(sandbox(source));
+    await sandboxes!.remember(sandbox(source));
     await fence.look(never);
     await clock.advance(120_000);
     await fence.look(never);
@@ -160,7 +165,7 @@ describe("the fence", () => {
     const [old, ended] = [await pod("launcher-1"), await pod("launcher-2", "Succeeded")];
     await usedBy(old, ended);
     const fence = await started();
-    await fence.attached(sandbox(old));
+    await sandboxes!.remember(sandbox(old));
     await remove(old.name);
     await fence.look(never);
     await clock.advance(120_000);
@@ -177,7 +182,7 @@ describe("the fence", () => {
     const [old, young] = [await pod("launcher-1", "Failed"), await pod("launcher-2")];
     await usedBy(old, young);
     const fence = await started();
-    await fence.attached(sandbox(old));
+    await sandboxes!.remember(sandbox(old));
     await fence.look(never);
     expect(await isUp(cable)).toBe(true);
     await clock.advance(10_000);
@@ -189,7 +194,7 @@ describe("the fence", () => {
     const [old, young] = [await pod("launcher-1"), await pod("launcher-2")];
     await usedBy(young);
     const fence = await started();
-    await fence.attached(sandbox(old));
+    await sandboxes!.remember(sandbox(old));
     await remove(old.name);
     alive.add(old.uid); // an informer that stands still
     await fence.look(never);
@@ -202,21 +207,21 @@ describe("the fence", () => {
   test("forgets a sandbox at its DEL, and one whose namespace is gone", async () => {
     const old = await pod("launcher-1");
     const fence = await started();
-    await fence.attached(sandbox(old));
-    await fence.attached({ ...sandbox(old), containerId: "c2", netns: wire.netns("other") });
-    await fence.detached({ containerId: "c1", interfaceName: link });
-    expect((await Sandboxes.open(state)).all().map(({ containerId }) => containerId)).toEqual(["c2"]);
+    await sandboxes!.remember(sandbox(old));
+    await sandboxes!.remember({ ...sandbox(old), containerId: "c2", netns: wire.netns("other") });
+    await sandboxes!.forget({ containerId: "c1", interfaceName: link });
+    expect(sandboxes!.all().map(({ containerId }) => containerId)).toEqual(["c2"]);
     await remove(old.name);
     await wire.deleteHost("other");
     await fence.look(never);
-    expect((await Sandboxes.open(state)).all()).toEqual([]);
+    expect(sandboxes!.all()).toEqual([]);
   });
 
   test("never touches another sandbox that has the path by now", async () => {
     const [old, young] = [await pod("launcher-1"), await pod("launcher-2")];
     await usedBy(young);
     const fence = await started();
-    await fence.attached(sandbox(old));
+    await sandboxes!.remember(sandbox(old));
     await remove(old.name);
     await expect(
       shutLinks({ netns: wire.netns("pod"), netnsId: "1:1", links: [cable], signal: never }),
@@ -224,13 +229,17 @@ describe("the fence", () => {
     await wire.remake("pod", cable);
     await fence.look(never);
     expect([await isUp(cable), fenced]).toEqual([true, 0]);
-    expect((await Sandboxes.open(state)).all()).toEqual([]);
+    expect(sandboxes!.all()).toEqual([]);
   });
 
-  test("a namespace that cannot be seen is not remembered, and the ADD goes on", async () => {
+  test("a namespace that could not be seen is never touched", async () => {
+    const old = await pod("launcher-1");
+    await usedBy(await pod("launcher-2"));
     const fence = await started();
-    await fence.attached({ ...sandbox(await pod("launcher-1")), netns: "/run/netns/hf-never-was" });
-    expect((await Sandboxes.open(state)).all()).toEqual([]);
+    await sandboxes!.remember({ ...sandbox(old), netns: "/run/netns/hf-never-was" });
+    await remove(old.name);
+    await fence.look(never);
+    expect([sandboxes!.all().length, fenced]).toEqual([1, 0]);
   });
 
   test.each([

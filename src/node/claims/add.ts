@@ -17,8 +17,8 @@ import { later } from "../failure.ts";
 import type { Parts } from "../parts.ts";
 import type { Share } from "../plan.ts";
 import { takeProbed } from "../probing.ts";
+import { type Sandbox, sandboxHold } from "../sandboxes.ts";
 import { UncertainTake } from "../take.ts";
-import type { Sandbox } from "./fence-sandbox.ts";
 import { assertSame, type ClaimHeld } from "./holds.ts";
 import { ClaimRefusal, reasonOf } from "./refusal.ts";
 import type { StatusOrder } from "./status-writer.ts";
@@ -41,7 +41,7 @@ export async function addByClaim(addition: Addition, use: ClaimUse): Promise<Cni
   try {
     await settle(addition, use, settled);
     await confirm(addition, use, settled);
-    await parts.claims.fence.attached(sandboxOf(addition, use, settled));
+    await parts.sandboxes.remember(sandboxOf(addition, use, settled));
     const result = resultOf(addition, settled);
     // What is new is told already.
     if (!settled.some(({ isNew }) => isNew)) parts.claims.statuses.write(statusOrder(use, settled, result));
@@ -61,11 +61,7 @@ function sandboxOf({ invocation }: Addition, { user, owner }: ClaimUse, settled:
     netns,
     pod: { namespace, name: user.name, uid: user.uid },
     claim: { namespace, name, uid },
-    holds: settled.map(({ held: { namespace: at, hold } }) => ({
-      namespace: at,
-      domain: hold.domain,
-      address: hold.address.toString(),
-    })),
+    holds: settled.map(({ held }) => sandboxHold(held.namespace, held.hold)),
   };
 }
 

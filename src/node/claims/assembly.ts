@@ -61,13 +61,10 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
     macs: new MacCheck(client),
     users: new UserPods(client),
     statuses,
-    fence: fence ?? unfenced,
     coexistence: () => state.coexistence,
   };
   return { parts, statuses, fence };
 }
-
-const unfenced: ClaimParts["fence"] = { attached: async () => {}, detached: async () => {} };
 
 async function isGone(client: KubeClient, { namespace, name, uid }: ClaimOwner, signal: AbortSignal): Promise<boolean> {
   return (await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;

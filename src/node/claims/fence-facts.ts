@@ -8,7 +8,8 @@ import { readRecord, recordsOf } from "../../ledger/records.ts";
 import { type Pod, pods } from "../../ledger/resources.ts";
 // What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { parseAddress } from "../../net/address.ts";
-import type { HoldPlace, ObjectName, PodState } from "./fence-sandbox.ts";
+import type { HoldPlace, ObjectName } from "../sandboxes.ts";
+import type { PodState } from "./fence-sandbox.ts";
 
 export interface FenceFacts {
   /** Without a UID: whichever pod has the name. Throws the client's error where the API server does not answer. */

@@ -1,18 +1,10 @@
-// Which sandboxes are fenced, as a table and as a rule; and what is remembered of one.
+// Which sandboxes are fenced, as a table and as a rule.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { Hold } from "../../ipam/ledger.ts";
 import { parseAddress } from "../../net/address.ts";
-import {
-  decodeSandbox,
-  encodeSandbox,
-  judgeSandbox,
-  type KnownSandbox,
-  linksOf,
-  othersAt,
-  type SandboxFacts,
-} from "./fence-sandbox.ts";
+import { judgeSandbox, linksOf, othersAt, type SandboxFacts } from "./fence-sandbox.ts";
 
 const lost: SandboxFacts = { isThere: true, pod: "gone", wasOver: false, isUsedElsewhere: true };
 
@@ -73,44 +65,5 @@ describe("who else is at an address", () => {
   ])("%s", (_, parts, expected) => {
     const hold = { domain: "network:", address: parseAddress("10.0.0.7"), owner: claim, version: "1", ...parts };
     expect(othersAt(hold, own).map(({ namespace, name }) => `${namespace}/${name}`)).toEqual(expected);
-  });
-});
-
-describe("what is remembered", () => {
-  const text = fc.string();
-  const named = fc.record({ namespace: text, name: text, uid: text });
-  const sandbox: fc.Arbitrary<KnownSandbox> = fc.record({
-    containerId: text,
-    interfaceName: text,
-    netns: text,
-    netnsId: text,
-    pod: named,
-    claim: named,
-    holds: fc.array(fc.record({ namespace: text, domain: text, address: text })),
-  });
-
-  it("is read back as it was", () => {
-    fc.assert(
-      fc.property(sandbox, (each) => {
-        expect(decodeSandbox(encodeSandbox(each))).toEqual(each);
-      }),
-    );
-  });
-
-  it("is nothing where the text is cut", () => {
-    fc.assert(
-      fc.property(sandbox, fc.nat(), (each, cut) => {
-        const whole = encodeSandbox(each).trimEnd();
-        expect(decodeSandbox(whole.slice(0, cut % whole.length))).toBeUndefined();
-      }),
-    );
-  });
-
-  it("is nothing where it is something else", () => {
-    fc.assert(
-      fc.property(fc.json(), (each) => {
-        expect(decodeSandbox(each)).toBeUndefined();
-      }),
-    );
   });
 });

@@ -1,36 +1,9 @@
-// A sandbox of this node that was given a claim's addresses, as it is remembered for the fence, and what is to be done about it. Pure.
+// What the fence does about a sandbox of this node that was given a claim's addresses. Pure.
 //
 // Promised: a sandbox whose pod is alive is never touched, nor one whose addresses no other living pod uses.
 import type { Attachment } from "../../cni/attachments.ts";
-import { isObject, type JsonObject } from "../../cni/json.ts";
-import type { Domain, Hold } from "../../ipam/ledger.ts";
-
-export interface ObjectName {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
-
-/** Where the hold of an address is. */
-export interface HoldPlace {
-  /** Of the object. */
-  readonly namespace: string;
-  readonly domain: Domain;
-  readonly address: string;
-}
-
-export interface Sandbox extends Attachment {
-  /** CNI_NETNS. */
-  readonly netns: string;
-  readonly pod: ObjectName;
-  readonly claim: ObjectName;
-  readonly holds: readonly HoldPlace[];
-}
-
-/** With the identity of its namespace when the address was given: a path may come back with another sandbox behind it. */
-export interface KnownSandbox extends Sandbox {
-  readonly netnsId: string;
-}
+import type { Hold } from "../../ipam/ledger.ts";
+import type { ObjectName } from "../sandboxes.ts";
 
 /** `over`: it has ended, or its object says so. */
 export type PodState = "alive" | "over" | "gone";
@@ -75,28 +48,4 @@ const kubevirtPrefix = "pod";
 export function linksOf({ interfaceName }: Attachment): readonly string[] {
   const stem = interfaceName.startsWith(kubevirtPrefix) ? interfaceName.slice(kubevirtPrefix.length) : interfaceName;
   return [`${stem}-nic`, interfaceName];
-}
-
-export function encodeSandbox(sandbox: KnownSandbox): string {
-  return `${JSON.stringify(sandbox)}\n`;
-}
-
-/** Undefined where the text is not whole, or not ours. */
-export function decodeSandbox(text: string): KnownSandbox | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value) || !hasTexts(value, ["containerId", "interfaceName", "netns", "netnsId"])) return undefined;
-  const { pod, claim, holds } = value;
-  const isNamed = [pod, claim].every((each) => isObject(each) && hasTexts(each, ["namespace", "name", "uid"]));
-  const isPlaced =
-    Array.isArray(holds) && holds.every((each) => isObject(each) && hasTexts(each, ["namespace", "domain", "address"]));
-  return isNamed && isPlaced ? (value as unknown as KnownSandbox) : undefined;
-}
-
-function hasTexts(object: JsonObject, keys: readonly string[]): boolean {
-  return keys.every((key) => typeof object[key] === "string");
 }

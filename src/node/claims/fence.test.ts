@@ -9,8 +9,8 @@ import type { Hold } from "../../ipam/ledger.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { makeLog } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
-import type { ObjectName, PodState, Sandbox } from "./fence-sandbox.ts";
-import { Sandboxes } from "./fence-sandboxes.ts";
+import { type ObjectName, type Sandbox, Sandboxes } from "../sandboxes.ts";
+import type { PodState } from "./fence-sandbox.ts";
 import { Fence, type FenceOptions } from "./fence.ts";
 
 const never = new AbortController().signal;
@@ -21,7 +21,7 @@ const sandbox = (containerId: string, uid = containerId): Sandbox => ({
   netns: `/run/netns/${containerId}`,
   pod: { namespace: "shop", name: `pod-${uid}`, uid },
   claim,
-  holds: [{ namespace: "kube-system", domain: "network:", address: "10.0.0.7" }],
+  holds: [{ namespace: "kube-system", domain: "network:", address: "10.0.0.7", owner: { kind: "claim", ...claim } }],
 });
 const held: Hold = {
   domain: "network:",
@@ -41,6 +41,7 @@ let asked: string[];
 /** What becomes of the next attempts to take interfaces down. */
 let failures: Error[];
 let isAway: boolean;
+let sandboxes: Sandboxes;
 let fence: Fence;
 
 beforeEach(async () => {
@@ -59,8 +60,10 @@ beforeEach(async () => {
     if (failure !== undefined) throw failure;
     return [netns];
   };
+  const log = makeLog({ write: (line) => lines.push(line), now: () => 0 });
+  sandboxes = await Sandboxes.open({ folder: state, bootId: "b", identify: async () => "4:1", log });
   fence = new Fence({
-    sandboxes: await Sandboxes.open(state),
+    sandboxes,
     facts: {
       pod: async ({ uid }: ObjectName) => {
         if (isAway) throw new Error("connection refused");
@@ -70,19 +73,21 @@ beforeEach(async () => {
       hold: async () => held,
     },
     isAlive: () => false,
-    identify: async () => "4:1",
     shut,
     tell: () => (told += 1),
     onFence: () => {},
     clock,
-    log: makeLog({ write: (line) => lines.push(line), now: () => 0 }),
+    log,
   });
 });
-afterEach(() => rm(state, { recursive: true }));
+afterEach(async () => {
+  await sandboxes.close();
+  await rm(state, { recursive: true });
+});
 
 test("what the kernel refuses is said aloud and tried again, and no event claims that it was done", async () => {
   failures = [new Error("cannot enter the network namespace")];
-  await fence.attached(sandbox("old"));
+  await sandboxes.remember(sandbox("old"));
   await fence.look(never);
   expect([told, lines.length]).toEqual([0, 1]);
   expect(lines[0]).toContain("could not be cut off");
@@ -96,14 +101,14 @@ test("what the kernel refuses is said aloud and tried again, and no event claims
 
 test("one that cannot be cut off keeps nobody else from it", async () => {
   failures = [new Error("refused")];
-  await fence.attached(sandbox("first"));
-  await fence.attached(sandbox("second"));
+  await sandboxes.remember(sandbox("first"));
+  await sandboxes.remember(sandbox("second"));
   await fence.look(never);
   expect(told).toBe(1);
 });
 
 test("while the API server is away nothing is known, and nothing is done; after it, at once", async () => {
-  await fence.attached(sandbox("old"));
+  await sandboxes.remember(sandbox("old"));
   isAway = true;
   await fence.look(never);
   expect([told, asked]).toEqual([0, []]);
@@ -115,13 +120,13 @@ test("while the API server is away nothing is known, and nothing is done; after 
 
 test("a pod that lives costs one question, until the next round of the informer", async () => {
   pods.set("old", "alive");
-  await fence.attached(sandbox("old"));
+  await sandboxes.remember(sandbox("old"));
   await fence.look(never);
   expect([told, asked]).toEqual([0, ["old"]]);
 });
 
 test("rounds go on until they are called off", async () => {
-  await fence.attached(sandbox("old"));
+  await sandboxes.remember(sandbox("old"));
   pods.set("old", "alive");
   const stop = new AbortController();
   const running = fence.run(stop.signal);

@@ -1,20 +1,19 @@
 // Keeps an old guest off the network: a VM that was started elsewhere while this node could not be reached has its address there, and the
 // launcher that still runs here has the same address and the same MAC until the kubelet hears that its pod is gone.
 //
-// Every sandbox that is given a claim's address is remembered in the state folder. Where its pod is gone from the API server, or over, and another living
+// Every sandbox that is given an address is remembered in the state folder. Where the pod of one with a claim's address is gone from the API server, or over, and another living
 // pod uses the address, its interface is taken down in its own network namespace. That is all that is ever done to it: the kubelet ends the
 // pod. Looked at from the first moment on and then every few seconds, so that neither a start of the daemon nor the end of an outage has to be noticed. A
 // pod that the informer has alive costs nothing. Not promised: anything while the API server cannot be asked, or for a device that left the
 // namespace (SR-IOV through vfio).
-import type { Attachment } from "../../cni/attachments.ts";
 import { asError } from "../../kube/abort.ts";
 import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { Log } from "../../log/log.ts";
 import { type AttachmentKey, attachmentKey } from "../attachment.ts";
+import type { KnownSandbox, ObjectName, Sandboxes } from "../sandboxes.ts";
 import type { FenceFacts } from "./fence-facts.ts";
-import { judgeSandbox, type KnownSandbox, linksOf, type ObjectName, othersAt, type Sandbox } from "./fence-sandbox.ts";
-import type { Sandboxes } from "./fence-sandboxes.ts";
+import { judgeSandbox, linksOf, othersAt } from "./fence-sandbox.ts";
 
 /** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
 type ShutLinks = (request: {
@@ -30,8 +29,6 @@ export interface FenceOptions {
   readonly facts: FenceFacts;
   /** Whether the informer has this pod, by UID, and it has not ended. */
   readonly isAlive: (pod: ObjectName) => boolean;
-  /** What tells one namespace from another that has its path later; undefined where there is none. */
-  readonly identify: (netns: string) => Promise<string | undefined>;
   readonly shut: ShutLinks;
   readonly tell: (
     object: DeepReadonly<KubeObject>,
@@ -65,30 +62,6 @@ export class Fence {
     this.#options = options;
   }
 
-  /** After the commit of an ADD, before its answer. What cannot be remembered is said and fails nobody: the address is right all the same. */
-  async attached(sandbox: Sandbox): Promise<void> {
-    const { sandboxes, identify, log } = this.#options;
-    const { containerId, interfaceName, netns } = sandbox;
-    try {
-      const netnsId = await identify(netns);
-      if (netnsId === undefined) throw new Error(`the network namespace ${netns} cannot be seen from here`);
-      await sandboxes.add({ ...sandbox, netnsId });
-    } catch (error) {
-      const words = "the sandbox could not be remembered: it is not fenced if this node is lost and comes back";
-      log.warn(words, { containerId, interfaceName, error: asError(error) });
-    }
-  }
-
-  /** At a DEL. */
-  async detached(attachment: Attachment): Promise<void> {
-    this.#looks.delete(attachmentKey(attachment));
-    try {
-      await this.#options.sandboxes.remove(attachment);
-    } catch (error) {
-      this.#options.log.warn("the file of a sandbox that is gone stays; it does no harm", { error: asError(error) });
-    }
-  }
-
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.look(signal);
@@ -96,10 +69,13 @@ export class Fence {
     }
   }
 
-  /** Looks at each sandbox that is due, once. */
+  /** Looks at each sandbox that is due, once. One whose namespace could not be seen cannot be fenced. */
   async look(signal: AbortSignal): Promise<void> {
     const { sandboxes, isAlive, clock, log } = this.#options;
-    for (const sandbox of sandboxes.all()) {
+    const claimed = sandboxes.all().filter(({ claim, netnsId }) => claim !== undefined && netnsId !== "");
+    const keys = new Set(claimed.map(attachmentKey));
+    for (const key of this.#looks.keys()) if (!keys.has(key)) this.#looks.delete(key);
+    for (const sandbox of claimed) {
       if (signal.aborted) return;
       const key = attachmentKey(sandbox);
       if (isAlive(sandbox.pod)) {
@@ -123,13 +99,13 @@ export class Fence {
   }
 
   async #one(sandbox: KnownSandbox, memory: Memory, signal: AbortSignal): Promise<void> {
-    const { facts, identify, sandboxes, clock } = this.#options;
-    const isThere = (await identify(sandbox.netns)) === sandbox.netnsId;
+    const { facts, sandboxes, clock } = this.#options;
+    const isThere = (await sandboxes.isThere(sandbox)) === true;
     const pod = isThere ? await facts.pod(sandbox.pod, signal) : "gone";
     const isUsedElsewhere = isThere && pod !== "alive" && (await this.#isUsedElsewhere(sandbox, signal));
     const verdict = judgeSandbox({ isThere, pod, wasOver: memory.wasOver, isUsedElsewhere });
     if (sandboxes.get(sandbox) !== sandbox) return; // its DEL came meanwhile
-    if (verdict === "forget") return this.detached(sandbox);
+    if (verdict === "forget") return sandboxes.forget(sandbox);
     if (verdict === "fence") await this.#fence(sandbox, signal);
     this.#looks.set(attachmentKey(sandbox), {
       nextMs: clock.monotonicMs() + againMs[verdict],
@@ -137,7 +113,7 @@ export class Fence {
     });
   }
 
-  async #isUsedElsewhere({ holds, pod }: Sandbox, signal: AbortSignal): Promise<boolean> {
+  async #isUsedElsewhere({ holds, pod }: KnownSandbox, signal: AbortSignal): Promise<boolean> {
     const { facts } = this.#options;
     for (const place of holds) {
       const hold = await facts.hold(place, signal);
@@ -149,7 +125,7 @@ export class Fence {
 
   async #fence(sandbox: KnownSandbox, signal: AbortSignal): Promise<void> {
     const { shut, tell, onFence, log } = this.#options;
-    const { netns, netnsId, pod, claim, containerId } = sandbox;
+    const { netns, netnsId, pod, claim = pod, containerId } = sandbox;
     const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal }).catch((error: unknown) => {
       signal.throwIfAborted();
       const failure =

@@ -1,5 +1,4 @@
 // What the commands of the daemon use of claims. Put together once, in assembly.ts.
-import type { Fence } from "./fence.ts";
 import type { ClaimHolds } from "./holds.ts";
 import type { MacCheck } from "./macs.ts";
 import type { ClaimSearch } from "./search.ts";
@@ -12,8 +11,6 @@ export interface ClaimParts {
   readonly macs: MacCheck;
   readonly users: UserPods;
   readonly statuses: Pick<StatusWriter, "write" | "settle">;
-  /** Told of every sandbox that has a claim's address. */
-  readonly fence: Pick<Fence, "attached" | "detached">;
   /** Whether whereabouts is active: then no claim holds anything. */
   readonly coexistence: () => boolean;
 }

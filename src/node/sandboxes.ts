@@ -1,0 +1,158 @@
+// The sandboxes of this node that were given addresses of the API's ledger, and what each of them holds: known before the runtime has
+// its answer, until its DEL. By it a lost hold is made again (reassert.ts) and an old guest is kept off the network (claims/fence.ts).
+// What comes from this node's slices is in the journal.
+//
+// Promised: what `remember` has answered for survives every end of the daemon. Not flushed: what a power cut takes away of the file are sandboxes
+// that it took away as well, and an ADD does not wait for a disk. The file says which boot it is of, and what is of another boot is over. What
+// cannot be written is said and fails nobody: the address is right all the same.
+import type { Attachment } from "../cni/attachments.ts";
+import type { Domain, Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
+import type { Owner } from "../ipam/owner.ts";
+import { asError } from "../kube/abort.ts";
+import type { Log } from "../log/log.ts";
+import { type AttachmentKey, attachmentKey } from "./attachment.ts";
+import { LineFile } from "./line-file.ts";
+
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Where the hold of an address is. */
+export interface HoldPlace {
+  /** Of the object. */
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly address: string;
+}
+
+/** A hold as it was written, but for its version. */
+export interface SandboxHold extends HoldPlace {
+  readonly owner: Owner;
+  readonly note?: HoldNote;
+  readonly users?: readonly HoldUser[];
+}
+
+export interface Sandbox extends Attachment {
+  /** CNI_NETNS. */
+  readonly netns: string;
+  readonly pod: ObjectName;
+  /** What has the addresses in place of the pod. */
+  readonly claim?: ObjectName;
+  readonly holds: readonly SandboxHold[];
+}
+
+export interface KnownSandbox extends Sandbox {
+  /** What told its namespace from another when the address was given: a path may come back with another sandbox behind it. Empty: it could not be seen. */
+  readonly netnsId: string;
+}
+
+export function sandboxHold(namespace: string, { domain, address, owner, note, users }: Hold): SandboxHold {
+  return { namespace, domain, address: String(address), owner, ...(note && { note }), ...(users && { users }) };
+}
+
+type SandboxRecord =
+  /** What stands before it is of another boot. */
+  | { readonly op: "boot"; readonly id: string }
+  | { readonly op: "add"; readonly sandbox: KnownSandbox }
+  | { readonly op: "gone"; readonly key: string };
+
+export interface SandboxesOptions {
+  /** The daemon's own. */
+  readonly folder: string;
+  /** Of the kernel: another one is another boot. */
+  readonly bootId: string;
+  /** What tells one network namespace from another that has its path later; undefined where there is none. */
+  readonly identify: (netns: string) => Promise<string | undefined>;
+  readonly log: Log;
+}
+
+/** A node of 1,000 pods with 8 networks each; more are leftovers. At 1 KB each: 8 MB. */
+const maxSandboxes = 8192;
+
+export class Sandboxes {
+  readonly #options: SandboxesOptions;
+  readonly #file: LineFile<SandboxRecord>;
+  /** In the order in which they came. */
+  readonly #known = new Map<AttachmentKey, KnownSandbox>();
+
+  private constructor(options: SandboxesOptions, file: LineFile<SandboxRecord>) {
+    this.#options = options;
+    this.#file = file;
+  }
+
+  static async open(options: SandboxesOptions): Promise<Sandboxes> {
+    const { folder, bootId, log } = options;
+    const { file, records } = await LineFile.open<SandboxRecord>({ folder, name: "sandboxes.log", sync: false });
+    const sandboxes = new Sandboxes(options, file);
+    const known = sandboxes.#known;
+    let boot: string | undefined;
+    for (const record of records) {
+      if (record.op === "boot") [boot] = [record.id, known.clear()];
+      else if (record.op === "add") known.set(attachmentKey(record.sandbox), record.sandbox);
+      else known.delete(record.key as AttachmentKey);
+    }
+    if (boot !== bootId) {
+      known.clear();
+      await file.append({ op: "boot", id: bootId });
+    }
+    if (file.damaged > 0) log.warn("lines of the file of sandboxes are damaged and left out", { lines: file.damaged });
+    return sandboxes;
+  }
+
+  all(): KnownSandbox[] {
+    return [...this.#known.values()];
+  }
+
+  get(attachment: Attachment): KnownSandbox | undefined {
+    return this.#known.get(attachmentKey(attachment));
+  }
+
+  /** After the commit of an ADD, before its answer. */
+  async remember(sandbox: Sandbox): Promise<void> {
+    const { identify, log } = this.#options;
+    const { containerId, interfaceName, netns } = sandbox;
+    const key = attachmentKey(sandbox);
+    try {
+      const known = { ...sandbox, netnsId: (await identify(netns)) ?? "" };
+      this.#known.delete(key);
+      if (this.#known.size >= maxSandboxes)
+        throw new Error(`${maxSandboxes} are known already, which no node runs: look why none of them ends.`);
+      this.#known.set(key, known);
+      await this.#file.append({ op: "add", sandbox: known });
+    } catch (error) {
+      const words =
+        "a sandbox could not be remembered: if the API server loses its hold, the address may be given again";
+      log.warn(words, { containerId, interfaceName, error: asError(error) });
+    }
+  }
+
+  /** At a DEL, and where its namespace is gone. */
+  async forget(attachment: Attachment): Promise<void> {
+    const key = attachmentKey(attachment);
+    if (!this.#known.delete(key)) return;
+    try {
+      await this.#file.append({ op: "gone", key });
+      await this.#file.shrink(this.#known.size, () => this.#records());
+    } catch (error) {
+      this.#options.log.warn("a sandbox that is gone stays in the file of sandboxes", { error: asError(error) });
+    }
+  }
+
+  /** Undefined: nobody can tell, since its namespace could not be seen when the address was given. */
+  async isThere({ netns, netnsId }: KnownSandbox): Promise<boolean | undefined> {
+    return netnsId === "" ? undefined : (await this.#options.identify(netns)) === netnsId;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  #records(): SandboxRecord[] {
+    return [
+      { op: "boot", id: this.#options.bootId },
+      ...this.all().map((sandbox) => ({ op: "add", sandbox }) as const),
+    ];
+  }
+}
