@@ -2,6 +2,7 @@
 // narrow a search, annotations for those who read it later. Names and contents decide; no mark ever does, `cooling` aside.
 import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
+import { macLabelName } from "./claim-marks.ts";
 import { holdfastGroup } from "./kind.ts";
 import { hashLabel, ownerLabel, ownerLabelName } from "./owner-record.ts";
 
@@ -46,6 +47,11 @@ export function nodeLabel(node: string): string {
   return `${node.slice(0, longestLabel - 17).replace(/[-_.]+$/, "")}-${hashLabel(node)}`;
 }
 
+/** A label has no colons. */
+export function macLabel(mac: string): string {
+  return mac.replaceAll(":", "-");
+}
+
 /** The part of an object's metadata that is read here. */
 interface Marked {
   readonly labels?: Readonly<Record<string, string>> | undefined;
@@ -71,6 +77,7 @@ export function marksOf(
       // What others recorded may be no namespace at all, and the server would refuse the label.
       ...(isLabelValue(owner.namespace) && { [podNamespaceLabelName]: owner.namespace }),
       ...(note.identity !== undefined && { [identityLabelName]: hashLabel(note.identity) }),
+      ...(note.mac !== undefined && { [macLabelName]: macLabel(note.mac) }),
     },
     annotations: {
       ...(part > 0 && { [partAnnotation]: String(part) }),
@@ -90,6 +97,7 @@ const ownership: ReadonlySet<string> = new Set([
   podNamespaceLabelName,
   keeperAnnotation,
   identityAnnotation,
+  macLabelName,
   usersAnnotation,
   whyAnnotation,
 ]);
@@ -113,14 +121,16 @@ export function foreignMarks(marks: Readonly<Record<string, string>> | undefined
   return without(marks, heldMarks);
 }
 
-export function noteOf({ annotations = {} }: Marked): HoldNote | undefined {
+export function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
   const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
   const identity = annotations[identityAnnotation];
-  if ([pool, keeper, why, identity].every((each) => each === undefined)) return undefined;
+  const mac = labels?.[macLabelName]?.replaceAll("-", ":");
+  if ([pool, keeper, why, identity, mac].every((each) => each === undefined)) return undefined;
   return {
     ...(pool !== undefined && { pool }),
     ...(keeper !== undefined && { keeper }),
     ...(identity !== undefined && { identity }),
+    ...(mac !== undefined && { mac }),
     ...(why !== undefined && { why }),
   };
 }

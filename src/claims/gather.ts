@@ -112,7 +112,6 @@ export class Gatherer {
       ...ownersFacts(world.ownersSince),
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate: gate(),
-      macHolder: (network, mac) => this.#oldest(`${network} ${mac}`),
       ...(left !== undefined && { claimsLeft: left }),
       isTerminating: world.isTerminating(namespace),
       node: (node) => conditionOf(objects.node(node)),
@@ -133,11 +132,6 @@ export class Gatherer {
       return this.familyOfOrphan(hold) === family;
     });
     return onceEach([...own, ...orphans], (each) => each);
-  }
-
-  #oldest(macKey: string): StoredClaim | undefined {
-    const found = this.#options.world.claims.cache.byIndex("mac", macKey);
-    return found.toSorted(byAge)[0] as StoredClaim | undefined;
   }
 
   /** Of a hold whose claim is gone. */
@@ -187,13 +181,6 @@ function withNamed(
 function onceEach<T>(all: readonly T[], keyOf: (each: T) => unknown): readonly T[] {
   if (all.length < 2) return all;
   return [...new Map(all.map((each) => [keyOf(each), each])).values()];
-}
-
-/** Creation has whole seconds: the UID decides between two of one second, the same way for everybody. */
-function byAge(a: DeepReadonly<StoredClaim>, b: DeepReadonly<StoredClaim>): number {
-  const keyOf = ({ metadata }: DeepReadonly<StoredClaim>) =>
-    `${metadata.creationTimestamp ?? ""} ${metadata.uid ?? ""}`;
-  return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
 /** Pods of a family, with the NICs that they have. */

@@ -49,8 +49,8 @@ export class Passing implements Done {
   }
 
   #noted(note: HoldNote): HoldNote {
-    const pool = this.#before.note?.pool;
-    return pool === undefined ? note : { ...note, pool };
+    const { pool, mac } = this.#before.note ?? {};
+    return { ...note, ...(pool !== undefined && { pool }), ...(mac !== undefined && { mac }) };
   }
 
   async #change(change: Change, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ import type { NetworkAttachmentDefinition, Node, Pod, StoredClaim } from "../led
 import type { Gatherer } from "./gather.ts";
 import type { HeldClaim, HeldClaims } from "./holds.ts";
 import type { ClaimNetworks } from "./networks.ts";
-import { type ClaimWorld, macKeysOf } from "./world.ts";
+import type { ClaimWorld } from "./world.ts";
 
 export interface WakesOptions {
   readonly world: ClaimWorld;
@@ -105,23 +105,9 @@ export class Wakes {
       if (owner !== undefined) this.#options.wake(owner);
     }
     if (event.type === "delete") this.#options.claimGone(event.object);
-    this.#onMac(event);
     const { namespace = "" } = event.object.metadata;
     // Somebody may have waited for room.
     if (event.type === "delete" && world.claimsLeft(namespace) !== undefined) this.#wakeNamespace(namespace);
-  }
-
-  /** A claim that came or went with a MAC changes what is said of others with the same. */
-  #onMac(event: InformerEvent<StoredClaim>): void {
-    // A claim has one key, or none.
-    const now = event.type === "delete" ? [] : macKeysOf(event.object);
-    const before =
-      event.type === "update" ? macKeysOf(event.previous) : event.type === "delete" ? macKeysOf(event.object) : [];
-    if (now[0] === before[0]) return;
-    for (const key of new Set([...now, ...before])) {
-      const others = this.#options.world.claims.cache.byIndex("mac", key);
-      this.#wakeAll(others.flatMap((claim) => familyKeysOf(claim)));
-    }
   }
 
   #onPod({ metadata }: DeepReadonly<Pod>): void {

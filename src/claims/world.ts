@@ -1,7 +1,7 @@
 // What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
 // already and hand in: definitions, pods, nodes, reservations, holds.
 import { familyKeysOf } from "../api/claim-family.ts";
-import { macLabelName, maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
+import { maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
 import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
@@ -61,7 +61,6 @@ export class ClaimWorld {
           const ownership = ownershipOf(claim);
           return ownership.kind === "owned" ? [ownership.uid] : [];
         },
-        mac: macKeysOf,
         network: ({ spec }) => [spec.network],
       },
     });
@@ -106,12 +105,6 @@ export class ClaimWorld {
   isTerminating(namespace: string): boolean {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
-}
-
-/** Under which claims of one network with the same MAC meet. */
-export function macKeysOf({ metadata, spec }: DeepReadonly<kinds.StoredClaim>): readonly string[] {
-  const mac = metadata.labels?.[macLabelName];
-  return mac === undefined ? [] : [`${spec.network} ${mac}`];
 }
 
 const uidOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.uid ?? ""];

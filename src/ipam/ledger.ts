@@ -36,6 +36,8 @@ export interface HoldNote {
   readonly keeper?: string;
   /** What a claim is for, as OWNER-UID/NIC: a claim that is made anew for the same gets the address of the one before. */
   readonly identity?: string;
+  /** The MAC that the guest of a claim asked for: while it stands here, nobody else of the network gets an address with it. */
+  readonly mac?: string;
   /** Why this address, and why not those before it: what `holdfast explain` prints. */
   readonly why?: string;
 }
@@ -118,6 +120,10 @@ export interface FindOptions extends LedgerOptions {
   readonly formerly?: OwnerKey | undefined;
   /** In place of the owner: holds of claims with one of these identities (`HoldNote.identity`), whoever's they are. */
   readonly identities?: readonly string[] | undefined;
+  /** In place of the owner: holds with this MAC (`HoldNote.mac`), whoever's they are. */
+  readonly mac?: string | undefined;
+  /** What was so a moment ago is enough, if it is told sooner. */
+  readonly mayBeOld?: boolean;
 }
 
 export interface Ledger {

@@ -55,12 +55,13 @@ export class MemoryLedger implements AmendableLedger {
   async find(
     domain: Domain,
     owner: OwnerKey,
-    { signal, formerly, identities }: FindOptions = {},
+    { signal, formerly, identities, mac }: FindOptions = {},
   ): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
     const keys = new Set([owner, formerly]);
     return this.#inOrder((hold) => {
       if (hold.domain !== domain) return false;
+      if (mac !== undefined) return hold.note?.mac === mac;
       if (identities === undefined) return keys.has(ownerKey(hold.owner));
       return identities.includes(hold.note?.identity ?? "");
     });

@@ -12,11 +12,13 @@
 // another's undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
 //
 // Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers do that.
+import { macLabelName } from "../api/claim-marks.ts";
 import type { Cooling } from "../api/hold-marks.ts";
 import {
   coolingOf,
   heldSelector,
   identityLabelName,
+  macLabel,
   nodeLabelName,
   ownerLabelName,
   restingMarks,
@@ -123,9 +125,13 @@ export class ReservationLedger implements AmendableLedger {
   async find(
     domain: Domain,
     owner: OwnerKey,
-    { signal, formerly, identities }: FindOptions = {},
+    { signal, formerly, identities, mac, mayBeOld }: FindOptions = {},
   ): Promise<readonly Hold[]> {
     signal?.throwIfAborted();
+    if (mac !== undefined) {
+      const alike = await this.#search(domain, `${macLabelName}=${macLabel(mac)},${heldSelector}`, signal, mayBeOld);
+      return alike.filter((hold) => hold.note?.mac === mac);
+    }
     if (identities !== undefined) {
       const hashes = identities.map((each) => hashLabel(each)).join(",");
       const alike = await this.#search(domain, `${identityLabelName} in (${hashes}),${heldSelector}`, signal);
@@ -302,10 +308,10 @@ export class ReservationLedger implements AmendableLedger {
     return hold;
   }
 
-  #search(domain: Domain, selector: string, signal: Signal): Promise<Hold[]> {
+  #search(domain: Domain, selector: string, signal: Signal, mayBeOld?: boolean): Promise<Hold[]> {
     return this.#named(`listing ${domain}`, () => {
       const records = recordsOf(domain, this.#options.namespace);
-      return this.#call(() => reading(searchHolds(this.#options.client, records, selector, signal)), signal);
+      return this.#call(() => reading(searchHolds(this.#options.client, records, selector, signal, mayBeOld)), signal);
     });
   }
 

@@ -9,6 +9,7 @@ export async function searchHolds(
   records: Records,
   labelSelector: string,
   signal: AbortSignal | undefined,
+  mayBeOld = false,
 ): Promise<Hold[]> {
   /** address -> its hold */
   const found = new Map<string, Hold>();
@@ -18,7 +19,7 @@ export async function searchHolds(
       if (!found.has(key) || object.metadata.name === records.nameOf(hold.address)) found.set(key, hold);
     }
   };
-  const options = { namespace: records.namespace, labelSelector, signal };
+  const options = { namespace: records.namespace, labelSelector, signal, ...(mayBeOld && { resourceVersion: "0" }) };
   await client.listEach(records.resource, options, { item, restart: () => found.clear() });
   return [...found.values()];
 }

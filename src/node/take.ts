@@ -35,7 +35,7 @@ export interface TakeOrder {
   readonly network: string;
   readonly keeper?: string;
   /** Of a claim: what its hold says from its first moment on. */
-  readonly claim?: { readonly identity: string | undefined; readonly user: HoldUser };
+  readonly claim?: { readonly identity: string | undefined; readonly user: HoldUser; readonly mac: string | undefined };
   /** The owner may hold an address that this node did not write: ask before deciding. */
   readonly lookFirst: boolean;
   readonly signal: AbortSignal;
@@ -189,6 +189,7 @@ export class Taker {
           ...(name !== undefined && { pool: name }),
           ...(keeper !== undefined && { keeper }),
           ...(claim?.identity !== undefined && { identity: claim.identity }),
+          ...(claim?.mac !== undefined && { mac: claim.mac }),
           why: whyOf(network, grant, candidate),
         }),
       },

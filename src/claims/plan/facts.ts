@@ -98,8 +98,6 @@ export interface FamilyFacts {
   /** What became of the pod that a hold lists, by UID. "unknown" where it was not looked for. */
   readonly userOf: (user: HoldUser) => "alive" | "over" | "gone" | "unknown";
   readonly gate: ClaimsState;
-  /** The oldest claim of the namespace or another that has this MAC (with dashes) on this network. */
-  readonly macHolder?: (network: string, mac: string) => StoredClaim | undefined;
   /** How many claims the namespace may still get; undefined: no limit. */
   readonly claimsLeft?: number;
   /** The namespace is being deleted: nothing can be made in it. */

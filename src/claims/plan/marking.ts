@@ -4,17 +4,13 @@
 import * as marks from "../../api/claim-marks.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import { isInUse, targetOf } from "./attachment.ts";
-import { ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./fate.ts";
 import type { Life } from "./lives.ts";
-import { macLabelOf } from "./mac.ts";
+import { macMark } from "./mac.ts";
 import { annotationsOf, labelsOf, referenceOf, requestedMarks } from "./object.ts";
 import { requestedOf } from "./requested.ts";
 import type { ClaimStep, MetadataPatch } from "./steps.ts";
-
-/** Another family's claim may have the MAC, and nothing tells this one when it goes. */
-const macAgainMs = 60_000;
 
 export function markingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   if (view.kind === "by-hand") return byHandSteps(view, family);
@@ -22,7 +18,7 @@ export function markingSteps(view: ClaimView, family: Family): readonly ClaimSte
   if (kind !== "owned" || life?.phase !== "alive" || nic === "" || fateOf(view, family).fate === "goes") return [];
   const labels = changed(view.claim.metadata.labels, {
     ...labelsOf(family.facts.name),
-    ...macLabel(view, life, family),
+    ...macMark(life, nic),
   });
   const annotations = changed(view.claim.metadata.annotations, {
     ...annotationsOf(life, nic, family.facts.name),
@@ -36,9 +32,7 @@ export function markingSteps(view: ClaimView, family: Family): readonly ClaimSte
     ...finalizerPatch(view),
   };
   const why = view.ownerUid === life.uid ? "what it records is not what is so" : `it follows its VMI to ${life.uid}`;
-  const mark: readonly ClaimStep[] =
-    Object.keys(metadata).length === 0 ? [] : [{ kind: "mark", claim: view.claim, metadata, why }];
-  return [...mark, ...macSteps(view, life, family)];
+  return Object.keys(metadata).length === 0 ? [] : [{ kind: "mark", claim: view.claim, metadata, why }];
 }
 
 /** What the VM asks for now: a request that cannot be had would keep it from every address after it was withdrawn. */
@@ -78,29 +72,4 @@ function changed(
 ): Record<string, string | null> | undefined {
   const entries = Object.entries(wanted).filter(([key, value]) => (before[key] ?? null) !== value);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}
-
-/** Of two claims with one MAC on one network the older has it. */
-function macLabel(view: ClaimView, life: Life, family: Family): Record<string, string | null> {
-  const mac = macLabelOf(life, view.nic);
-  if (mac === undefined) return {};
-  return { [marks.macLabelName]: isMacOfAnother(view, mac, family) ? null : mac };
-}
-
-function isMacOfAnother({ network, uid }: ClaimView, mac: string, { facts }: Family): boolean {
-  const holder = facts.macHolder?.(network, mac);
-  return holder !== undefined && holder.metadata.uid !== uid;
-}
-
-function macSteps(view: ClaimView, life: Life, family: Family): readonly ClaimStep[] {
-  const mac = macLabelOf(life, view.nic);
-  if (mac === undefined || !isMacOfAnother(view, mac, family)) return [];
-  const { namespace = "", name = "" } = family.facts.macHolder?.(view.network, mac)?.metadata ?? {};
-  const message =
-    `the MAC ${mac.replaceAll("-", ":")} of ${view.nic} is that of IPAMClaim ${namespace}/${name} on the network ${view.network}: ` +
-    "its pods are refused; give one of the two another MAC.";
-  return [
-    ...ownerEvents(family, life, "Warning", marks.allocationReasons.macConflict, message),
-    { kind: "again", afterMs: macAgainMs },
-  ];
 }

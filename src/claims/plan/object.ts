@@ -6,7 +6,6 @@ import {
   claimOwnerAnnotation,
   claimVmAnnotation,
   continuesAnnotation,
-  macLabelName,
   managedLabelName,
   requestedAnnotation,
   vmLabelName,
@@ -16,7 +15,7 @@ import type { OwnerReference } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import type { Family } from "./family.ts";
 import type { Life } from "./lives.ts";
-import { macLabelOf } from "./mac.ts";
+import { macMark } from "./mac.ts";
 import { requestedOf } from "./requested.ts";
 import type { WantedNic } from "./wanted.ts";
 
@@ -29,15 +28,13 @@ export interface DraftOptions {
 export function draftOf(life: Life, wanted: WantedNic, family: Family, { name, continues }: DraftOptions): StoredClaim {
   const { nic, network = "", definition } = wanted;
   const { facts } = family;
-  const mac = macLabelOf(life, nic);
-  const isFree = mac !== undefined && facts.macHolder?.(network, mac) === undefined;
   return {
     apiVersion: "k8s.cni.cncf.io/v1alpha1",
     kind: "IPAMClaim",
     metadata: {
       name,
       namespace: facts.namespace,
-      labels: { ...labelsOf(facts.name), ...(isFree && { [macLabelName]: mac }) },
+      labels: { ...labelsOf(facts.name), ...macMark(life, nic) },
       annotations: {
         ...annotationsOf(life, nic, facts.name),
         ...(continues !== undefined && { [continuesAnnotation]: continues }),

@@ -128,21 +128,6 @@ describe("MACs", () => {
     await story.stop("b");
     expect(macs("b")).toBe("02-00-00-00-00-07");
   });
-
-  it("one that an older claim of the network has is not the younger's, and is said", async () => {
-    withMac("a", "02:00:00:00:00:01");
-    withMac("b", "02:00:00:00:00:01");
-    await story.rest("a");
-    await story.rest("b");
-    const older = story.claim("a")!;
-    const steps = planFamily({ ...gather(story.cluster, "b"), macHolder: () => older });
-    expect(steps).toMatchObject([
-      { kind: "mark", metadata: { labels: { [marks.macLabelName]: null } } },
-      { kind: "event", on: "vm", reason: "MACAddressConflict" },
-      { kind: "again" },
-    ]);
-    expect(planFamily({ ...gather(story.cluster, "a"), macHolder: () => older })).toEqual([]);
-  });
 });
 
 describe("status", () => {

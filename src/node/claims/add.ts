@@ -86,14 +86,13 @@ function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: 
  */
 async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
   const { parts, asking, invocation, signal } = addition;
-  const { holds, macs } = parts.claims;
-  await macs.assertFree(use, signal);
+  const { holds } = parts.claims;
   try {
     await takeMissing(addition, use, asking.shares, settled);
   } catch (error) {
     signal.throwIfAborted();
     // The range may be full, and the claim have its address in it.
-    if (error instanceof UncertainTake) throw error;
+    if (error instanceof UncertainTake || error instanceof ClaimRefusal) throw error;
     settled.splice(0);
     return false;
   }
@@ -108,16 +107,16 @@ async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]
 
 async function settleByBooks(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
   const { parts, asking, signal } = addition;
-  const { holds, macs, users } = parts.claims;
+  const { holds, users } = parts.claims;
   const count = users.reader(use.owner.namespace, likelyUser(use, signal));
-  const [found] = await Promise.all([holds.find(asking.shares, use, signal), macs.assertFree(use, signal)]);
+  const found = await holds.find(asking.shares, use, signal);
   const missing: Share[] = [];
   for (const [index, share] of asking.shares.entries()) {
     const known = found[index] ?? (await inherited(addition, use, share));
     if (known === undefined) missing.push(share);
     else {
       assertSame(use, share, known.hold);
-      settled.push({ share, ...(await holds.join(known, use, count, signal)), isNew: false });
+      settled.push({ share, ...(await holds.join(known, share, use, count, signal)), isNew: false });
     }
   }
   if (missing.length > 0) await takeMissing(addition, use, missing, settled);
@@ -147,13 +146,14 @@ async function takeMissing(
   const { namespace } = use.owner;
   const limit = await parts.quota.limitOf(namespace, signal);
   if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, missing.length, signal);
+  await parts.claims.holds.assertMacFree(missing, use, true, signal);
   const count = parts.claims.users.reader(namespace);
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(use, share));
     if (taken.early) tellEarly(addition, taken);
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
-    const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, use, count, signal);
+    const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, share, use, count, signal);
     settled.push({ share, ...joined, isNew: taken.isNew });
   });
   const results = await Promise.allSettled(works);
@@ -162,7 +162,10 @@ async function takeMissing(
   // A refusal says more to the runtime than an outage beside it.
   const first = reasons.find((reason) => reasonOf(reason) !== undefined) ?? reasons[0];
   if (first !== undefined) throw first;
-  if (limit !== undefined) await assertWithin(addition, namespace, limit, settled);
+  await orGiveBack(addition, settled, async () => {
+    if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
+    await parts.claims.holds.assertMacFree(missing, use, false, signal);
+  });
 }
 
 /**
@@ -194,16 +197,15 @@ async function confirm(addition: Addition, use: ClaimUse, settled: readonly Sett
   );
 }
 
-/** Of several that race for the last address of a quota all see too many and give back what is new, and none answers. */
-async function assertWithin(addition: Addition, namespace: string, limit: number, settled: Settled[]): Promise<void> {
-  const { parts, invocation, signal } = addition;
+/** Of several that race for the last address of a quota, or for one MAC, all see too many and give back what is new, and none answers. */
+async function orGiveBack(addition: Addition, settled: Settled[], check: () => Promise<void>): Promise<void> {
+  const { parts, invocation: attachment, signal } = addition;
   try {
-    await parts.quota.assertRoom(namespace, limit, 0, signal);
+    await check();
   } catch (error) {
     for (const { held, isNew } of settled.splice(0)) {
       // At the version that this ADD wrote: who joined since keeps it.
-      if (isNew)
-        await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
+      if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment, cooldownMs: 0, signal });
     }
     throw error;
   }

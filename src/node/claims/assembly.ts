@@ -11,7 +11,6 @@ import type { SharedState } from "../shared-state.ts";
 import { serverFacts } from "./fence-facts.ts";
 import { Fence, type FenceOptions } from "./fence.ts";
 import { ClaimHolds } from "./holds.ts";
-import { MacCheck } from "./macs.ts";
 import type { ClaimParts } from "./parts.ts";
 import { ClaimSearch } from "./search.ts";
 import { StatusWriter } from "./status-writer.ts";
@@ -58,7 +57,6 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
       paused: () => state.paused,
       isGone: (claim, signal) => isGone(client, claim, signal),
     }),
-    macs: new MacCheck(client),
     users: new UserPods(client),
     statuses,
     coexistence: () => state.coexistence,

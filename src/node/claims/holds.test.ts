@@ -235,7 +235,7 @@ describe("a pod that comes to an address", () => {
   const joined = async (pod: string, count = everybody, more: Partial<ClaimUse> = {}) => {
     const use = useOf("c", pod, more);
     const [held] = await holds.find([shareOf("c")], use, signal);
-    return holds.join(held!, use, count, signal);
+    return holds.join(held!, shareOf("c"), use, count, signal);
   };
 
   it("is on the list, after those that were there", async () => {
@@ -268,7 +268,7 @@ describe("a pod that comes to an address", () => {
     const use = useOf("c", "p");
     const [held] = await holds.find([shareOf("c")], use, signal);
     faults = ["lost-after-commit"];
-    expect((await holds.join(held!, use, everybody, signal)).held.hold.users).toEqual([user("p")]);
+    expect((await holds.join(held!, shareOf("c"), use, everybody, signal)).held.hold.users).toEqual([user("p")]);
     expect(await all()).toEqual(["10.0.0.7 c p"]);
   });
 
@@ -282,7 +282,7 @@ describe("a pod that comes to an address", () => {
       version: hold.version,
       to: owner("d"),
     });
-    await expect(holds.join(before, useOf("c", "p"), everybody, signal)).rejects.toThrow(LedgerError);
+    await expect(holds.join(before, shareOf("c"), useOf("c", "p"), everybody, signal)).rejects.toThrow(LedgerError);
     expect(await all()).toEqual(["10.0.0.7 d"]);
   });
 
@@ -326,11 +326,13 @@ describe("while handing out is paused", () => {
     const next = { ...useOf("new", "p2"), ...continuing("new", "old") };
     await expect(holds.find([shareOf("new")], next, signal)).rejects.toMatchObject({ code: "unavailable" });
     const [held] = await holds.find([shareOf("old")], useOf("old", "p2"), signal);
-    await expect(holds.join(held!, useOf("old", "p2"), nobody, signal)).rejects.toMatchObject({ code: "unavailable" });
-    expect((await holds.join(held!, useOf("old", "p1"), nobody, signal)).held).toEqual(held);
+    await expect(holds.join(held!, shareOf("c"), useOf("old", "p2"), nobody, signal)).rejects.toMatchObject({
+      code: "unavailable",
+    });
+    expect((await holds.join(held!, shareOf("c"), useOf("old", "p1"), nobody, signal)).held).toEqual(held);
     expect(await all()).toEqual(["10.0.0.7 old p1"]);
     paused = "";
-    await holds.join(held!, useOf("old", "p2"), nobody, signal);
+    await holds.join(held!, shareOf("c"), useOf("old", "p2"), nobody, signal);
     expect(await all()).toEqual(["10.0.0.7 old p1 p2"]);
   });
 });

@@ -3,7 +3,7 @@
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../api/claim-marks.ts";
-import { type AmendableLedger, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type AmendableLedger, type Domain, type Hold, type HoldNote, LedgerError } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import { type Address, compare, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
@@ -12,6 +12,7 @@ import type { Pictures } from "../pictures.ts";
 import type { Share } from "../plan.ts";
 import { amendSurely, assertNotPaused, type Count, lostMeanwhile } from "./amending.ts";
 import { heirsOf, inheritFrom } from "./inheritance.ts";
+import { assertMacFree } from "./macs.ts";
 import { ClaimRefusal } from "./refusal.ts";
 import { type ClaimUse, claimText } from "./use.ts";
 import { hasRoom, type LiveUser } from "./users.ts";
@@ -108,6 +109,7 @@ export class ClaimHolds {
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
   async join(
     { namespace, hold }: ClaimHeld,
+    share: Share,
     use: ClaimUse,
     count: Count,
     signal: AbortSignal,
@@ -125,7 +127,8 @@ export class ClaimHolds {
       assertUsable(use, now, others);
       assertNotPaused(this.#options.paused());
       const { domain, address, owner, version } = now;
-      const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user] };
+      const note = await this.#noted(share, now, use, signal);
+      const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user], ...note };
       const outcome = await amendSurely(ledger, request, signal);
       if (outcome.outcome === "amended") return { held: { namespace, hold: outcome.hold }, others };
       if (outcome.outcome === "gone" || !sameOwner(outcome.hold.owner, owner)) throw lostMeanwhile(use, address);
@@ -135,6 +138,24 @@ export class ClaimHolds {
       "unavailable",
       `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`,
     );
+  }
+
+  /** Throws ClaimRefusal where another has the MAC that is asked for: before anything is taken, and after, since two may come at once. */
+  async assertMacFree(shares: readonly Share[], use: ClaimUse, mayBeOld: boolean, signal: AbortSignal): Promise<void> {
+    if (use.mac === undefined) return;
+    for (const share of shares) {
+      const { picture } = await this.#options.pictures.open(share, signal);
+      const ledger = this.#options.ledgers.shared(share.namespace);
+      await assertMacFree({ ledger, domain: picture.domain, share, mayBeOld, signal }, use);
+    }
+  }
+
+  /** What the hold says of the MAC follows the pod that comes to it; empty: it says so already, and who is on record is asked nothing. */
+  async #noted(share: Share, hold: Hold, use: ClaimUse, signal: AbortSignal): Promise<{ readonly note?: HoldNote }> {
+    const { mac: before, ...rest } = hold.note ?? {};
+    if (before === use.mac) return {};
+    await this.assertMacFree([share], use, false, signal);
+    return { note: { ...rest, ...(use.mac !== undefined && { mac: use.mac }) } };
   }
 }
 

@@ -1,48 +1,45 @@
 import { expect, it } from "vitest";
 
-import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claim-marks.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
-import { rivalOf } from "./macs.ts";
+import type { HoldNote } from "../../ipam/ledger.ts";
+import { MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
+import { parseAddress } from "../../net/address.ts";
+import { parseCidr } from "../../net/prefix.ts";
+import { assertMacFree } from "./macs.ts";
+import { ClaimRefusal } from "./refusal.ts";
+import type { ClaimUse } from "./use.ts";
 
-const claimOf = (
-  uid: string,
-  second: number,
-  more: { network?: string; owner?: string; nic?: string; ips?: string[] } = {},
-): StoredClaim => ({
-  metadata: {
-    uid,
-    creationTimestamp: `2026-01-01T00:00:0${second}Z`,
-    annotations: { [claimOwnerAnnotation]: more.owner ?? `vm-of-${uid}`, [claimNicAnnotation]: more.nic ?? "blue" },
-  },
-  spec: { network: more.network ?? "net", interface: "" },
-  ...(more.ips && { status: { ips: more.ips } }),
-});
-const own = claimOf("m", 5);
-const use = { claim: own, identity: "vm-of-m/blue" };
+const { signal } = new AbortController();
+const mac = "02:00:00:00:00:07";
+const owner = (uid: string) => ({ kind: "claim" as const, uid, namespace: "ns", name: uid });
+const use = { owner: owner("mine"), identity: "vm-m/blue", mac } as ClaimUse;
+const share = { definition: { prefix: parseCidr("10.0.0.0/24").prefix }, owner: use.owner };
 
-it.each([
-  ["nobody else", [own], undefined],
-  ["an older claim of the network", [own, claimOf("a", 1)], "a"],
-  ["a younger one, which has to give way itself", [own, claimOf("z", 9)], undefined],
-  ["one of the same second, by UID", [own, claimOf("a", 5)], "a"],
-  ["one of the same second, by UID, the other way", [own, claimOf("z", 5)], undefined],
-  ["a younger one that has an address with it", [own, claimOf("z", 9, { ips: ["10.0.0.7/24"] })], "z"],
-  ["an older one of another network", [own, claimOf("a", 1, { network: "other" })], undefined],
-  ["the claim before, of the same NIC", [own, claimOf("a", 1, { owner: "vm-of-m" })], undefined],
-  ["another NIC of the same VM", [own, claimOf("a", 1, { owner: "vm-of-m", nic: "green" })], "a"],
-])("who has the MAC: %s", (_, others, expected) => {
-  expect(rivalOf(use, others)?.metadata.uid).toBe(expected);
-});
+interface Other {
+  readonly uid?: string;
+  readonly at?: string;
+  readonly domain?: string;
+  readonly note?: HoldNote;
+}
 
-it("who has an address with it does not lose it to an older one that has none", () => {
-  const running = { ...use, claim: claimOf("m", 5, { ips: ["10.0.0.7/24"] }) };
-  expect(rivalOf(running, [claimOf("a", 1)])).toBeUndefined();
-  expect(rivalOf(running, [claimOf("a", 1, { ips: ["10.0.0.8/24"] })])?.metadata.uid).toBe("a");
-});
+async function outcomeWith({ uid = "other", at = "10.0.0.9", domain = "network:net", note = { mac } }: Other) {
+  const ledger = new MemoryLedger(new MemoryStore(), { now: () => 1 });
+  await ledger.take({ domain, address: parseAddress(at), owner: owner(uid), note });
+  const quest = { ledger, domain: "network:net", share, mayBeOld: false, signal };
+  return assertMacFree(quest, use).then(
+    () => "free",
+    (error: unknown) => (error instanceof ClaimRefusal ? error.reason : error),
+  );
+}
 
-it("of any two exactly one is refused", () => {
-  const other = claimOf("n", 5);
-  const back = { claim: other, identity: "vm-of-n/blue" };
-  const both = [own, other];
-  expect([rivalOf(use, both), rivalOf(back, both)].filter((each) => each !== undefined)).toHaveLength(1);
+it.each<[string, Other, string]>([
+  ["another claim that holds an address of the range with it", {}, "MACAddressConflict"],
+  ["another NIC of the same VM", { note: { mac, identity: "vm-m/green" } }, "MACAddressConflict"],
+  ["the claim itself", { uid: "mine" }, "free"],
+  ["the claim before, of the same NIC", { note: { mac, identity: "vm-m/blue" } }, "free"],
+  ["nobody: the other has another MAC", { note: { mac: "02:00:00:00:00:08" } }, "free"],
+  ["nobody: the other has none on record", { note: {} }, "free"],
+  ["nobody here: an address of another range", { at: "10.0.1.9" }, "free"],
+  ["nobody here: an address of another domain", { domain: "network:other" }, "free"],
+])("who has the MAC: %s", async (_, other, expected) => {
+  expect(await outcomeWith(other)).toBe(expected);
 });

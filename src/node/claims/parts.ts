@@ -1,6 +1,5 @@
 // What the commands of the daemon use of claims. Put together once, in assembly.ts.
 import type { ClaimHolds } from "./holds.ts";
-import type { MacCheck } from "./macs.ts";
 import type { ClaimSearch } from "./search.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import type { UserPods } from "./users.ts";
@@ -8,7 +7,6 @@ import type { UserPods } from "./users.ts";
 export interface ClaimParts {
   readonly search: Pick<ClaimSearch, "find">;
   readonly holds: ClaimHolds;
-  readonly macs: MacCheck;
   readonly users: UserPods;
   readonly statuses: Pick<StatusWriter, "write" | "settle">;
   /** Whether whereabouts is active: then no claim holds anything. */

@@ -18,7 +18,7 @@ export interface ClaimUse {
   readonly siblings?: readonly Sibling[];
   /** Asked for by number, as written. */
   readonly requested: readonly string[];
-  /** What the element asks for. */
+  /** What the element asks for: six bytes with colons; what is none is no MAC. */
   readonly mac: string | undefined;
 }
 
@@ -49,9 +49,11 @@ export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac 
     vmiUid,
     siblings,
     requested: [...new Set([...requested, ...recordedRequest(claim)])],
-    mac,
+    mac: mac !== undefined && sixBytes.test(mac) ? mac : undefined,
   };
 }
+
+const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 
 function recordedRequest({ metadata }: StoredClaim): string[] {
   const text = metadata.annotations?.[requestedAnnotation] ?? "";

@@ -1,7 +1,7 @@
-// Which address a claim gets: ranges, numbers that were asked for, what its status says, MACs, quotas.
+// Which address a claim gets: ranges, numbers that were asked for, what its status says, quotas.
 import { expect, it } from "vitest";
 
-import { macLabelName, requestedAnnotation } from "../../../src/api/claim-marks.ts";
+import { requestedAnnotation } from "../../../src/api/claim-marks.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
@@ -163,23 +163,6 @@ export function addressStories(world: GetClaimWorld): void {
     expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("10.69.1.0/24") as string });
     await world().settled(claim, (each) => conditionOf(each) === "False OutOfRange");
     expect(await addresses(net)).toHaveLength(1);
-  });
-
-  it("a MAC that an older claim of the same network has is refused; its owner has it at every start", async () => {
-    const mac = "02:11:22:33:44:66";
-    const labels = { [macLabelName]: mac.replaceAll(":", "-") };
-    const older = await scene("mac", { labels });
-    // Times of objects have whole seconds.
-    await new Promise((resolve) => setTimeout(resolve, 1100));
-    const machine = await world().machine(`${older.net}-b`);
-    await world().claim(machine, "blue", older.net, { labels });
-    const config = persistent(older.net, { range: "10.70.0.0/24" });
-    const more = { blue: { mac: mac.toUpperCase() } };
-    const { json } = await world().ask("ADD", await world().launcher(machine, "node1", { more }), config);
-    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining(older.claim) as string });
-    await world().settled(`${older.net}-b.blue`, (each) => conditionOf(each) === "False MACAddressConflict");
-    expect(await world().add(await older.launch({ more }), config)).toHaveLength(1);
-    expect(await world().add(await older.launch({ more }, "node2"), config)).toHaveLength(1);
   });
 
   it("a namespace's quota counts what claims hold, and gives back what would break it", async () => {

@@ -5,6 +5,7 @@ import type { Server } from "../../node/world.ts";
 import { addressStories } from "./addresses.ts";
 import { choiceStories } from "./choice.ts";
 import { lifeStories } from "./life.ts";
+import { macStories } from "./macs.ts";
 import { outageStories } from "./outages.ts";
 import { ownerStories } from "./owners.ts";
 import { ClaimWorld } from "./world.ts";
@@ -31,6 +32,9 @@ export function claimStories(name: string, start: () => Promise<Server>, timeout
     });
     describe("which address", () => {
       addressStories(get);
+    });
+    describe("which MAC", () => {
+      macStories(get);
     });
     describe("outages", () => {
       outageStories(get);

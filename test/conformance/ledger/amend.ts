@@ -51,6 +51,25 @@ export function amendConformance(about: string, start: () => Promise<LedgerHarne
     const release = (hold: Hold, cooldownMs = 0) =>
       ledger.release({ domain, address, owner: ownerKey(hold.owner), version: hold.version, cooldownMs });
 
+    describe("a MAC", () => {
+      const mac = "02:00:00:00:00:07";
+      const alike = (of = mac) => ledger.find(domain, ownerKey(claim("another")), { mac: of });
+
+      it("finds the hold that it is on record with, until that is changed or released", async () => {
+        const before = await taken();
+        expect(await alike()).toEqual([]);
+        const changed = await amend(before, { note: { ...note, mac } });
+        if (changed.outcome !== "amended") throw new Error(changed.outcome);
+        expect(await alike()).toEqual([changed.hold]);
+        expect(await alike("02:00:00:00:00:08")).toEqual([]);
+        await release(changed.hold, 60_000);
+        expect(await alike()).toEqual([]);
+        // The next owner does not inherit it.
+        expect((await take(claim("two"), { early: true })).outcome).toBe("taken");
+        expect(await alike()).toEqual([]);
+      });
+    });
+
     describe("identity", () => {
       const alike = (...identities: readonly string[]) =>
         ledger.find(domain, ownerKey(claim("another")), { identities });
