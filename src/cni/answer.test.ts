@@ -22,7 +22,9 @@ const invocation = parseInvocation({
 
 /** JSON in, JSON out, on empty pools. */
 function add(ipam: Readonly<Record<string, unknown>>, cniVersion: string, ips: readonly string[] = []): unknown {
-  const network = parseNetwork(JSON.stringify({ cniVersion, name: "blue", ipam: { type: "holdfast", ...ipam } }));
+  const network = parseNetwork(
+    JSON.stringify({ cniVersion, name: "blue", capabilities: { ips: true }, ipam: { type: "holdfast", ...ipam } }),
+  );
   const { config } = parseIpamConfig(network);
   const { requests } = staticRequests(config, { args: { ips, gateways: [] } });
   const allocated = config.ranges.map((range, index) => {
@@ -66,8 +68,9 @@ describe("ADD, without its ledger", () => {
   });
 
   it("lets a static address stand for its range, and puts one of no range last", () => {
-    const ipam = { ipRanges: [{ range: "10.0.0.0/24" }, { range: "fd00::/64" }], gateway: "10.0.0.1" };
-    expect(add(ipam, "1.1.0", ["10.7.0.5/16", "10.0.0.50"])).toMatchObject({
+    const ipRanges = [{ range: "10.0.0.0/24" }, { range: "fd00::/64" }];
+    const ipam = { ipRanges, gateway: "10.0.0.1", addresses: [{ address: "10.7.0.5/16" }] };
+    expect(add(ipam, "1.1.0", ["10.0.0.50"])).toMatchObject({
       ips: [{ address: "10.0.0.50/24", gateway: "10.0.0.1" }, { address: "fd00::1/64" }, { address: "10.7.0.5/16" }],
     });
   });

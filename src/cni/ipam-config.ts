@@ -27,6 +27,8 @@ export interface IpamConfig extends Settings {
   readonly persistent: boolean;
   /** One address is given from each, in this order. */
   readonly ranges: readonly IpamRange[];
+  /** Pods may ask for addresses by number: the capability `ips`, or `allow_requested_ips`. */
+  readonly allowsRequests: boolean;
   /** From `addresses`; other sources join them in static-request.ts. */
   readonly addresses: readonly StaticAddress[];
   readonly gateway?: Address;
@@ -60,6 +62,7 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
     strict: findings.strict,
     persistent: network.persistence.isAllowed,
     ranges,
+    allowsRequests: network.declaresIps || merged["allow_requested_ips"] === true,
     addresses: parseStaticAddresses(merged["addresses"], network.cniVersion, findings),
     ...(gateway && { gateway }),
     excludeGateway: typeof merged["exclude_gateway"] === "boolean" ? merged["exclude_gateway"] : findings.strict,

@@ -57,6 +57,7 @@ export const ipamKeys = {
   routes: { type: "objects", inside: routeKeys },
   dns: { type: "object", inside: dnsKeys },
   addresses: { type: "objects", inside: { address: { type: "string" }, gateway: { type: "string" } } },
+  allow_requested_ips: { type: "boolean" },
   network_name: { type: "string" },
   enable_overlapping_ranges: { type: "boolean" },
   fast_ipam: { type: "boolean" },

@@ -23,6 +23,7 @@ describe("parseNetwork", () => {
       cniVersion: "1.1.0",
       name: "blue",
       type: "macvlan",
+      capabilities: { ips: true, mac: true },
       ipam,
       runtimeConfig: { ips: ["10.0.0.7/24"] },
       args: { cni: {} },
@@ -36,6 +37,7 @@ describe("parseNetwork", () => {
       args: plugin.args,
       prevResult: plugin.prevResult,
       persistence: { network: "blue", isAllowed: false, isPrimary: false, isOurs: true, problem: "" },
+      declaresIps: true,
       plugin,
     });
   });

@@ -21,6 +21,8 @@ export interface NetworkConfig {
   readonly overlay?: Overlay;
   /** Whether addresses may stay with virtual machines. */
   readonly persistence: Persistence;
+  /** The plugin declares the capability `ips`: pods may ask for addresses by number. */
+  readonly declaresIps: boolean;
   /** The whole plugin object: GC reads its attachments from it. */
   readonly plugin: JsonObject;
 }
@@ -48,6 +50,7 @@ export function parseNetwork(text: string): NetworkConfig {
     ...(prevResult === undefined ? {} : { prevResult }),
     ...(overlay && { overlay }),
     persistence: persistenceIn(object),
+    declaresIps: isObject(plugin["capabilities"]) && plugin["capabilities"]["ips"] === true,
     plugin,
   };
 }

@@ -1,6 +1,7 @@
 // `addresses` of a configuration: addresses that are asked for by number, each with the gateway it is to have.
 import { type Address, parseAddress } from "../net/address.ts";
 import { type Cidr, parseCidr } from "../net/prefix.ts";
+import { maxRequested } from "./by-number.ts";
 import type { Findings } from "./findings.ts";
 import type { JsonObject } from "./json.ts";
 import { atLeast, type SpecVersion } from "./version.ts";
@@ -12,6 +13,11 @@ export interface StaticAddress {
 
 export function parseStaticAddresses(value: unknown, version: SpecVersion, findings: Findings): StaticAddress[] {
   const list = (value ?? []) as readonly JsonObject[];
+  if (list.length > maxRequested) {
+    const reason = `one interface has no use for so many addresses; write ${maxRequested} at most`;
+    findings.refuse("ipam.addresses", list.length, reason);
+    return [];
+  }
   const parsed = list.map((object, index) => parseOne(object, `ipam.addresses[${index}]`, findings));
   if (!atLeast(version, "0.3.0")) judgeCount(parsed, version, findings);
   return parsed.flatMap((address) => address ?? []);

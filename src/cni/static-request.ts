@@ -1,9 +1,11 @@
 // Addresses asked for by number, from wherever they may be asked: one list, each with its sources and the range it stands for.
 //
-// A static address in the network of a range is that range's address: the pod gets one, not two (whereabouts gives both). An
-// address that is in no range is held by itself. Sources that contradict each other are refused: none of them is obeyed.
+// A static address in the network of a range is that range's address: the pod gets one, not two (whereabouts gives both). What the
+// definition itself lists may be in no range, and is held by itself then; what others ask for is bound by by-number.ts. Sources that
+// contradict each other are refused: none of them is obeyed.
 import { type Address, equal, parseAddress } from "../net/address.ts";
 import { type Cidr, contains, parseCidr, Prefix } from "../net/prefix.ts";
+import { consentFault, maxRequested, placeFault } from "./by-number.ts";
 import { errorCodes, type Problem } from "./error.ts";
 import { Findings } from "./findings.ts";
 import type { IpamConfig } from "./ipam-config.ts";
@@ -17,7 +19,7 @@ export interface StaticRequest {
   readonly sources: readonly StaticSource[];
   /** Index into `config.ranges` of the range whose address this is; undefined where it is in none. */
   readonly range?: number;
-  /** The range's pool can give it. False: it lies outside the pool's start and end, and is held beside the pool. */
+  /** The range's pool can give it. False: the definition lists what its pool does not hand out, and it is held beside the pool. */
   readonly inPool: boolean;
 }
 
@@ -27,39 +29,59 @@ export interface StaticRequests {
   readonly warnings: readonly Problem[];
 }
 
-/** Throws CniError (code 7) with all problems. */
+/** Throws CniError with all problems: code 7 for what is wrong in itself, 101 for what may not be asked for. */
 export function staticRequests(config: IpamConfig, inputs: StaticInputs): StaticRequests {
   const findings = new Findings(config.strict);
+  const refused = new Findings(config.strict);
   const requests: StaticRequest[] = [];
-  for (const claim of claimsOf(config, inputs, findings)) {
-    const request = requestOf(claim, config, requests, findings);
+  const claims = claimsOf(config, inputs, findings);
+  const unasked = claims.find(({ source }) => needsConsent(source));
+  const fault = unasked && consentFault(config);
+  if (unasked && fault !== undefined) refused.refuse(unasked.key, unasked.text, fault);
+  for (const claim of claims) {
+    const request = requestOf(claim, config, requests, { findings, refused });
     if (request !== undefined) join(requests, request, claim, findings);
   }
   const complete = addGateways(requests, inputs.args?.gateways ?? [], findings);
   judgeCount(complete, config, findings);
-  findings.settle(errorCodes.badConfiguration, "the request for static addresses");
+  const asked = complete.filter(({ sources }) => !sources.includes("ipam.addresses")).length;
+  if (asked > maxRequested)
+    refused.refuse("ips", asked, `one interface has no use for so many; ask for ${maxRequested} at most`);
+  findings.settle(errorCodes.badConfiguration, subject);
+  refused.settle(errorCodes.refused, subject);
   return { requests: complete, warnings: findings.warnings };
+}
+
+const subject = "the request for static addresses";
+
+/** What a definition lists is its own word. A claim's has `allowPersistentIPs`, by which a VM may name the address that it keeps. */
+function needsConsent(source: StaticSource): boolean {
+  return source !== "ipam.addresses" && source !== "IPAMClaim";
+}
+
+interface Faults {
+  readonly findings: Findings;
+  readonly refused: Findings;
 }
 
 function requestOf(
   claim: Claim,
   config: IpamConfig,
   earlier: readonly StaticRequest[],
-  findings: Findings,
+  { findings, refused }: Faults,
 ): StaticRequest | undefined {
   const parsed = findings.attempt(claim.key, claim.text, () => parseClaim(claim.text));
   if (parsed === undefined) return undefined;
   const { address, length } = parsed;
+  const fault = placeFault(config, address);
   const range = rangeOf(address, config, earlier);
   const known = range === undefined ? undefined : config.ranges[range]!;
   const bits = length ?? known?.prefix.length;
-  if (bits === undefined) {
-    findings.refuse(claim.key, claim.text, "no range contains it, so its network is unknown; write address/length");
-    return undefined;
-  }
+  if (fault !== undefined && claim.source !== "ipam.addresses") refused.refuse(claim.key, claim.text, fault);
+  if (bits === undefined) return undefined;
   const cidr = { address, prefix: Prefix.around(address, bits) };
   const { gateway } = claim;
-  const place = known === undefined ? { inPool: false } : { range: range!, inPool: gives(known, address) };
+  const place = range === undefined ? { inPool: false } : { range, inPool: fault === undefined };
   return { cidr, ...(gateway && { gateway }), sources: [claim.source], ...place };
 }
 

@@ -1,6 +1,7 @@
 // Where an address can be asked for by number, and the claims that come from there, as text.
 import type { Address } from "../net/address.ts";
 import type { CniArgs } from "./arguments.ts";
+import { maxRequested } from "./by-number.ts";
 import type { Findings } from "./findings.ts";
 import type { IpamConfig } from "./ipam-config.ts";
 import { isObject, type JsonObject } from "./json.ts";
@@ -11,7 +12,8 @@ export type StaticSource =
   | "CNI_ARGS IP"
   | "runtimeConfig.ips"
   | "args.cni.ips"
-  | "network selection";
+  | "network selection"
+  | "IPAMClaim";
 
 export interface StaticInputs {
   readonly args?: Pick<CniArgs, "ips" | "gateways">;
@@ -20,6 +22,8 @@ export interface StaticInputs {
   readonly configArgs?: JsonObject;
   /** `ips` of the pod's network selection element, where the daemon has read it. */
   readonly selection?: readonly string[];
+  /** What the claim that the pod goes by, or its VM, asks for. */
+  readonly claim?: readonly string[];
 }
 
 export interface Claim {
@@ -31,13 +35,10 @@ export interface Claim {
   readonly gateway?: Address;
 }
 
-/** Matching them with each other and with the ranges is quadratic: 256 x (256 + 256) comparisons at most. */
-const maxClaims = 256;
-
 /** All claims, the configuration's first, then from the least to the most specific to this pod. */
 export function claimsOf(config: IpamConfig, inputs: StaticInputs, findings: Findings): Claim[] {
   const cni = inputs.configArgs?.["cni"];
-  const claims: Claim[] = [
+  return [
     ...config.addresses.map(({ cidr, gateway }, index): Claim => {
       const key = `ipam.addresses[${index}].address`;
       return { source: "ipam.addresses", key, text: formatCidr(cidr), ...(gateway && { gateway }) };
@@ -45,16 +46,21 @@ export function claimsOf(config: IpamConfig, inputs: StaticInputs, findings: Fin
     ...fromList("args.cni.ips", isObject(cni) ? cni["ips"] : undefined, findings),
     ...fromList("runtimeConfig.ips", inputs.runtimeConfig?.["ips"], findings),
     ...fromList("network selection", inputs.selection, findings),
+    ...fromList("IPAMClaim", inputs.claim, findings),
     ...fromList("CNI_ARGS IP", inputs.args?.ips, findings),
   ];
-  if (claims.length <= maxClaims) return claims;
-  const reason = `one interface has no use for so many addresses; ask for ${maxClaims} at most`;
-  findings.refuse("the number of static addresses", claims.length, reason);
-  return [];
 }
 
 function fromList(source: StaticSource, value: unknown, findings: Findings): Claim[] {
   if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.length > maxRequested) {
+    findings.refuse(
+      source,
+      value.length,
+      `one interface has no use for so many addresses; ask for ${maxRequested} at most`,
+    );
+    return [];
+  }
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) {
     return value.map((text, index) => ({ source, key: `${source}[${index}]`, text }));
   }

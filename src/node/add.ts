@@ -83,10 +83,8 @@ function understood(input: AskingInput, parts: Parts): Asking {
   try {
     return askingOf(input);
   } catch (error) {
-    if (error instanceof CniError && claim !== undefined) {
-      tellMisread(parts, claim, error);
-      if (pod !== undefined) tellRefused(parts, pod, invocation, error);
-    }
+    if (error instanceof CniError && claim !== undefined) tellMisread(parts, claim, error);
+    if (error instanceof CniError && pod !== undefined) tellRefused(parts, pod, invocation, error);
     throw error;
   }
 }

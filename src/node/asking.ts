@@ -52,12 +52,12 @@ export function askingOf(input: AskingInput): Asking {
   const { config, network } = loaded;
   const selection = pod === undefined ? undefined : selectionOf(pod, invocation.interfaceName);
   if (pod !== undefined && selection !== undefined) assertSelectable(pod, selection, input.isolation);
-  const asked = [...(selection?.ips ?? []), ...(claim?.requested ?? [])];
   const statics = staticRequests(config, {
     args: invocation.args,
     runtimeConfig: network.runtimeConfig,
     configArgs: network.args,
-    ...(asked.length > 0 && { selection: asked }),
+    ...(selection && { selection: selection.ips }),
+    ...(claim && { claim: claim.requested }),
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(invocation, pod, keeper, input.nodeName);

@@ -28,8 +28,8 @@ export class Configs {
     const network = parseNetwork(text);
     const inline = network.ipam["configuration_path"];
     const file = this.#files.find(typeof inline === "string" ? inline : "");
-    const { cniVersion, name, ipam, overlay, persistence } = network;
-    const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, file?.stamp]);
+    const { cniVersion, name, ipam, overlay, persistence, declaresIps } = network;
+    const key = JSON.stringify([cniVersion, name, ipam, overlay, persistence, declaresIps, file?.stamp]);
     const known = this.#parsed.get(key);
     if (known !== undefined) return { ...known, network, persistence };
     const parsed = parseIpamConfig(network, file);

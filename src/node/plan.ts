@@ -82,7 +82,7 @@ export function planOf(input: PlanInput): Share[] {
       range: index,
       ...placeOf(input, range, source),
       namespace: input.namespace,
-      definition: without(asked === undefined ? definition : beside(definition), source),
+      definition: without(asked === undefined || asked.inPool ? definition : beside(definition), source),
       owner: withPart(input.owner, parts[index]!),
       want:
         asked !== undefined
@@ -132,10 +132,7 @@ function looseDefinition(prefix: Prefix, cooldownMs: number, excludes: readonly 
   return { prefix, l3: true, cooldownMs, ...(excludes.length > 0 && { excludes }) };
 }
 
-/**
- * An address asked for by number may lie outside the pool's ends and among its excludes: those say what is handed out unasked.
- * The gateway's own stays out.
- */
+/** What the definition itself lists, or a claim has on record, may lie outside the pool's ends and among its excludes; the gateway stays out. */
 function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition {
   return { prefix, l3: true, ...(gateway && { gateway }), ...(cooldownMs !== undefined && { cooldownMs }) };
 }

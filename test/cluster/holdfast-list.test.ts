@@ -178,7 +178,11 @@ describe.concurrent("whereabouts' list", { timeout: patientMs }, () => {
   });
 
   test("an address by number in the network selection: that one and no other, held while the pod lives", async () => {
-    await defineNetwork(lab, { name: "static", wire: "bridge", ipam: { range: "10.30.0.0/24" } });
+    await defineNetwork(lab, {
+      name: "static",
+      wire: "bridge",
+      ipam: { range: "10.30.0.0/24", allow_requested_ips: true },
+    });
     const wanted = JSON.stringify([{ name: "static", ips: ["10.30.0.77"] }]);
     await createPod(lab, "static1", wanted);
     expect(ipsOf(await runningPod(lab, "static1"), "static")).toEqual(["10.30.0.77"]);

@@ -115,6 +115,7 @@ describe("the part that belongs to no node", () => {
     floating_slice_size: "/28",
     network_name: "floats",
     sticky: "statefulset",
+    allow_requested_ips: true,
   };
 
   test("gives an address by number to a pod, on one node and then on another", { timeout: storyMs }, async () => {

@@ -55,7 +55,7 @@ async function add(pod: string, config: object, annotations: Readonly<Record<str
 
 describe("static addresses", () => {
   test("111, 177: the `ips` of the network selection yield one address, not two, and it is reserved", async () => {
-    const config = networkOf("static", { range: "10.111.0.0/24" });
+    const config = networkOf("static", { range: "10.111.0.0/24", allow_requested_ips: true });
     const wanted = { [networksAnnotation]: JSON.stringify([{ name: "static", ips: ["10.111.0.9"] }]) };
     const first = await add("static-1", config, wanted);
     expect(addressesOf(first.answer)).toEqual(["10.111.0.9/24"]);

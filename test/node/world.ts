@@ -1,5 +1,6 @@
 // What the stories of the daemon share: a server, daemons on it, networks, pods, and what the server holds afterwards.
 import type { KubeObject } from "../../src/kube/meta.ts";
+import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
@@ -12,6 +13,19 @@ export interface Server {
   readonly transport: Transport;
   stop(): Promise<void>;
 }
+
+interface PodEvent extends KubeObject {
+  readonly involvedObject: { readonly name?: string };
+  readonly reason: string;
+  readonly message: string;
+}
+const events = defineResource<PodEvent>({
+  group: "",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
+});
 
 /** Of the CNI plugin's configuration, only what a story is about; the rest is as usual. */
 export function network(name: string, ipam: object, more: object = {}): object {
@@ -65,6 +79,12 @@ export class World {
   async pod(namespace: string, name: string, metadata: Partial<KubeObject["metadata"]> = {}): Promise<Pod> {
     const spec = { nodeName: "node1", containers: [{ name: "c", image: "none" }] };
     return this.admin.create(pods, { metadata: { namespace, name, ...metadata }, spec });
+  }
+
+  /** What pods of the namespace `default` were told, as `reason: message`. */
+  async eventsOf(name: string): Promise<string[]> {
+    const { items } = await this.admin.list(events, { namespace: "default" });
+    return items.flatMap((each) => (each.involvedObject.name === name ? [`${each.reason}: ${each.message}`] : []));
   }
 
   /** Addresses that are held under a pool's name or network, as `address podref interface container`, in order. */

@@ -110,7 +110,7 @@ export function addressStories(world: GetClaimWorld): void {
     ["requested-ips of the claim", {}, { annotations: { [requestedAnnotation]: "10.67.0.9" } }],
   ])("an address asked for by number, in %s, becomes the claim's", async (_, options, metadata) => {
     const { net, launch, config } = await scene("asked", metadata);
-    const ranged = config({ range: "10.67.0.0/24" });
+    const ranged = config({ range: "10.67.0.0/24", allow_requested_ips: true });
     expect(await world().add(await launch(options), ranged)).toEqual(["10.67.0.9/24"]);
     expect(await world().add(await launch({}, "node2"), ranged)).toEqual(["10.67.0.9/24"]);
     expect(await addresses(net)).toEqual(["10.67.0.9"]);
@@ -118,7 +118,7 @@ export function addressStories(world: GetClaimWorld): void {
 
   it("one that is not the claim's is refused, and one that is agrees", async () => {
     const { net, claim, launch, config } = await scene("differs");
-    const ranged = config({ range: "10.67.0.0/24" });
+    const ranged = config({ range: "10.67.0.0/24", allow_requested_ips: true });
     const [first] = await world().add(await launch({ more: { blue: { ips: ["10.67.0.9"] } } }), ranged);
     const wrong = await launch({ more: { blue: { ips: ["10.67.0.10"], "ipam-claim-reference": claim } } }, "node2");
     const { json } = await world().ask("ADD", wrong, ranged);

@@ -107,7 +107,10 @@ export function adoptionStories(world: GetWorld): void {
     };
     await world().admin.create(configMaps, encodeFreeMap("kube-system", map));
     const rig = await world().daemon();
-    const asked = { ...pod("asks"), config: { ...config, args: { cni: { ips: ["10.5.3.1"] } } } };
+    const asked = {
+      ...pod("asks"),
+      config: { ...config, capabilities: { ips: true }, args: { cni: { ips: ["10.5.3.1"] } } },
+    };
     expect((await rig.ask({ command: "ADD", ...asked })).json).toMatchObject({ code: 101 });
     expect(await world().held("network:mapped ")).toEqual(["10.5.3.1 default/old  w1"]);
   });

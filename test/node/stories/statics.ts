@@ -1,64 +1,117 @@
 import { expect, it } from "vitest";
 
+import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
+/** The definition lets its pods ask. */
+const asks = { capabilities: { ips: true } };
+const ip = (name: string, address: string) => ({ ...pod(name), args: `${pod(name).args};IP=${address}` });
+
 export function staticStories(world: GetWorld): void {
-  const ipam = { range: "10.3.0.0/24", range_start: "10.3.0.10", exclude: ["10.3.0.20"], network_name: "static" };
-  const config = network("static", ipam);
-  const ip = (name: string, address: string) => ({ ...pod(name), args: `${pod(name).args};IP=${address}` });
+  const ipam = {
+    range: "10.3.0.0/24",
+    range_start: "10.3.0.10",
+    range_end: "10.3.0.200",
+    exclude: ["10.3.0.20"],
+    gateway: "10.3.0.11",
+    network_name: "static",
+  };
+  const config = network("static", ipam, asks);
+
+  it("an address asked for by number is one address, and held", async () => {
+    const rig = await world().daemon();
+    expect(await given(rig, { ...ip("s", "10.3.0.15"), config })).toEqual(["10.3.0.15/24"]);
+    const told = await rig.ask({ command: "ADD", ...ip("rival", "10.3.0.15"), config });
+    expect(told).toMatchObject({ status: 1, json: { code: 101 } });
+    expect(told.json.msg).toContain("default/s");
+    expect(await world().held("network:static ")).toEqual(["10.3.0.15 default/s eth0 c-s"]);
+    await rig.ask({ command: "DEL", ...pod("s"), config });
+    expect(await world().held("network:static ")).toEqual([]);
+  });
 
   it.each([
-    ["in the range", "10.3.0.15"],
-    ["before its start", "10.3.0.5"],
-    ["excluded", "10.3.0.20"],
-    ["the network's own first address", "10.3.0.0"],
-  ])("an address asked for by number is one address, and held: %s", async (_what, address) => {
+    ["another network's", "10.111.0.7/24", "in no range of the network static"],
+    ["before the start", "10.3.0.5", "from 10.3.0.10 to 10.3.0.200"],
+    ["excluded", "10.3.0.20", "excludes it"],
+    ["the network address", "10.3.0.0", "from 10.3.0.10 to 10.3.0.200"],
+    ["the broadcast address", "10.3.0.255", "from 10.3.0.10 to 10.3.0.200"],
+    ["the gateway's", "10.3.0.11", "is the gateway"],
+  ])("what the network does not hand out is not given on request either: %s", async (what, address, reason) => {
     const rig = await world().daemon();
-    expect(await given(rig, { ...ip(`s-${address}`, address), config })).toEqual([`${address}/24`]);
-    const told = await rig.ask({ command: "ADD", ...ip("rival", address), config });
-    expect(told).toMatchObject({ status: 1, json: { code: 101 } });
-    expect(told.json.msg).toContain(`default/s-${address}`);
-    expect(await world().held("network:static ")).toContain(`${address} default/s-${address} eth0 c-s-${address}`);
-    await rig.ask({ command: "DEL", ...pod(`s-${address}`), config });
-    expect(await world().held("network:static ")).toEqual([]);
-  });
-
-  it("an address in no range is held beside the range's own", async () => {
-    const rig = await world().daemon();
-    expect(await given(rig, { ...ip("loose", "172.30.0.9/16"), config })).toEqual(["10.3.0.10/24", "172.30.0.9/16"]);
-    expect(await rig.ask({ command: "ADD", ...ip("rival", "172.30.0.9/16"), config })).toMatchObject({
-      json: { code: 101 },
+    const name = world().fresh("asks");
+    const networks = JSON.stringify([{ name: "static", interface: "eth0", ips: [address] }]);
+    const { metadata } = await world().pod("default", name, {
+      annotations: { "k8s.v1.cni.cncf.io/networks": networks },
     });
-    await rig.ask({ command: "DEL", ...pod("loose"), config });
+    const args = podArgs("default", name, metadata.uid);
+    const ways = [
+      { args, config },
+      { args: podArgs("default", "elsewhere"), config: { ...config, runtimeConfig: { ips: [address] } } },
+      { args: podArgs("default", "elsewhere"), config: { ...config, args: { cni: { ips: [address] } } } },
+      { args: `${podArgs("default", "elsewhere")};IP=${address}`, config },
+    ];
+    for (const [index, way] of ways.entries()) {
+      const told = await rig.ask({ command: "ADD", container: `${name}-${index}`, ...way });
+      expect([what, told.status, told.json.code]).toEqual([what, 1, 101]);
+      expect(told.json.msg).toContain(reason);
+    }
+    await expect.poll(() => world().eventsOf(name)).toEqual([expect.stringContaining(reason)]);
     expect(await world().held("network:static ")).toEqual([]);
   });
 
-  it("also while whereabouts is active, which has no entry for such an address", async () => {
-    const rig = await world().daemon({ coexistence: "on" });
-    const beside = network("beside", { range: "10.3.9.0/24", network_name: "beside" });
-    expect(await given(rig, { ...ip("loose", "172.30.0.9/16"), config: beside })).toEqual([
-      "10.3.9.1/24",
-      "172.30.0.9/16",
-    ]);
+  it("one pod's annotation takes nothing of another network, nor more than a few of its own", async () => {
+    const rig = await world().daemon();
+    const victim = network("victim", { range: "10.3.4.0/24", network_name: "shared" });
+    const mine = network("mine", { range: "10.3.5.0/24", network_name: "shared" }, asks);
+    const greedy = async (ips: readonly string[]) => {
+      const name = world().fresh("greedy");
+      const annotations = {
+        "k8s.v1.cni.cncf.io/networks": JSON.stringify([{ name: "mine", interface: "eth0", ips }]),
+      };
+      const { metadata } = await world().pod("default", name, { annotations });
+      return rig.ask({ command: "ADD", container: name, args: podArgs("default", name, metadata.uid), config: mine });
+    };
+    const all = (third: number) => Array.from({ length: 255 }, (_, last) => `10.3.${third}.${last + 1}/32`);
+    expect(await greedy(all(4))).toMatchObject({ status: 1 });
+    expect(await greedy(all(4).slice(0, 16))).toMatchObject({ status: 1, json: { code: 101 } });
+    expect(await greedy(all(5))).toMatchObject({ status: 1 });
+    expect(await world().held("network:shared ")).toEqual([]);
+    expect(await given(rig, { ...pod("innocent"), config: victim })).toEqual(["10.3.4.1/24"]);
+  });
+
+  it("without the definition's consent a request is refused, in words that name the key and both remedies", async () => {
+    const rig = await world().daemon();
+    const silent = network("silent", { range: "10.3.6.0/24", network_name: "silent" });
+    const told = await rig.ask({ command: "ADD", ...ip("s", "10.3.6.7/24"), config: silent });
+    expect(told).toMatchObject({ status: 1, json: { code: 101 } });
+    for (const part of ["CNI_ARGS IP", "the network silent", '"capabilities": {"ips": true}', "allow_requested_ips"]) {
+      expect(told.json.msg).toContain(part);
+    }
+    const allows = network("silent", { range: "10.3.6.0/24", network_name: "silent", allow_requested_ips: true });
+    expect(await given(rig, { ...ip("s", "10.3.6.7/24"), config: allows })).toEqual(["10.3.6.7/24"]);
+  });
+
+  it("what the definition lists in no range is held beside the range's own, also while whereabouts is active", async () => {
+    const listed = { ...ipam, network_name: "listed", addresses: [{ address: "172.30.0.9/16" }] };
+    const rig = await world().daemon();
+    const beside = network("listed", listed);
+    expect(await given(rig, { ...pod("loose"), config: beside })).toEqual(["10.3.0.10/24", "172.30.0.9/16"]);
+    expect(await rig.ask({ command: "ADD", ...pod("rival"), config: beside })).toMatchObject({ json: { code: 101 } });
     await rig.ask({ command: "DEL", ...pod("loose"), config: beside });
-    expect(await world().held("network:beside ")).toEqual([]);
+    expect(await world().held("network:listed ")).toEqual([]);
+    const careful = await world().daemon({ coexistence: "on" });
+    expect(await given(careful, { ...pod("loose"), config: beside })).toEqual(["10.3.0.10/24", "172.30.0.9/16"]);
+    await careful.ask({ command: "DEL", ...pod("loose"), config: beside });
+    expect(await world().held("network:listed ")).toEqual([]);
   });
 
   it("what rests is given to who asks for it by number", async () => {
     const rig = await world().daemon();
-    const resting = network("static-rest", { range: "10.3.1.0/24", network_name: "static-rest", cooldown: 600 });
+    const resting = network("static-rest", { range: "10.3.1.0/24", network_name: "static-rest", cooldown: 600 }, asks);
     await given(rig, { ...ip("first", "10.3.1.7"), config: resting });
     await rig.ask({ command: "DEL", ...pod("first"), config: resting });
     expect(await given(rig, { ...ip("second", "10.3.1.7"), config: resting })).toEqual(["10.3.1.7/24"]);
-  });
-
-  it("the gateway's address is nobody's", async () => {
-    const rig = await world().daemon();
-    const gated = network("gated", { range: "10.3.2.0/24", gateway: "10.3.2.1", network_name: "gated" });
-    const told = await rig.ask({ command: "ADD", ...ip("g", "10.3.2.1"), config: gated });
-    expect(told).toMatchObject({ status: 1, json: { code: 101 } });
-    expect(await given(rig, { ...pod("h"), config: gated })).toEqual(["10.3.2.2/24"]);
   });
 
   it("the pod's network selection asks by number, and its annotation by preference", async () => {
@@ -73,7 +126,7 @@ export function staticStories(world: GetWorld): void {
     const three = await world().pod("default", world().fresh("prefers"), {
       annotations: { "whereabouts.cni.cncf.io/preferred-ip": "10.3.3.55" },
     });
-    const sel = network("sel", { range: "10.3.3.0/24", network_name: "sel" });
+    const sel = network("sel", { range: "10.3.3.0/24", network_name: "sel" }, asks);
     const of = (made: typeof one) => ({
       container: `c-${made.metadata.name}`,
       interfaceName: "net1",

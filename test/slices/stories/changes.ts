@@ -163,7 +163,10 @@ export function changeStories(get: () => Fleet): void {
     for (const name of ["a", "b"]) await fleet.join(name);
     fleet.lead();
     await fleet.add(await fleet.pod("a"), net);
-    const wanted = { ...net, config: { ...net.config, runtimeConfig: { ips: ["10.105.0.245"] } } };
+    const wanted = {
+      ...net,
+      config: { ...net.config, capabilities: { ips: true }, runtimeConfig: { ips: ["10.105.0.245"] } },
+    };
     const here = await fleet.pod("a", "static");
     expect(await fleet.add(here, wanted)).toEqual(["10.105.0.245/24"]);
     const there = await fleet.pod("b", "static");
@@ -210,7 +213,7 @@ export function changeStories(get: () => Fleet): void {
       await fleet.ledAlone();
       const asking = (net: Network) => ({
         ...net,
-        config: { ...net.config, runtimeConfig: { ips: ["10.107.0.245"] } },
+        config: { ...net.config, capabilities: { ips: true }, runtimeConfig: { ips: ["10.107.0.245"] } },
       });
       const first = await fleet.pod("a", "static");
       expect(await fleet.add(first, asking(before))).toEqual(["10.107.0.245/24"]);
