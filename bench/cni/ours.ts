@@ -1,4 +1,6 @@
 // Ours as a contestant: the shim executed, or the daemon's socket spoken to directly.
+import { dirname, join } from "node:path";
+
 import type { Contestant } from "./contestant.ts";
 import { execCall } from "./exec-call.ts";
 import { socketCall } from "./socket-call.ts";
@@ -15,7 +17,8 @@ export function configOf({ range, network = "" }: NetworkPlan): string {
 }
 
 export function byShim(shim: string, socket: string, config: string): Contestant {
-  const program = { file: shim, environment: { HOLDFAST_SOCKET: socket } };
+  const environment = { HOLDFAST_SOCKET: socket, HOLDFAST_SPOOL: join(dirname(socket), "spool") };
+  const program = { file: shim, environment };
   return { name: "holdfast", call: (command, attachment) => execCall(program, command, attachment, config) };
 }
 

@@ -1,7 +1,7 @@
 // `holdfast cni install`: puts the plugin where a container runtime looks for it.
 import { Command } from "commander";
 
-import { defaultSocket } from "../cni/protocol/limits.ts";
+import { defaultSocket, defaultSpool } from "../cni/protocol/limits.ts";
 import { InstallError } from "../cni/shim/install/install-error.ts";
 import { install, type ShimSource } from "../cni/shim/install/install.ts";
 import { LauncherError } from "../cni/shim/launcher.ts";
@@ -13,6 +13,7 @@ interface InstallFlags {
   readonly name: string;
   readonly alsoAs: readonly string[];
   readonly socket?: string;
+  readonly spool?: string;
   readonly fallback: boolean;
   readonly node?: string;
   readonly confDir: string;
@@ -37,6 +38,10 @@ function installCommand(output: Output, shims: ShimSource): Command {
     .option("--name <name>", "what the plugin is called: the `type` of configurations", "holdfast")
     .option("--also-as <name>", "a further name, as `whereabouts`; may be repeated", repeated, [])
     .option("--socket <path>", `where \`holdfast node\` listens (default: ${defaultSocket})`)
+    .option(
+      "--spool <folder>",
+      `where a DEL is kept while no daemon runs: \`spool\` in the --state of \`holdfast node\` (default: ${defaultSpool})`,
+    )
     .option("--fallback", "install the plugin that runs on Node, even where the native one runs", false)
     .option("--node <path>", "the host's Node for the fallback (default: the one that runs this command)")
     .option("--conf-dir <folder>", "where the runtime looks for network configurations", "/etc/cni/net.d")
@@ -52,8 +57,8 @@ function installCommand(output: Output, shims: ShimSource): Command {
 }
 
 async function run(flags: InstallFlags, output: Output, shims: ShimSource): Promise<void> {
-  const { name, alsoAs, socket, node, conf, whereaboutsKubeconfig, ...rest } = flags;
-  const options = { ...rest, names: [name, ...alsoAs], socket, node, conf, whereaboutsKubeconfig };
+  const { name, alsoAs, socket, spool, node, conf, whereaboutsKubeconfig, ...rest } = flags;
+  const options = { ...rest, names: [name, ...alsoAs], socket, spool, node, conf, whereaboutsKubeconfig };
   try {
     await install(options, shims, (line) => output.line(line));
   } catch (error) {

@@ -45,7 +45,7 @@ export function nodeCommand(output: Output, node: RunNode): Command {
     .option("--socket <file>", "where the CNI plugin finds it", "/run/holdfast/cni.sock")
     .option(
       "--state <folder>",
-      "what must survive a restart: releases still to be done, and the journal of its slices",
+      "what must survive a restart: releases still to be done, the journal of its slices, and `spool`, where the plugin keeps a DEL while no daemon runs",
       "/var/lib/holdfast",
     )
     .option("--system-namespace <name>", "where pools and the shared state are", "kube-system")

@@ -3,7 +3,9 @@
 // It serves DEL from its first moment, the API server up or not: a release that cannot be done is recorded. ADD waits until what
 // this node holds is known.
 import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 
+import { defaultSpool } from "../cni/protocol/limits.ts";
 import { untilAborted } from "../kube/abort.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { Informer } from "../kube/informer.ts";
@@ -19,6 +21,7 @@ import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
 import { podState } from "./claims/fence-facts.ts";
 import { Configs } from "./configs.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
+import { del } from "./delete.ts";
 import { FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
 import { Held } from "./held.ts";
@@ -38,6 +41,7 @@ import { type ObjectName, Sandboxes } from "./sandboxes.ts";
 import { SocketServer } from "./server.ts";
 import { SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";
+import { Spool } from "./spool.ts";
 import { Taker } from "./take.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -162,7 +166,19 @@ class Assembly {
       onFence: metrics.fenced,
     };
     const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs, fence });
-    const parts = this.#parts({ pictures, readiness, events, podInformer, state, ledgers, slices, claims, wake });
+    const spool = this.#spool(() => parts);
+    const parts = this.#parts({
+      pictures,
+      readiness,
+      events,
+      podInformer,
+      state,
+      ledgers,
+      slices,
+      claims,
+      spool,
+      wake,
+    });
     const replay = new Replay(parts, clock);
     const server = this.#server(parts);
     metrics.watch({
@@ -177,11 +193,12 @@ class Assembly {
       ...(this.#options.kubeMetrics !== undefined && { metrics: this.#options.kubeMetrics }),
       readyz: { holds: (within) => readiness.assertKnown(within) },
       runnables: [
-        this.#serving(server),
+        this.#serving(server, spool),
         { name: "pods", run: (stop) => podInformer.run(stop) },
         { name: "state", run: (stop) => stateInformer.run(stop) },
         { name: "events", run: (stop) => events.run(stop) },
         { name: "releases", run: (stop) => replay.run(stop) },
+        { name: "spool", run: (stop) => spool.run(stop) },
         { name: "upkeep", run: (stop) => upkeep.run(stop) },
         ...(claims.fence === undefined ? [] : [{ name: "fence", run: claims.fence.run.bind(claims.fence) }]),
         // Until the last request is answered: it may have a status to write.
@@ -200,6 +217,7 @@ class Assembly {
     readonly ledgers: Ledgers;
     readonly slices: SliceAssembly;
     readonly claims: ClaimAssembly;
+    readonly spool: Spool;
     readonly wake: () => void;
   }): Parts {
     const { client, node, clock, random, log, metrics, systemNamespace, cooldownMs, isolation } = this.#options;
@@ -220,6 +238,7 @@ class Assembly {
       attachments: new Attachments(),
       intents: this.#intents,
       sandboxes: this.#sandboxes,
+      spool: given.spool,
       gone: new Recent(maxGone),
       taker: new Taker({
         ledgers,
@@ -269,18 +288,32 @@ class Assembly {
     }
   };
 
+  #spool(parts: () => Parts): Spool {
+    const { state, ownUid, clock, log, metrics } = this.#options;
+    return new Spool({
+      folder: join(state, basename(defaultSpool)),
+      ownUid,
+      clock,
+      log,
+      release: (invocation, config) =>
+        del(parts(), invocation, Buffer.from(config).toString(), this.#served.signal, true),
+      onTaken: metrics.taken,
+    });
+  }
+
   #server(parts: Parts): SocketServer {
     const { socket: path, peerUid, ownUid, clock, log, metrics } = this.#options;
     const handle = makeHandler({ parts, monotonic: () => clock.monotonicMs(), observe: metrics.request });
     return new SocketServer({ path, handle, peerUid, ownUid, clock, log });
   }
 
-  #serving(server: SocketServer): Runnable {
+  #serving(server: SocketServer, spool: Spool): Runnable {
     return {
       name: "socket",
       startsSlowly: true,
       run: async (signal, ready) => {
         try {
+          await spool.open();
           await server.listen();
           this.#options.onListen?.();
           ready();

@@ -13,11 +13,13 @@ const patienceMs = 15_000;
 /** A daemon that has just started learns what its node holds within moments, if it can. */
 const startMs = 3000;
 
+/** `isKept`: the runtime has its answer already, so the promise on the disk is enough, and nobody waits for the API server. */
 export async function del(
   parts: Parts,
   invocation: AttachmentInvocation,
   text: string,
   signal: AbortSignal,
+  isKept = false,
 ): Promise<void> {
   const loaded = configOf(parts, text);
   await parts.attachments.delete(invocation, signal, async () => {
@@ -29,6 +31,7 @@ export async function del(
     const isOver = parts.gone.get(attachmentKey(invocation)) !== undefined && !isKnown;
     if (isOver) return;
     try {
+      if (isKept) throw new Error("the plugin kept it while no daemon answered");
       if (!parts.mayRelease()) await parts.assertKnown(AbortSignal.any([signal, AbortSignal.timeout(startMs)]));
       if (!parts.mayRelease()) throw new Error("handing out is paused, and so are releases");
       const pending = parts.intents.get(invocation);

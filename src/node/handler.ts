@@ -57,6 +57,7 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
   if (invocation.command !== "DEL") assertAllowed(invocation.command, parseNetwork(text).cniVersion);
   switch (invocation.command) {
     case "ADD":
+      await parts.spool.settled(invocation, signal);
       return add(parts, invocation, text, signal);
     case "DEL":
       await del(parts, invocation, text, signal);

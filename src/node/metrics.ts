@@ -22,6 +22,7 @@ export class NodeMetrics {
   readonly #calls: Counter<"verb" | "code">;
   readonly #probes: Counter<"outcome">;
   readonly #fenced: Counter;
+  readonly #taken: Counter<"outcome">;
   readonly #registers: Registry[];
 
   constructor(registry: Registry) {
@@ -57,6 +58,12 @@ export class NodeMetrics {
       labelNames: ["outcome"],
       registers,
     });
+    this.#taken = new Counter({
+      name: "holdfast_kept_deletes_total",
+      help: "DELs that the plugin kept while no daemon answered: done, or discarded because the file was none.",
+      labelNames: ["outcome"],
+      registers,
+    });
     this.#fenced = new Counter({
       name: "holdfast_sandboxes_fenced_total",
       help: "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
@@ -76,6 +83,8 @@ export class NodeMetrics {
   };
 
   readonly probe = (outcome: "free" | "duplicate" | "failed"): void => this.#probes.inc({ outcome });
+
+  readonly taken = (outcome: "done" | "discarded"): void => this.#taken.inc({ outcome });
 
   readonly fenced = (): void => this.#fenced.inc();
 

@@ -14,6 +14,7 @@ import type { Quota } from "./quota.ts";
 import type { Releases } from "./release.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import type { Sliced } from "./sliced.ts";
+import type { Spool } from "./spool.ts";
 import type { Taker } from "./take.ts";
 
 /** Asks the network whether somebody uses an address. */
@@ -39,6 +40,7 @@ export interface Parts {
   readonly attachments: Attachments;
   readonly intents: Intents;
   readonly sandboxes: Pick<Sandboxes, "remember" | "forget">;
+  readonly spool: Pick<Spool, "settled">;
   /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */
   readonly gone: Recent<true>;
   readonly taker: Taker;

@@ -1,9 +1,11 @@
 // Both shims with the real daemon: the life of an address as a runtime sees it, and a daemon that dies under load.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readdirSync } from "node:fs";
+
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { coldBuildTimeoutMs, ensureShim } from "../../tools/shim/ensure.ts";
 import { saidBy } from "./cases/said.ts";
-import { type Ended, invoke } from "./invoke.ts";
+import { type Ended, invoke, Running } from "./invoke.ts";
 import { RealDaemon } from "./real-daemon.ts";
 
 const ipam = { type: "holdfast", range: "10.66.0.0/24" };
@@ -27,17 +29,21 @@ describe.each([
   }, coldBuildTimeoutMs);
   afterAll(() => daemon[Symbol.asyncDispose]());
 
-  function call(command: string, pod: string, stdin: unknown = config): Promise<Ended> {
-    const env = {
+  function call(command: string, pod: string, stdin: unknown = config, sandbox = `sandbox-of-${pod}`): Promise<Ended> {
+    return invoke(path, { env: environment(command, pod, sandbox), stdin: JSON.stringify(stdin) });
+  }
+
+  function environment(command: string, pod: string, sandbox: string): Record<string, string> {
+    return {
       CNI_COMMAND: command,
-      CNI_CONTAINERID: `sandbox-of-${pod}`,
+      CNI_CONTAINERID: sandbox,
       CNI_NETNS: "/run/netns/x",
       CNI_IFNAME: "net1",
       CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${pod};K8S_POD_UID=uid-${pod}`,
       CNI_PATH: "/opt/cni/bin",
       HOLDFAST_SOCKET: daemon.socket,
+      HOLDFAST_SPOOL: daemon.spool,
     };
-    return invoke(path, { env, stdin: JSON.stringify(stdin) });
   }
   const silence = { status: 0, stdout: Buffer.alloc(0), stderr: "" };
 
@@ -83,6 +89,62 @@ describe.each([
     expect(deleted.every(({ status }) => status === 0)).toBe(true);
     expect(await daemon.held()).toEqual([]);
   });
+
+  const kept = () => readdirSync(daemon.spool).filter((name) => name.endsWith(".del"));
+  const addressName = (ended: Ended) => addressOf(ended)!.split("/")[0]!;
+  const holds = (names: readonly string[]) =>
+    vi.waitFor(async () => expect(await daemon.held()).toEqual([...names].sort()), { timeout: 30_000, interval: 100 });
+
+  test("killed, DELs succeed; back again, their addresses are free, and nothing else is", async () => {
+    const living = await call("ADD", "living");
+    const moved = await call("ADD", "moved", config, "sandbox-1");
+    const again = await call("ADD", "again");
+    const dead = await Promise.all(["d1", "d2", "d3"].map((pod) => call("ADD", pod)));
+    // The same pod in a new sandbox: it has the address now, whatever is said of the old one.
+    expect(addressOf(await call("ADD", "moved", config, "sandbox-2"))).toBe(addressOf(moved));
+    await daemon.kill("SIGKILL");
+    expect(await call("DEL", "moved", config, "sandbox-1")).toMatchObject(silence);
+    expect(await call("DEL", "again")).toMatchObject(silence);
+    for (const pod of ["d1", "d2", "d3"]) expect(await call("DEL", pod)).toMatchObject(silence);
+    expect(kept()).toHaveLength(5);
+    expect(await daemon.held()).toHaveLength(3 + dead.length);
+
+    await daemon.startProcess();
+    // The same sandbox once more, as podman starts a container: its DEL was before.
+    const back = await call("ADD", "again");
+    expect(addressOf(back)).toBe(addressOf(again));
+    expect(kept()).toEqual([]);
+    await holds([living, moved, back].map(addressName));
+    const prevResult: unknown = JSON.parse(back.stdout.toString());
+    expect(await call("CHECK", "again", { ...config, prevResult })).toMatchObject(silence);
+    for (const pod of ["living", "again"]) expect((await call("DEL", pod)).status).toBe(0);
+    expect((await call("DEL", "moved", config, "sandbox-2")).status).toBe(0);
+    await holds([]);
+  });
+
+  test("daemon and plugin killed with -9 again and again: no DEL that succeeded is lost, no living pod loses its address", async () => {
+    const pods = Array.from({ length: Math.min(crowd, 30) }, (__, index) => `k${index}`);
+    const living = await Promise.all(["l1", "l2", "l3"].map((pod) => call("ADD", pod)));
+    await Promise.all(pods.map((pod) => call("ADD", pod)));
+    const all = Promise.all(pods.map((pod, index) => delKilled(pod, index)));
+    for (let times = 0; times < 3; times++) {
+      await daemon.kill("SIGKILL");
+      await daemon.startProcess();
+    }
+    await all;
+    await holds(living.map(addressName));
+    expect(kept()).toEqual([]);
+    for (const pod of ["l1", "l2", "l3"]) expect((await call("DEL", pod)).status).toBe(0);
+  });
+
+  /** As a runtime: what was killed is asked again, until one of them succeeds. */
+  async function delKilled(pod: string, index: number): Promise<void> {
+    for (let times = 0; ; times++) {
+      const running = new Running(path, { env: environment("DEL", pod, `sandbox-of-${pod}`), stdin: "{}" });
+      if (times < 3) setTimeout(() => running.child.kill("SIGKILL"), (index + times) % 7);
+      if ((await running.ended).status === 0) return;
+    }
+  }
 
   test("stopped in order, it lets the shim say where to look", async () => {
     await daemon.kill("SIGTERM");

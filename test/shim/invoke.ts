@@ -5,6 +5,8 @@ export interface Invocation {
   readonly env: Readonly<Record<string, string>>;
   /** Undefined: stdin stays open and empty. */
   readonly stdin?: string | Uint8Array;
+  /** A command that starts it. */
+  readonly under?: readonly string[];
 }
 
 export interface Ended {
@@ -19,9 +21,12 @@ export class Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
 
-  constructor(path: string, { env, stdin }: Invocation) {
+  constructor(path: string, { env, stdin, under = [] }: Invocation) {
     // Nothing of the test runner's own environment: a runtime has other variables, and NODE_OPTIONS is not among them.
-    const child = spawn(path, [], { env: { PATH: "/usr/bin:/bin", ...env }, stdio: ["pipe", "pipe", "pipe"] });
+    // Nor the spool of a daemon that this machine may run for its own pods.
+    const own = { PATH: "/usr/bin:/bin", HOLDFAST_SPOOL: "/dev/null/spool" };
+    const command = [...under, path];
+    const child = spawn(command[0]!, command.slice(1), { env: { ...own, ...env }, stdio: ["pipe", "pipe", "pipe"] });
     this.child = child;
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];

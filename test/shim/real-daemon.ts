@@ -24,6 +24,7 @@ const definitions = defineResource({
 
 export class RealDaemon implements AsyncDisposable {
   readonly socket: string;
+  readonly spool: string;
   readonly #folder: string;
   readonly #api: Api;
   readonly #served: Served;
@@ -36,6 +37,7 @@ export class RealDaemon implements AsyncDisposable {
     this.#api = api;
     this.#served = served;
     this.socket = join(folder, "run", "cni.sock");
+    this.spool = join(folder, "state", "spool");
   }
 
   static async start(): Promise<RealDaemon> {

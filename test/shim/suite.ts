@@ -7,6 +7,7 @@ import { crowds } from "./cases/crowds.ts";
 import { losses } from "./cases/losses.ts";
 import { places } from "./cases/places.ts";
 import { signals } from "./cases/signals.ts";
+import { spools } from "./cases/spools.ts";
 import { withoutDaemon } from "./cases/without-daemon.ts";
 
 export interface Subject {
@@ -30,6 +31,9 @@ export function shimSuite(name: string, { native, crowd }: { native: boolean; cr
     });
     describe("when the daemon fails", () => {
       losses(subject);
+    });
+    describe("a DEL that no daemon does", () => {
+      spools(subject);
     });
     describe("stopped, continued, killed", () => {
       signals(subject);

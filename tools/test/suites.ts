@@ -55,7 +55,7 @@ export const suites: readonly Suite[] = [
     name: "shim",
     files: ["test/shim/"],
     about: "the executable that runtimes start, compiled and on Node, against daemons that answer, hang and die",
-    debian: shimDebianPackages,
+    debian: [...shimDebianPackages, "strace"],
     serial: "few",
     required: true,
   },

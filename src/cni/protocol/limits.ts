@@ -15,7 +15,23 @@ export const stdoutLimitBytes = 1024 * 1024;
  */
 export const replyWaitMs = 110_000;
 
+/**
+ * How long it waits for a DEL, which it can keep itself: the daemon answers within 18 s or so, the API server being away or not. Ten
+ * interfaces of a pod are deleted one after another, and a runtime waits for all of them together.
+ */
+export const deleteWaitMs = 25_000;
+
 export const defaultSocket = "/run/holdfast/cni.sock";
+
+/** Where a DEL is kept that no daemon has done: on a disk, since a restart of the node must not lose it. */
+export const defaultSpool = "/var/lib/holdfast/spool";
+
+/** 250 pods with ten networks each, three times over: a drain, and what follows it. Usually 3 KB each, 25 MB. */
+export const spoolLimitFiles = 8192;
+export const spoolLimitBytes = 64 * 1024 * 1024;
+
+/** One of them: the header and all variables fit; a configuration that does not is left out. */
+export const spooledLimitBytes = environmentLimitBytes + 12;
 
 /** What the shim passes on, where it is set; nothing else of the environment leaves the process. */
 export const passedVariables = [

@@ -2,6 +2,8 @@
 // shim share it. Written in the subset that scriptc compiles (no destructuring, no regular expressions, no JSON).
 import {
   defaultSocket,
+  defaultSpool,
+  deleteWaitMs,
   environmentLimitBytes,
   passedVariables,
   replyWaitMs,
@@ -14,30 +16,45 @@ export interface Call {
   /** KEY=VALUE, each ended by a NUL. */
   readonly variables: Uint8Array;
   readonly socket: string;
+  /** Folder for a DEL that no daemon has done. */
+  readonly spool: string;
   readonly waitMs: number;
+  /** When the process is ended where stdin, stdout or the disk hang. */
+  readonly hangMs: number;
 }
 
 /** sun_path of struct sockaddr_un has 108 bytes, the last of them a NUL. */
 const socketPathLimitBytes = 107;
 
-/** What is beside the executable: a file that holds the path of the socket. */
+/** What is beside the executable: files that hold the path of the socket, and of the spool. */
 export const socketFile = "holdfast.socket";
+export const spoolFile = "holdfast.spool";
 
-/** How long after its wait the process is ended where stdin or stdout hang. 112 s in all is below any runtime's own limit. */
-export const hangSeconds = 2;
+/** Six of them are below the limit of all. */
+const deletePartBytes = 8 * 1024;
 
-/** `get` reads the environment; `besideText` is what the file `holdfast.socket` beside the executable says, "" without one. */
-export function callOf(get: (name: string) => string, besideText: string): Call {
+/** After its wait. 112 s in all is below any runtime's own limit; a DEL waits less, and has a disk to write to. */
+const hangMs = 2000;
+const diskMs = 10_000;
+
+/** `get` reads the environment; `beside` what a file beside the executable says, "" without one. */
+export function callOf(get: (name: string) => string, beside: (name: string) => string): Call {
+  const command = get("CNI_COMMAND");
+  const waitMs = waitOf(get("HOLDFAST_WAIT_MS"), command === "DEL" ? deleteWaitMs : replyWaitMs);
   let text = "";
   for (const name of passedVariables) {
     const value = get(name);
-    if (value !== "") text += `${name}=${value}\0`;
+    // A DEL goes by container and interface, and never fails because of the rest.
+    const isLeftOut = command === "DEL" && new TextEncoder().encode(value).length > deletePartBytes;
+    if (value !== "" && !isLeftOut) text += `${name}=${value}\0`;
   }
   return {
-    command: get("CNI_COMMAND"),
+    command,
     variables: new TextEncoder().encode(text),
-    socket: firstOf(get("HOLDFAST_SOCKET"), besideText.trim(), defaultSocket),
-    waitMs: waitOf(get("HOLDFAST_WAIT_MS")),
+    socket: firstOf(get("HOLDFAST_SOCKET"), beside(socketFile).trim(), defaultSocket),
+    spool: firstOf(get("HOLDFAST_SPOOL"), beside(spoolFile).trim(), defaultSpool),
+    waitMs,
+    hangMs: waitMs + (command === "DEL" ? diskMs : hangMs),
   };
 }
 
@@ -94,9 +111,9 @@ export function foreign(call: Call, problem: string): string {
   return `what listens on ${call.socket} is no daemon that this plugin can talk to: ${problem}`;
 }
 
-function waitOf(text: string): number {
+function waitOf(text: string, longestMs: number): number {
   const wait = Number(text);
-  return text !== "" && wait >= 1 && wait < replyWaitMs ? Math.floor(wait) : replyWaitMs;
+  return text !== "" && wait >= 1 && wait < longestMs ? Math.floor(wait) : longestMs;
 }
 
 function firstOf(first: string, second: string, third: string): string {

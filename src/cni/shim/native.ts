@@ -12,13 +12,12 @@ import {
   answerWithoutStdin,
   callOf,
   foreign,
-  hangSeconds,
   late,
   lost,
-  socketFile,
   unavailable,
   unreachable,
 } from "./call.ts";
+import { settled } from "./spool.ts";
 import { ReplyBuffer, requestFrame } from "./wire.ts";
 import type { Outcome } from "./words.ts";
 
@@ -43,9 +42,9 @@ const chunkBytes = 64 * 1024;
 const pieceBytes = 16 * 1024;
 
 const startedMs = performance.now();
-const call = callOf(variable, textBeside());
+const call = callOf(variable, textBeside);
 // Behind the deadline of the reply: ends the process where stdin or stdout hang, which nothing else would.
-libcAlarm(Math.ceil(call.waitMs / 1000) + hangSeconds);
+libcAlarm(Math.ceil(call.hangMs / 1000));
 const end = answer();
 writeAll(end.stdout);
 process.exit(end.exitStatus);
@@ -54,9 +53,7 @@ function answer(): Outcome {
   const early = answerWithoutStdin(call);
   if (early !== undefined) return early;
   const stdin = readStdin();
-  const local = answerWithoutDaemon(call, stdin);
-  if (local !== undefined) return local;
-  return exchange(stdin);
+  return settled(call, stdin, answerWithoutDaemon(call, stdin) ?? exchange(stdin));
 }
 
 function exchange(stdin: Uint8Array): Outcome {
@@ -191,9 +188,9 @@ function variable(name: string): string {
   return process.env[name] ?? "";
 }
 
-function textBeside(): string {
+function textBeside(name: string): string {
   try {
-    return readFileSync(`${dirname(process.execPath)}/${socketFile}`, "utf8");
+    return readFileSync(`${dirname(process.execPath)}/${name}`, "utf8");
   } catch {
     return "";
   }

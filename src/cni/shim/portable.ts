@@ -11,23 +11,22 @@ import {
   type Call,
   callOf,
   foreign,
-  hangSeconds,
   late,
   lost,
-  socketFile,
   unavailable,
   unreachable,
 } from "./call.ts";
+import { settled } from "./spool.ts";
 import { ReplyBuffer, requestFrame } from "./wire.ts";
 import type { Outcome } from "./words.ts";
 
 void run();
 
 async function run(): Promise<never> {
-  const call = callOf((name) => process.env[name] ?? "", textBeside());
+  const call = callOf((name) => process.env[name] ?? "", textBeside);
   const deadline = AbortSignal.timeout(call.waitMs);
   // Ends the process where stdin or stdout hang, which nothing else would.
-  setTimeout(() => process.exit(1), call.waitMs + hangSeconds * 1000);
+  setTimeout(() => process.exit(1), call.hangMs);
   const outcome = await answer(call, deadline);
   writeAll(outcome.stdout);
   process.exit(outcome.exitStatus);
@@ -37,7 +36,7 @@ async function answer(call: Call, deadline: AbortSignal): Promise<Outcome> {
   const early = answerWithoutStdin(call);
   if (early !== undefined) return early;
   const stdin = await readStdin();
-  return answerWithoutDaemon(call, stdin) ?? exchange(call, stdin, deadline);
+  return settled(call, stdin, answerWithoutDaemon(call, stdin) ?? (await exchange(call, stdin, deadline)));
 }
 
 function exchange(call: Call, stdin: Uint8Array, deadline: AbortSignal): Promise<Outcome> {
@@ -93,9 +92,9 @@ function writeAll(bytes: Uint8Array): void {
 }
 
 /** Beside the file that was started, links followed. */
-function textBeside(): string {
+function textBeside(name: string): string {
   try {
-    return readFileSync(join(dirname(realpathSync(process.argv[1] ?? "")), socketFile), "utf8");
+    return readFileSync(join(dirname(realpathSync(process.argv[1] ?? "")), name), "utf8");
   } catch {
     return "";
   }

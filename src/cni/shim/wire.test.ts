@@ -17,7 +17,10 @@ test("a request is the contract's, byte for byte", () => {
       fc.record(Object.fromEntries(passedVariables.map((name) => [name, value])), { requiredKeys: [] }),
       fc.uint8Array({ maxLength: 70_000 }),
       (environment: Record<string, string | undefined>, stdin) => {
-        const call = callOf((name) => environment[name] ?? "", "");
+        const call = callOf(
+          (name) => environment[name] ?? "",
+          () => "",
+        );
         const inOrder: Record<string, string> = {};
         for (const name of passedVariables) if (environment[name] !== undefined) inOrder[name] = environment[name];
         expect(requestFrame(call.variables, stdin)).toEqual(encodeRequest({ environment: inOrder, stdin }));

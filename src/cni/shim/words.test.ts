@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { errorCodes } from "../error.ts";
-import { environmentLimitBytes, replyWaitMs, stdinLimitBytes } from "../protocol/limits.ts";
+import { deleteWaitMs, environmentLimitBytes, replyWaitMs, stdinLimitBytes } from "../protocol/limits.ts";
 import { commands, specVersions, versionReply as fullReply } from "../version.ts";
 import { answerWithoutDaemon, answerWithoutStdin, callOf, late, unavailable, unreachable } from "./call.ts";
 import { cniVersionOf } from "./scan.ts";
@@ -12,7 +12,10 @@ import { codes, failure, type Outcome, versionReply } from "./words.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 const said = (outcome: Outcome | undefined): unknown => JSON.parse(new TextDecoder().decode(outcome?.stdout));
 const callWith = (environment: Record<string, string>, beside = "") =>
-  callOf((name) => environment[name] ?? "", beside);
+  callOf(
+    (name) => environment[name] ?? "",
+    (name) => (name === "holdfast.socket" ? beside : ""),
+  );
 
 test("the codes are those of error.ts", () => {
   expect(errorCodes).toMatchObject(codes);
@@ -116,7 +119,7 @@ describe("without a daemon", () => {
     ["stdin over the limit", { CNI_COMMAND: "ADD" }, new Uint8Array(stdinLimitBytes + 1), 7, /more than 1048576 bytes/],
     [
       "variables over the limit",
-      { CNI_COMMAND: "DEL", CNI_ARGS: "x".repeat(environmentLimitBytes) },
+      { CNI_COMMAND: "ADD", CNI_ARGS: "x".repeat(environmentLimitBytes) },
       none,
       4,
       /65562 bytes together/,
@@ -170,5 +173,24 @@ describe("what is configured", () => {
 
   test.each(["", "0", "-5", "x", "999999999", "1e99", "NaN"])("a wait of %j is the default", (text) => {
     expect(callWith({ HOLDFAST_WAIT_MS: text }).waitMs).toBe(replyWaitMs);
+    expect(callWith({ HOLDFAST_WAIT_MS: text, CNI_COMMAND: "DEL" }).waitMs).toBe(deleteWaitMs);
+  });
+
+  test("the spool: the variable, then the file beside, then the default", () => {
+    const spoolOf = (environment: Record<string, string>, text: string) =>
+      callOf(
+        (name) => environment[name] ?? "",
+        (name) => (name === "holdfast.spool" ? text : ""),
+      ).spool;
+    expect(spoolOf({ HOLDFAST_SPOOL: "/a" }, "/b")).toBe("/a");
+    expect(spoolOf({}, "/b\n")).toBe("/b");
+    expect(spoolOf({}, "")).toBe("/var/lib/holdfast/spool");
+  });
+
+  test("a DEL leaves out what is too long, and keeps its sandbox: it never fails because of what it is given", () => {
+    const environment = { CNI_COMMAND: "DEL", CNI_CONTAINERID: "box", CNI_ARGS: "x".repeat(environmentLimitBytes) };
+    const call = callWith(environment);
+    expect(new TextDecoder().decode(call.variables)).toBe("CNI_COMMAND=DEL\0CNI_CONTAINERID=box\0");
+    expect(answerWithoutDaemon(call, bytes("{}"))).toBeUndefined();
   });
 });

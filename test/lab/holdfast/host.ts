@@ -88,7 +88,8 @@ export class LabHost {
     for (const folder of [this.bin, this.configurations]) mkdirSync(folder);
     for (const name of readdirSync(debianPlugins)) symlinkSync(join(debianPlugins, name), join(this.bin, name));
     const socket = join(this.folder, "run", "cni.sock");
-    await run(holdfastCommand("cni", "install", `--bin-dir=${this.bin}`, "--name=holdfast", `--socket=${socket}`));
+    const places = [`--socket=${socket}`, `--spool=${join(this.folder, "state", "spool")}`];
+    await run(holdfastCommand("cni", "install", `--bin-dir=${this.bin}`, "--name=holdfast", ...places));
     await this.#init.start();
     await this.exec(
       script([

@@ -52,7 +52,7 @@ export function losses(subject: Subject): void {
 
   test("a daemon that never answers", async () => {
     await using server = await ScriptedServer.start(() => {});
-    const env = { CNI_COMMAND: "DEL", HOLDFAST_SOCKET: server.path, HOLDFAST_WAIT_MS: "400" };
+    const env = { CNI_COMMAND: "CHECK", HOLDFAST_SOCKET: server.path, HOLDFAST_WAIT_MS: "400" };
     const said = saidBy(await invoke(subject.path, { env, stdin: "{}" }));
     expect(said).toMatchObject({ code: 11, msg: expect.stringContaining("not answered") });
     expect(said.msg).toContain("within 400 ms");

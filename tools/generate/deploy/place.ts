@@ -1,4 +1,7 @@
 // Where the parts of an installation live and what they are called: one set of names for manifests, rights and tests.
+import { dirname } from "node:path";
+
+import { defaultSocket, defaultSpool } from "../../../src/cni/protocol/limits.ts";
 
 export const systemNamespace = "kube-system";
 export const nodeName = "holdfast-node";
@@ -13,8 +16,8 @@ export const controllerMetricsPort = 9477;
 export const webhookPort = 9443;
 
 /** Between shim and daemon, and what outlives the daemon's container. */
-export const runFolder = "/run/holdfast";
-export const stateFolder = "/var/lib/holdfast";
+export const runFolder = dirname(defaultSocket);
+export const stateFolder = dirname(defaultSpool);
 
 /** Key and value that every object of the installation carries. */
 const partOf = { "app.kubernetes.io/part-of": "holdfast" } as const;

@@ -12,6 +12,7 @@ export interface InstallOptions {
   readonly binDir: string;
   readonly names: readonly string[];
   readonly socket: string | undefined;
+  readonly spool: string | undefined;
   /** The one that runs on Node, though the native one may run too. */
   readonly fallback: boolean;
   /** Of the host, for the fallback; undefined for the one that runs this. */
@@ -90,12 +91,13 @@ async function fallbackLauncher(shims: ShimSource): Promise<string> {
 }
 
 function demandOf(options: InstallOptions, shim: Shim): Demand {
-  const { binDir, names, socket, confDir, conf, whereaboutsKubeconfig, force } = options;
+  const { binDir, names, socket, spool, confDir, conf, whereaboutsKubeconfig, force } = options;
   return {
     binDir,
     names,
     shim,
     socket,
+    spool,
     confDir,
     conf: conf === undefined ? undefined : { name: conf, text: readGiven(conf) },
     whereaboutsKubeconfig: whereaboutsKubeconfig === undefined ? undefined : readGiven(whereaboutsKubeconfig),

@@ -10,6 +10,7 @@ const demand = (more: Partial<Demand> = {}): Demand => ({
   names: ["holdfast"],
   shim: native,
   socket: undefined,
+  spool: undefined,
   confDir: "/etc/cni/net.d",
   conf: undefined,
   whereaboutsKubeconfig: undefined,
@@ -29,16 +30,36 @@ test("the plugin under each of its names, once", () => {
 describe("the socket", () => {
   test("of the daemon stands beside the plugin, before it", () => {
     expect(files({ socket: "/run/x.sock" })[0]).toEqual(["/opt/cni/bin/holdfast.socket", "644", "/run/x.sock\n"]);
-    expect(wishOf(demand({ socket: "/run/x.sock" })).gone).toEqual([]);
+    expect(wishOf(demand({ socket: "/run/x.sock" })).gone).toEqual(["/opt/cni/bin/holdfast.spool"]);
   });
 
   test.each([undefined, "/run/holdfast/cni.sock"])("needs no file where it is %s", (socket) => {
     expect(files({ socket })).toHaveLength(1);
-    expect(wishOf(demand({ socket })).gone).toEqual(["/opt/cni/bin/holdfast.socket"]);
+    expect(wishOf(demand({ socket })).gone).toContain("/opt/cni/bin/holdfast.socket");
   });
 
   test.each(["x.sock", "/a\nb", `/${"a".repeat(107)}`, ""])("is not %j", (socket) => {
     expect(() => wishOf(demand({ socket }))).toThrow(/is no path of a socket/);
+  });
+});
+
+describe("the spool", () => {
+  test("of a daemon with a --state of its own stands beside the plugin", () => {
+    expect(files({ spool: "/srv/state/spool" })[0]).toEqual([
+      "/opt/cni/bin/holdfast.spool",
+      "644",
+      "/srv/state/spool\n",
+    ]);
+    expect(wishOf(demand({ spool: "/srv/state/spool" })).gone).toEqual(["/opt/cni/bin/holdfast.socket"]);
+  });
+
+  test.each([undefined, "/var/lib/holdfast/spool"])("needs no file where it is %s", (spool) => {
+    expect(files({ spool })).toHaveLength(1);
+    expect(wishOf(demand({ spool })).gone).toContain("/opt/cni/bin/holdfast.spool");
+  });
+
+  test.each(["spool", "/a\nb", ""])("is not %j", (spool) => {
+    expect(() => wishOf(demand({ spool }))).toThrow(/is no path of a folder/);
   });
 });
 
@@ -64,9 +85,12 @@ describe("the fallback", () => {
   });
 });
 
-test.each(["", "a/b", "..", ".hidden", "holdfast.socket", "holdfast-node", "a b"])("a name is not %j", (name) => {
-  expect(() => wishOf(demand({ names: ["holdfast", name] }))).toThrow(/is no name for the plugin/);
-});
+test.each(["", "a/b", "..", ".hidden", "holdfast.socket", "holdfast.spool", "holdfast-node", "a b"])(
+  "a name is not %j",
+  (name) => {
+    expect(() => wishOf(demand({ names: ["holdfast", name] }))).toThrow(/is no name for the plugin/);
+  },
+);
 
 describe("a network configuration", () => {
   const plugin = {

@@ -3,8 +3,8 @@ import { basename, join, posix } from "node:path";
 
 import { CniError } from "../../error.ts";
 import { parseNetwork } from "../../network.ts";
-import { defaultSocket } from "../../protocol/limits.ts";
-import { socketFile } from "../call.ts";
+import { defaultSocket, defaultSpool } from "../../protocol/limits.ts";
+import { socketFile, spoolFile } from "../call.ts";
 import { withNode } from "../launcher.ts";
 import { InstallError } from "./install-error.ts";
 import type { WantedFile, Wish } from "./plan.ts";
@@ -17,6 +17,8 @@ export interface Demand {
   readonly shim: Shim;
   /** The daemon's; undefined for the default. */
   readonly socket: string | undefined;
+  /** Where the daemon looks for DELs that were kept; undefined for the default. */
+  readonly spool: string | undefined;
   readonly confDir: string;
   /** A network configuration for the runtime. */
   readonly conf: { readonly name: string; readonly text: string } | undefined;
@@ -42,19 +44,29 @@ const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 const confPattern = /\.(conf|conflist|json)$/;
 
 export function wishOf(demand: Demand): Wish {
-  const { binDir, names, socket, confDir, conf, whereaboutsKubeconfig, force } = demand;
+  const { binDir, names, confDir, conf, whereaboutsKubeconfig, force } = demand;
   for (const name of names) assertName(name);
+  const places = placesOf(demand);
   const files: WantedFile[] = [...nodeOf(demand)];
-  const socketPath = join(binDir, socketFile);
-  const custom = socket !== undefined && socket !== defaultSocket;
-  if (custom) files.push({ path: socketPath, role: "own", content: bytes(`${assertSocket(socket)}\n`), mode: 0o644 });
+  for (const { path, text } of places)
+    if (text !== undefined) files.push({ path, role: "own", content: bytes(`${text}\n`), mode: 0o644 });
   const plugin = pluginOf(demand);
   for (const name of new Set(names))
     files.push({ path: join(binDir, name), role: "plugin", content: plugin, mode: 0o755 });
   if (whereaboutsKubeconfig !== undefined) files.push(...whereaboutsFiles(confDir, whereaboutsKubeconfig));
   // Last: a runtime that sees it starts pods, and those need the rest.
   if (conf !== undefined) files.push(confFile(confDir, conf));
-  return { files, gone: custom ? [] : [socketPath], force };
+  return { files, gone: places.flatMap(({ path, text }) => (text === undefined ? [path] : [])), force };
+}
+
+/** The files that tell the plugin where its daemon is; without a text there must be none. */
+function placesOf({ binDir, socket, spool }: Demand): { readonly path: string; readonly text: string | undefined }[] {
+  const at = (given: string | undefined, usual: string, assert: (path: string) => string) =>
+    given === undefined || given === usual ? undefined : assert(given);
+  return [
+    { path: join(binDir, socketFile), text: at(socket, defaultSocket, assertSocket) },
+    { path: join(binDir, spoolFile), text: at(spool, defaultSpool, assertSpool) },
+  ];
 }
 
 function nodeOf({ binDir, shim }: Demand): WantedFile[] {
@@ -100,10 +112,11 @@ function confFile(confDir: string, { name, text }: { name: string; text: string 
 }
 
 function assertName(name: string): void {
-  if (namePattern.test(name) && name !== socketFile && name !== nodeName) return;
+  const taken = [socketFile, spoolFile, nodeName];
+  if (namePattern.test(name) && !taken.includes(name)) return;
   throw new InstallError(
     "bad-name",
-    `${JSON.stringify(name)} is no name for the plugin: give letters, digits, "_", "." and "-", and neither ${socketFile} nor ${nodeName}.`,
+    `${JSON.stringify(name)} is no name for the plugin: give letters, digits, "_", "." and "-", and none of ${taken.join(", ")}.`,
   );
 }
 
@@ -113,6 +126,11 @@ function assertSocket(socket: string): string {
     "bad-path",
     `${JSON.stringify(socket)} is no path of a socket: give an absolute one of at most 107 bytes.`,
   );
+}
+
+function assertSpool(spool: string): string {
+  if (posix.isAbsolute(spool) && !/[\0\n]/.test(spool)) return spool;
+  throw new InstallError("bad-path", `${JSON.stringify(spool)} is no path of a folder: give an absolute one.`);
 }
 
 function bytes(text: string): Uint8Array {
