@@ -5,7 +5,7 @@
 // Old IPv6 names. whereabouts names the reservation of fd00::1 `fd00--1`; we name it in full. Two names for one address would
 // be two arbiters, so at any time only one of them counts: the name in full, and everything under an old name stands under
 // the name in full too. Before a pool is handed out of, its adoption (adoption.ts) sees to that for what is there already;
-// and only an active whereabouts makes new ones, so while it is, each take also claims the old name (alias.ts) and gives way
+// and only an active whereabouts makes new ones, so while it is, each take also claims the old name (coexistence/) and gives way
 // where that is another's. Otherwise no take looks at it: one write.
 //
 // While whereabouts is active (`coexistence`), in this order: our object, the old name, the pool's entry; the first that is
@@ -24,7 +24,6 @@ import {
   restingMarks,
 } from "../api/hold-marks.ts";
 import { hashLabel, ownerLabel } from "../api/owner-record.ts";
-import { reservationKind } from "../api/reservation.ts";
 import type { AmendableLedger, AmendOutcome, AmendRequest } from "../ipam/ledger.ts";
 import type { Domain, FindOptions, Hold, LedgerOptions } from "../ipam/ledger.ts";
 import {
@@ -39,8 +38,8 @@ import { type Clock, realClock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Address } from "../net/address.ts";
-import { isAlias, readObject } from "./alias.ts";
-import { besideUpstream, withdrawFromUpstream } from "./coexistence.ts";
+import { isAlias } from "./coexistence/alias.ts";
+import { Beside } from "./coexistence/beside.ts";
 import { ledgerError, reading } from "./failure.ts";
 import type { HeldObject } from "./held-objects.ts";
 import { judgeAmend, judgeRelease, judgeTake, type Met } from "./judgement.ts";
@@ -48,7 +47,7 @@ import { patiently } from "./patience.ts";
 import { RecentObjects } from "./recent.ts";
 import { isKept, isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
 import { removeObject } from "./removal.ts";
-import { searchHolds } from "./search.ts";
+import { readObject, searchHolds } from "./search.ts";
 
 export interface ReservationLedgerOptions {
   readonly client: KubeClient;
@@ -77,9 +76,16 @@ type Found = Met & { readonly object: HeldObject };
 export class ReservationLedger implements AmendableLedger {
   readonly #options: ReservationLedgerOptions;
   readonly #recent = new RecentObjects();
+  readonly #upstream: Beside;
 
   constructor(options: ReservationLedgerOptions) {
     this.#options = options;
+    this.#upstream = new Beside(options.client);
+  }
+
+  /** Undefined where whereabouts is not active: the one question that the path asks. */
+  get #beside(): Beside | undefined {
+    return this.#options.coexistence?.() === true ? this.#upstream : undefined;
   }
 
   async take(request: TakeRequest, { signal }: LedgerOptions = {}): Promise<TakeOutcome> {
@@ -87,8 +93,9 @@ export class ReservationLedger implements AmendableLedger {
     const what = `taking ${request.address} in ${request.domain} for ${describeOwner(request.owner)}`;
     return this.#named(what, async () => {
       const records = recordsOf(request.domain, this.#options.namespace);
-      if (this.#options.coexistence?.() !== true) return this.#take(records, request, signal);
-      return this.#takeBeside(records, request, what, signal);
+      const beside = this.#beside;
+      if (beside === undefined) return this.#take(records, request, signal);
+      return this.#takeBeside(beside, records, request, what, signal);
     });
   }
 
@@ -181,13 +188,19 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   /** While whereabouts is active: what of the rest cannot be had undoes all of it. */
-  async #takeBeside(records: Records, request: TakeRequest, what: string, signal: Signal): Promise<TakeOutcome> {
+  async #takeBeside(
+    beside: Beside,
+    records: Records,
+    request: TakeRequest,
+    what: string,
+    signal: Signal,
+  ): Promise<TakeOutcome> {
     const { client } = this.#options;
-    const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
-    const result = await this.#take(records, request, signal, records.resource.kind === reservationKind.kind);
+    const claim = await this.#call(() => reading(beside.prepare(records, request, signal)), signal);
+    const result = await this.#take(records, request, signal, beside.keeps(records));
     if (result.outcome !== "taken" && result.outcome !== "yours") return result;
     try {
-      const other = await this.#call(() => beside.claim(result.hold), signal);
+      const other = await this.#call(() => claim(result.hold), signal);
       if (other === undefined) return result;
       const object = this.#recent.get(result.hold.version);
       if (object !== undefined) await removeObject(client, records.resource, object, signal);
@@ -209,9 +222,8 @@ export class ReservationLedger implements AmendableLedger {
         if (hold === undefined) continue;
         return { outcome: "parked", hold };
       }
-      if (this.#options.coexistence?.() === true) {
-        await this.#call(() => withdrawFromUpstream(this.#options.client, records, met.hold, signal), signal);
-      }
+      const beside = this.#beside;
+      if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
       if (await this.#free(records, request, met.object, signal)) {
         this.#recent.forget(met.hold.version);
         return { outcome: "released" };
@@ -240,11 +252,11 @@ export class ReservationLedger implements AmendableLedger {
 
   /** While whereabouts is active, what stands beside the hold follows its owner: a release looks for it by that. */
   async #tellUpstream(records: Records, hold: Hold, signal: Signal): Promise<void> {
-    const { client, coexistence } = this.#options;
-    if (coexistence?.() !== true) return;
+    const beside = this.#beside;
+    if (beside === undefined) return;
     const request = { ...hold, loose: hold.note?.pool === undefined };
-    const beside = await this.#call(() => reading(besideUpstream(client, records, request, signal)), signal);
-    await this.#call(() => beside.claim(hold), signal);
+    const claim = await this.#call(() => reading(beside.prepare(records, request, signal)), signal);
+    await this.#call(() => claim(hold), signal);
   }
 
   /** One guarded write. False: it has changed since, or is gone. */

@@ -53,11 +53,19 @@ export interface NetworkAttachmentDefinition extends KubeObject {
   spec?: { config?: string };
 }
 
+interface Container {
+  name: string;
+  image?: string;
+  command?: string[];
+  args?: string[];
+  env?: { name: string; value?: string; valueFrom?: object }[];
+}
+
 interface PodTemplate {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
   spec?: {
-    containers?: { name: string; image?: string; command?: string[]; args?: string[] }[];
-    initContainers?: { name: string; image?: string; command?: string[]; args?: string[] }[];
+    containers?: Container[];
+    initContainers?: Container[];
     nodeSelector?: Record<string, string>;
   };
 }

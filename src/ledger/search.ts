@@ -1,5 +1,6 @@
-// The holds of one domain that a selector finds. What stands under two names counts once, by the name that is written today.
+// Reading the objects of one domain: one by its name, or the holds that a selector finds. What stands under two names counts once, by the name that is written today.
 import type { Hold } from "../ipam/ledger.ts";
+import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { HeldObject } from "./held-objects.ts";
 import { holdsIn, type Records } from "./records.ts";
@@ -22,4 +23,18 @@ export async function searchHolds(
   const options = { namespace: records.namespace, labelSelector, signal, ...(mayBeOld && { resourceVersion: "0" }) };
   await client.listEach(records.resource, options, { item, restart: () => found.clear() });
   return [...found.values()];
+}
+
+export async function readObject(
+  client: KubeClient,
+  { resource, namespace }: Records,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<HeldObject | undefined> {
+  try {
+    return await client.get(resource, { namespace, name }, { signal });
+  } catch (error) {
+    if (isApiError(error, "not-found")) return undefined;
+    throw error;
+  }
 }

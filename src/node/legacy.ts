@@ -6,7 +6,7 @@ import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { releaseUpstreams } from "../ledger/coexistence.ts";
+import { Beside } from "../ledger/coexistence/beside.ts";
 import { readPool } from "../ledger/pool-object.ts";
 import { recordsOf } from "../ledger/records.ts";
 import { equal } from "../net/address.ts";
@@ -58,8 +58,9 @@ export class Legacy {
     if (this.#options.coexistence()) {
       const records = recordsOf(domain, namespace);
       const bare = own.filter((_, index) => found[index]!.length === 0);
+      const beside = new Beside(this.#options.client);
       for (const { address, owner, pool: at } of bare) {
-        await releaseUpstreams(this.#options.client, records, { address, owner, pool: at }, signal);
+        await beside.releaseTheirs(records, { address, owner, pool: at }, signal);
       }
     }
     return found.flat().flatMap((hold) => (isFree(hold.owner, attachment) ? [{ namespace, hold }] : []));

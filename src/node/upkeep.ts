@@ -3,7 +3,7 @@
 import { asError } from "../kube/abort.ts";
 import { type Clock, deadline, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { detectUpstream } from "../ledger/upstream.ts";
+import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import type { Log } from "../log/log.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { DomainPicture } from "./picture.ts";

@@ -1,6 +1,6 @@
 // The way there. `apply` may be killed at any point and called again: it goes on with what it recorded. What fails half-way is taken
 // back before anybody may write again.
-import { detectUpstream } from "../ledger/upstream.ts";
+import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import { TransferError } from "./error.ts";
 import type { Goal } from "./goal.ts";
 import {

@@ -6,7 +6,7 @@ import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { adoptPool, type AdoptionOptions } from "../../src/ledger/adoption.ts";
-import { disownPools } from "../../src/ledger/disowning.ts";
+import { disownPools } from "../../src/ledger/coexistence/disowning.ts";
 import { ensurePool } from "../../src/ledger/pool-object.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { ipPools } from "../../src/ledger/resources.ts";

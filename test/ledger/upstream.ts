@@ -4,15 +4,19 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { realClock } from "../../src/kube/clock.ts";
 import { LeaseLock } from "../../src/kube/lease.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { detectUpstream } from "../../src/ledger/coexistence/upstream.ts";
 import { configMaps, daemonSets, deployments, ipPools, leases } from "../../src/ledger/resources.ts";
 import { fetchState, readState, stateObject } from "../../src/ledger/state.ts";
-import { detectUpstream } from "../../src/ledger/upstream.ts";
 import { Corner, type LedgerWorld } from "./world.ts";
 
 const labels = { app: "x" };
+const ownNamespace = {
+  name: "WHEREABOUTS_NAMESPACE",
+  valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } },
+};
 const template = (image: string) => ({
   metadata: { labels },
-  spec: { containers: [{ name: "c", image: "busybox" }], initContainers: [{ name: "i", image }] },
+  spec: { containers: [{ name: "c", image: "busybox" }], initContainers: [{ name: "i", image, env: [ownNamespace] }] },
 });
 const hourMs = 3_600_000;
 
@@ -29,7 +33,31 @@ export function upstreamTests(world: LedgerWorld): void {
       const at = { namespace: corner.namespace, name: "10.0.0.0-24" };
       const body = { metadata: { labels: { edited: "yes" } } };
       await corner.client.patch(ipPools, at, { type: "merge", body }, { fieldManager: "kubectl-edit" });
-      expect(await look()).toEqual({ active: false, reconciler: false, why: [] });
+      expect(await look()).toEqual({ active: false, reconciler: false, why: [], elsewhere: [] });
+    });
+
+    it("is not active by what stands in a namespace that nobody named: a tenant's image is no sign", async () => {
+      const { client } = corner;
+      const tenant = (await Corner.of(world)).namespace;
+      const spec = { replicas: 1, selector: { matchLabels: labels }, template: template("apps/staff-whereabouts:1.0") };
+      await client.create(deployments, { metadata: { namespace: tenant, name: "staff" }, spec });
+      await client.create(daemonSets, { metadata: { namespace: tenant, name: "staff" }, spec });
+      expect(await look()).toEqual({ active: false, reconciler: false, why: [], elsewhere: [] });
+    });
+
+    it.each([
+      ["by the variable's value", [{ name: "WHEREABOUTS_NAMESPACE", value: "blue-pools" }], "blue-pools"],
+      ["by its own namespace", [ownNamespace], undefined],
+      ["as its kubeconfig does where nothing says it", [], "kube-system"],
+    ])("has its pools where it keeps them: %s", async (_, env, expected) => {
+      const { client, namespace } = corner;
+      const multus = (await Corner.of(world)).namespace;
+      const containers = [{ name: "c", image: "whereabouts:latest", env }];
+      const spec = { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } };
+      await client.create(daemonSets, { metadata: { namespace: multus, name: "w" }, spec });
+      const found = await detectUpstream(client, { systemNamespace: namespace, namespaces: [multus], now: Date.now });
+      const elsewhere = [{ workload: `DaemonSet ${multus}/w`, namespace: expected ?? multus }];
+      expect(found).toEqual({ active: false, reconciler: false, why: [], elsewhere });
     });
 
     it.each([

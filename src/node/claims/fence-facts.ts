@@ -3,9 +3,9 @@ import type { Hold } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { readObject } from "../../ledger/alias.ts";
 import { readRecord, recordsOf } from "../../ledger/records.ts";
 import { type Pod, pods } from "../../ledger/resources.ts";
+import { readObject } from "../../ledger/search.ts";
 // What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { parseAddress } from "../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../sandboxes.ts";

@@ -1,16 +1,19 @@
-// Whether whereabouts, or another writer of its objects, is at work in this cluster: then coexistence mode is on.
+// Whether whereabouts, or another writer of its objects, is at work in this cluster, and in which namespace it keeps its pools.
 //
-// Errs on the side of "active": that is slower, never wrong. Three signs: its workloads, its lease, and pools that somebody
-// else wrote (it writes the pool at every ADD and DEL). The times are those of other machines' clocks, which an hour's window forgives. It reads every IPPool of the
-// system namespace, so ask once a minute, not once a second.
-import { sliceLabelName } from "../api/slice-grant.ts";
-import { isApiError } from "../kube/errors.ts";
-import type { KubeObject } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "./resources.ts";
+// Looked for only where administrators alone write: its workloads in the namespaces that are named, its lease and its pools in the
+// system namespace. What a tenant deploys is no sign. What is found decides once, at install, and whether an operator's "off" may
+// take effect; later it warns. Errs on the side of "active". The times are those of other machines' clocks, which an hour's window
+// forgives. It reads every IPPool of the system namespace, so ask once a minute, not once a second.
+import { sliceLabelName } from "../../api/slice-grant.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeObject } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "../resources.ts";
 
 export interface UpstreamOptions {
   readonly systemNamespace: string;
+  /** Where its workloads may stand: namespaces that only administrators write. */
+  readonly namespaces?: readonly string[];
   /** The wall clock: leases and managed fields carry its time. */
   readonly now: () => number;
   /** How far back a lease or a write counts as activity. Default: an hour. */
@@ -19,30 +22,34 @@ export interface UpstreamOptions {
 }
 
 export interface Upstream {
-  /** Some writer of whereabouts' objects that is not ours is, or was lately, at work. */
+  /** Some writer of whereabouts' objects that is not ours is, or was lately, at work on the pools of the system namespace. */
   readonly active: boolean;
   /** Something that frees addresses runs: holds need their finalizer. */
   readonly reconciler: boolean;
   /** Sentences: what was found. */
   readonly why: readonly string[];
+  /** Workloads that keep their pools in another namespace: a range of theirs and ours would have two ledgers. */
+  readonly elsewhere: readonly { readonly workload: string; readonly namespace: string }[];
 }
 
 /** whereabouts leaves its lease and its objects alone between two pods; where none came for an hour, none comes now. */
 const defaultLookBackMs = 3_600_000;
 
+/** Where its own manifests and OpenShift put it. */
+export const defaultUpstreamNamespaces = ["kube-system", "openshift-multus"];
+
 export async function detectUpstream(client: KubeClient, options: UpstreamOptions): Promise<Upstream> {
   const { systemNamespace: namespace, now, lookBackMs = defaultLookBackMs, signal } = options;
-  const [sets, deployed, lease, pools] = await Promise.all([
-    client.list(daemonSets, { signal }),
-    client.list(deployments, { signal }),
+  const [found, lease, pools] = await Promise.all([
+    workloadsIn(client, new Set([namespace, ...(options.namespaces ?? defaultUpstreamNamespaces)]), signal),
     renewedMs(client, namespace, signal),
-    // Slices are as many as nodes times networks, and daemons ask this too: whereabouts makes unlabelled ones.
+    // Slices are as many as nodes times networks: whereabouts makes unlabelled ones.
     client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal }),
   ]);
-  const workloads = [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
+  const workloads = found.filter((each) => each.namespace === namespace);
   const writers = foreignWriters(pools.items, now() - lookBackMs);
   const why = [
-    ...workloads.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name} runs whereabouts.`),
+    ...workloads.map(({ workload }) => `${workload} runs whereabouts.`),
     ...(lease > now() - lookBackMs
       ? [
           `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
@@ -50,7 +57,31 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
       : []),
     ...writers,
   ];
-  return { active: why.length > 0, reconciler: workloads.length > 0, why };
+  const elsewhere = found.filter((each) => each.namespace !== namespace);
+  return { active: why.length > 0, reconciler: workloads.length > 0, why, elsewhere };
+}
+
+async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, signal: AbortSignal | undefined) {
+  const lists = Array.from(namespaces, async (namespace) => {
+    const [sets, deployed] = await Promise.all([
+      client.list(daemonSets, { namespace, signal }),
+      client.list(deployments, { namespace, signal }),
+    ]);
+    return [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
+  });
+  return (await Promise.all(lists)).flat().map((object) => {
+    const { kind, metadata } = object;
+    return { workload: `${kind} ${metadata.namespace}/${metadata.name}`, namespace: poolNamespaceOf(object) };
+  });
+}
+
+/** It writes this variable into the kubeconfig of its plugin; without it that says kube-system. */
+function poolNamespaceOf({ spec, metadata }: DaemonSet | Deployment): string {
+  const { containers = [], initContainers = [] } = spec?.template?.spec ?? {};
+  const all = [...containers, ...initContainers].flatMap(({ env = [] }) => env);
+  const said = all.find(({ name }) => name === "WHEREABOUTS_NAMESPACE");
+  if (said === undefined) return "kube-system";
+  return said.valueFrom === undefined ? (said.value ?? "kube-system") : (metadata.namespace ?? "");
 }
 
 async function renewedMs(client: KubeClient, namespace: string, signal: AbortSignal | undefined): Promise<number> {

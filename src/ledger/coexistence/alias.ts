@@ -1,14 +1,15 @@
 // The second name of an IPv6 hold, while whereabouts is active. whereabouts looks for `fd00--1` and never for the name in full,
 // so a reservation under that name stands beside ours: it is what stops whereabouts, and what shows us that whereabouts was
 // first. It is marked as an alias, counts as no hold of its own, and goes with the hold.
-import { aliasAnnotation } from "../api/hold-marks.ts";
-import type { Hold } from "../ipam/ledger.ts";
-import { ownerKey, succeeds } from "../ipam/owner.ts";
-import { isApiError } from "../kube/errors.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import type { HeldObject } from "./held-objects.ts";
-import { readRecord, type Records, rewritten, withFinalizer } from "./records.ts";
-import { removeObject } from "./removal.ts";
+import { aliasAnnotation } from "../../api/hold-marks.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { ownerKey, succeeds } from "../../ipam/owner.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { HeldObject } from "../held-objects.ts";
+import { readRecord, type Records, rewritten, withFinalizer } from "../records.ts";
+import { removeObject } from "../removal.ts";
+import { readObject } from "../search.ts";
 
 /** Taken and given back again by others between our calls so often: not by chance. */
 const triesMax = 5;
@@ -58,21 +59,7 @@ export async function dropAlias(
   if (sameSpec(found, aliasObject(records, hold, name))) await removeObject(client, records.resource, found, signal);
 }
 
-export async function readObject(
-  client: KubeClient,
-  { resource, namespace }: Records,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<HeldObject | undefined> {
-  try {
-    return await client.get(resource, { namespace, name }, { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
-}
-
-export function isAlias({ metadata }: HeldObject): boolean {
+export function isAlias({ metadata }: Pick<HeldObject, "metadata">): boolean {
   return metadata.annotations?.[aliasAnnotation] !== undefined;
 }
 

@@ -1,11 +1,11 @@
 // Taking back that pools are adopted. What whereabouts hands out while it is active, it hands out beside our names: a pool that
 // was adopted before that must be adopted again afterwards. So the leader calls this before it writes `coexistence: off`, and
 // daemons look at the pool again when they see that it has been switched.
-import { adoptedAnnotation } from "../api/hold-marks.ts";
-import { sliceLabelName } from "../api/slice-grant.ts";
-import { isApiError } from "../kube/errors.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import { ipPools } from "./resources.ts";
+import { adoptedAnnotation } from "../../api/hold-marks.ts";
+import { sliceLabelName } from "../../api/slice-grant.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { ipPools } from "../resources.ts";
 
 export interface DisowningOptions {
   /** Absent: in all namespaces. */

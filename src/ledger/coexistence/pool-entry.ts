@@ -3,21 +3,21 @@
 // Promised: an entry is added only where there is none, changed and removed only where it is this owner's: each write is one
 // JSON patch that tests what it presumes. (`test` with null passes where the key is absent: the API server's own rule.)
 // Nothing is written that whereabouts cannot read: an offset from 2^63 on is refused before anything is done.
-import { allocationKey } from "../api/allocation-key.ts";
-import { writeAllocations } from "../api/allocations.ts";
-import type { IPPool, PoolAllocation } from "../api/ip-pool.ts";
-import { ownerOfRecord } from "../api/owner-record.ts";
-import { parseRange } from "../api/range.ts";
-import { versionOf } from "../api/version.ts";
-import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
-import type { Owner } from "../ipam/owner.ts";
-import { isApiError } from "../kube/errors.ts";
-import { type ObjectName, parseKey } from "../kube/meta.ts";
-import { type JsonPatchOperation, pointer } from "../kube/patch.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import type { Address } from "../net/address.ts";
-import { readPool } from "./pool-object.ts";
-import { ipPools } from "./resources.ts";
+import { allocationKey } from "../../api/allocation-key.ts";
+import { writeAllocations } from "../../api/allocations.ts";
+import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
+import { ownerOfRecord } from "../../api/owner-record.ts";
+import { parseRange } from "../../api/range.ts";
+import { versionOf } from "../../api/version.ts";
+import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { type ObjectName, parseKey } from "../../kube/meta.ts";
+import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Address } from "../../net/address.ts";
+import { readPool } from "../pool-object.ts";
+import { ipPools } from "../resources.ts";
 
 /** One address of one pool. */
 export interface EntryPlace {

@@ -1,0 +1,95 @@
+// What a hold needs beside its object while whereabouts may write: the finalizer, the old IPv6 name and the pool's entry, in this
+// order. A release takes them away in the opposite one, so that whatever a crash leaves behind still holds the address.
+//
+// The one door to this folder for who takes and releases. Where coexistence is off nobody asks for it: no call, no read, no write more.
+import { ApiError as BadObject } from "../../api/error.ts";
+import { aliasAnnotation, coolingOf, ownerLabelName } from "../../api/hold-marks.ts";
+import { reservationKind } from "../../api/reservation.ts";
+import { type Hold, LedgerError, type TakeRequest } from "../../ipam/ledger.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Address } from "../../net/address.ts";
+import type { HeldObject } from "../held-objects.ts";
+import type { Records } from "../records.ts";
+import { removeObject } from "../removal.ts";
+import { readObject } from "../search.ts";
+import { claimAlias, dropAlias } from "./alias.ts";
+import { claimEntry, dropEntry, entryPlace } from "./pool-entry.ts";
+
+type Signal = AbortSignal | undefined;
+
+/** Undefined: all of it is the hold's owner's now. Else whose it is, and nothing is left of what was claimed here. */
+export type ClaimBeside = (hold: Hold) => Promise<Hold | undefined>;
+
+export class Beside {
+  readonly #client: KubeClient;
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** whereabouts' reconciler deletes live reservations of named networks at every run; it knows no other kind. */
+  keeps({ resource }: Records): boolean {
+    return resource.kind === reservationKind.kind;
+  }
+
+  /** Refuses, before anything is written, what whereabouts could not read. */
+  async prepare(
+    records: Records,
+    { domain, address, note, loose = false }: Omit<TakeRequest, "owner">,
+    signal: Signal,
+  ): Promise<ClaimBeside> {
+    const client = this.#client;
+    const place = loose ? undefined : await entryPlace(client, { domain, address, pool: note?.pool }, signal);
+    return async (hold) => {
+      const older = await claimAlias(client, records, hold, signal);
+      if (older !== undefined || place === undefined) return older;
+      const entered = await claimEntry(place, hold.owner, signal);
+      if (entered !== undefined) await dropAlias(client, records, hold, signal);
+      return entered;
+    };
+  }
+
+  async withdraw(records: Records, hold: Hold, signal: Signal): Promise<void> {
+    const pool = hold.note?.pool;
+    if (pool !== undefined) {
+      const place = await entryPlace(this.#client, { ...hold, pool }, signal).catch(nowhere);
+      if (place !== undefined) await dropEntry(place, hold.owner, signal);
+    }
+    await dropAlias(this.#client, records, hold, signal);
+  }
+
+  /**
+   * Gives back what whereabouts itself recorded, while nothing of its is adopted: the entry, and then the reservation in the same
+   * pod's name, as it does. False: the entry is another's by now, or a later container's, and all stays.
+   */
+  async releaseTheirs(
+    records: Records,
+    { address, owner, pool }: { readonly address: Address; readonly owner: Owner; readonly pool: string },
+    signal: Signal,
+  ): Promise<boolean> {
+    const names = [records.nameOf(address), records.formerNameOf(address)].filter((name) => name !== undefined);
+    // Read before the entry goes: what is made afterwards is not touched.
+    const objects = await Promise.all(names.map((name) => readObject(this.#client, records, name, signal)));
+    const place = await entryPlace(this.#client, { domain: records.domain, address, pool }, signal).catch(nowhere);
+    if (place === undefined || !(await dropEntry(place, owner, signal))) return false;
+    for (const object of objects) {
+      if (object !== undefined && isUpstreamsFor(owner, object)) {
+        await removeObject(this.#client, records.resource, object, signal);
+      }
+    }
+    return true;
+  }
+}
+
+/** Without our marks, and in the pod's name: it knows no more of whose it is. */
+function isUpstreamsFor({ namespace, name }: Owner, { metadata, spec }: HeldObject): boolean {
+  const isOurs = metadata.labels?.[ownerLabelName] !== undefined || coolingOf(metadata) !== undefined;
+  const { podref } = spec as { readonly podref?: unknown };
+  return !isOurs && metadata.annotations?.[aliasAnnotation] === undefined && podref === `${namespace}/${name}`;
+}
+
+/** The pool is gone, or has no key for the address: then there is no entry, and the release goes on. */
+function nowhere(error: unknown): undefined {
+  if (!(error instanceof LedgerError) && !(error instanceof BadObject)) throw error;
+}
