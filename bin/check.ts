@@ -4,9 +4,11 @@ import { examineClaims } from "../src/claims/examine.ts";
 import { repairClaims, repairedAddresses } from "../src/claims/repair.ts";
 import { readClaims } from "../src/claims/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
+import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
 import type { LookOptions } from "../src/cli/pools.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
+import { defaultUpstreamNamespaces } from "../src/ledger/coexistence/upstream.ts";
 import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
 import { fetchState, readState } from "../src/ledger/state.ts";
 import { examine } from "../src/pools/examine.ts";
@@ -29,7 +31,14 @@ export async function check(options: CheckOptions): Promise<readonly CheckedFind
       const { repair: _, ...told } = finding;
       return withRepair(told, repairedClaims?.get(finding));
     });
-    return [...toldClaims, ...(await checkPools(client, options, repairedAddresses(aboutClaims), signal))];
+    const given = { systemNamespace, whereaboutsNamespaces: defaultUpstreamNamespaces };
+    const coexistence = await readCoexistence({ client, clock: realClock, signal }, given);
+    const aboutCoexistence = examineCoexistence(coexistence, systemNamespace);
+    return [
+      ...aboutCoexistence,
+      ...toldClaims,
+      ...(await checkPools(client, options, repairedAddresses(aboutClaims), signal)),
+    ];
   });
 }
 

@@ -53,6 +53,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     limits,
     allowMassRelease,
     lookBackMs,
+    whereaboutsNamespaces: options.whereaboutsNamespaces,
     events,
     metrics,
     kubeMetrics,

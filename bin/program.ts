@@ -23,6 +23,10 @@ process.exitCode = await run(
       installCrd: async (...given) => (await import("./claims-setup.ts")).installCrd(...given),
       releaseFinalizers: async (...given) => (await import("./claims-setup.ts")).releaseFinalizers(...given),
     },
+    coexistence: {
+      status: async (...given) => (await import("./coexistence.ts")).coexistence.status(...given),
+      say: async (...given) => (await import("./coexistence.ts")).coexistence.say(...given),
+    },
     controller: async (options) => (await import("./controller.ts")).controller(options),
     import: async (...given) => (await import("./transfer.ts")).takeOver(...given),
     migrate: {

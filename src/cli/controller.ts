@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 
 import { persistenceLabelName } from "../api/claim-marks.ts";
 import { type GateMode, gateModes } from "../claims/gate.ts";
+import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { type Level, levels } from "../log/log.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
@@ -22,6 +23,8 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly allowMassRelease: boolean;
   /** How far back a sign of whereabouts counts. */
   readonly lookBackMs: number;
+  /** Where whereabouts may run: namespaces that only administrators write. */
+  readonly whereaboutsNamespaces: readonly string[];
   /** After so long without its Node and without a renewed Lease, a node's slices go to others. */
   readonly sliceQuarantineMs: number;
   /** A Node is deleted only when its machine is gone: its slices go to others at once. */
@@ -48,6 +51,7 @@ type Flags = ConnectionOptions & {
   readonly observeSeconds: string;
   readonly supersededSeconds: string;
   readonly whereaboutsSilentMinutes: string;
+  readonly whereaboutsNamespaces: string;
   readonly allowMassRelease: boolean;
   readonly sliceQuarantineHours: string;
   readonly nodeDeletionFences: boolean;
@@ -77,8 +81,13 @@ export function controllerCommand(output: Output, controller: RunController): Co
     )
     .option(
       "--whereabouts-silent-minutes <number>",
-      "coexistence ends when whereabouts has written nothing for so long; 3 where you have removed it from every node",
+      "`holdfast coexistence off` takes effect when whereabouts has written nothing for so long; 3 where you have removed it from every node",
       "60",
+    )
+    .option(
+      "--whereabouts-namespaces <names>",
+      "where whereabouts is looked for, beside the system namespace, with commas: only administrators may write there",
+      defaultUpstreamNamespaces.join(","),
     )
     .option("--allow-mass-release", "free leaks even where more than 30 % of all addresses look leaked at once", false)
     .option(
@@ -120,6 +129,7 @@ function optionsOf(flags: Flags): ControllerOptions {
     observeSeconds,
     supersededSeconds,
     whereaboutsSilentMinutes,
+    whereaboutsNamespaces,
     sliceQuarantineHours,
     webhookPort,
     ...rest
@@ -128,6 +138,7 @@ function optionsOf(flags: Flags): ControllerOptions {
     ...rest,
     ...(webhookPort !== undefined && { webhookPort: numberOf("--webhook-port", webhookPort, 65_535) }),
     sliceQuarantineMs: 3_600_000 * numberOf("--slice-quarantine-hours", sliceQuarantineHours, 8760),
+    whereaboutsNamespaces: whereaboutsNamespaces.split(",").flatMap((each) => each.trim() || []),
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 86_400),

@@ -6,6 +6,7 @@ import { type Adopt, adoptCommand } from "./adopt.ts";
 import { type Check, checkCommand } from "./check.ts";
 import { type Claims, claimsCommand } from "./claims.ts";
 import { cniCommand } from "./cni.ts";
+import { type Coexistence, coexistenceCommand } from "./coexistence.ts";
 import { controllerCommand, type RunController } from "./controller.ts";
 import { explainCommand } from "./explain.ts";
 import { type Import, importCommand } from "./import.ts";
@@ -30,6 +31,7 @@ export interface Wiring {
   readonly adopt: Adopt;
   readonly check: Check;
   readonly claims: Claims;
+  readonly coexistence: Coexistence;
   readonly controller: RunController;
   readonly import: Import;
   readonly migrate: Migrate;
@@ -53,6 +55,7 @@ export function program(output: Output, wiring: Wiring): Command {
     .addCommand(checkCommand(output, wiring.check))
     .addCommand(claimsCommand(output, wiring.claims))
     .addCommand(cniCommand(output, wiring.shims))
+    .addCommand(coexistenceCommand(output, wiring.coexistence))
     .addCommand(controllerCommand(output, wiring.controller))
     .addCommand(explainCommand(output))
     .addCommand(importCommand(output, wiring.import))

@@ -1,23 +1,36 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { type CoexistenceInput, type Memory, nextCoexistence, silenceMs } from "./coexistence.ts";
+import { type CoexistenceInput, firstWord, type Memory, nextCoexistence, silenceMs } from "./coexistence.ts";
 
 const quiet = { active: false, why: [] };
 const loud = { active: true, why: ["its DaemonSet runs"] };
 const fresh: Memory = { silentSinceMs: undefined };
 
 function next(memory: Memory, parts: Partial<CoexistenceInput>) {
-  return nextCoexistence(memory, { current: true, upstream: quiet, unadopted: 0, nowMs: 0, ...parts });
+  const input = { word: "off", current: true, upstream: quiet, unadopted: 0, unshown: 0, nowMs: 0 } as const;
+  return nextCoexistence(memory, { ...input, ...parts });
 }
 
 describe("nextCoexistence", () => {
-  it("a sign turns it on at once, with the reason", () => {
-    expect(next(fresh, { current: false, upstream: loud })).toMatchObject({
-      coexistence: true,
-      why: "its DaemonSet runs",
-      mayAdopt: false,
+  it("the word turns it on at once, and says until when whereabouts must not start", () => {
+    for (const current of [undefined, false, true]) {
+      expect(next(fresh, { word: "on", current })).toMatchObject({ coexistence: true, why: "", mayAdopt: false });
+      expect(next(fresh, { word: "on", current, unshown: 3 }).why).toContain("3 holds");
+    }
+  });
+
+  it("once it is off, no sign turns it on again", () => {
+    expect(next(fresh, { current: false, upstream: loud, unadopted: 1 })).toMatchObject({
+      coexistence: false,
+      why: "",
     });
+  });
+
+  it("off waits for whereabouts, and says why", () => {
+    const verdict = next(fresh, { upstream: loud });
+    expect(verdict).toMatchObject({ coexistence: true, mayAdopt: false });
+    expect(verdict.why).toContain("its DaemonSet runs");
   });
 
   it("a cluster that never had whereabouts starts without", () => {
@@ -53,12 +66,38 @@ describe("nextCoexistence", () => {
             expect(now - lastSign).toBeGreaterThanOrEqual(silenceMs);
             expect(unadopted).toBe(0);
           }
-          if (active) expect(verdict.coexistence).toBe(true);
+          if (current && active) expect(verdict.coexistence).toBe(true);
           ({ memory } = verdict);
           current = verdict.coexistence;
         }
       }),
       { numRuns: 1000 },
+    );
+  });
+});
+
+describe("firstWord", () => {
+  const [workload, namespace] = ["DaemonSet openshift-multus/whereabouts", "openshift-multus"];
+  const nothing = { ...quiet, reconciler: false, elsewhere: [] };
+  const facts = { systemNamespace: "kube-system", current: undefined, upstream: nothing, hasKept: false };
+
+  it.each([
+    ["nothing of whereabouts is there", {}, "off"],
+    ["whereabouts is there", { upstream: { ...nothing, ...loud } }, "on"],
+    [
+      "it was off before there was a word, whatever is seen now",
+      { current: false, upstream: { ...nothing, ...loud } },
+      "off",
+    ],
+    ["the word is lost, and holds are kept from whereabouts", { hasKept: true }, "on"],
+  ] as const)("%s", (_, parts, word) => {
+    expect(firstWord({ ...facts, ...parts })).toMatchObject({ word });
+  });
+
+  it("whereabouts with pools in another namespace: not decided, with the remedy", () => {
+    const upstream = { ...nothing, elsewhere: [{ workload, namespace }] };
+    expect(firstWord({ ...facts, upstream })).toMatch(
+      /openshift-multus, Holdfast in kube-system.*Install Holdfast into/,
     );
   });
 });

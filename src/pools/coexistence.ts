@@ -1,13 +1,10 @@
-// Whether whereabouts must be expected to write in this cluster: the leader's word, on which daemons act. Pure.
+// When an operator's word on coexistence takes effect, and what the leader decides where there is none. Pure.
 //
-// On at the first sign; off only after whereabouts has been silent long enough and every pool has been adopted anew since:
-// what it wrote in the meantime has no hold, and would be handed out twice.
-
-export interface UpstreamSigns {
-  readonly active: boolean;
-  /** Sentences. */
-  readonly why: readonly string[];
-}
+// "on" at once: every write of coexistence is one more, never one less, so daemons may see it one after the other; whereabouts may be
+// started when the state says that nothing is left to prepare. "off" only after whereabouts has been silent long enough and every pool
+// has been adopted since: what it wrote in the meantime has no hold, and would be handed out twice. Once off, no sign turns it on again.
+import type { Upstream } from "../ledger/coexistence/upstream.ts";
+import type { Word } from "../ledger/coexistence/word.ts";
 
 export interface Memory {
   /** Since when there has been no sign; undefined: there is one, or nobody has looked yet. */
@@ -15,16 +12,20 @@ export interface Memory {
 }
 
 export interface CoexistenceInput {
-  /** What stands in the state now; undefined: there is none yet. */
+  readonly word: Word["word"];
+  /** What daemons act by now; undefined: nothing yet. */
   readonly current: boolean | undefined;
-  readonly upstream: UpstreamSigns;
+  readonly upstream: Pick<Upstream, "active" | "why">;
   /** Pools with entries that have no hold, or that are not marked. */
   readonly unadopted: number;
+  /** Holds that whereabouts would not see yet. */
+  readonly unshown: number;
   readonly nowMs: number;
 }
 
 export interface CoexistenceVerdict {
   readonly coexistence: boolean;
+  /** Empty: the word is in force, whole. */
   readonly why: string;
   /** Pools may be adopted and marked now. */
   readonly mayAdopt: boolean;
@@ -33,22 +34,55 @@ export interface CoexistenceVerdict {
 
 /** The lease of whereabouts lasts 1.5 s and its garbage collector runs at every pod's end; two minutes are its longest ADD. */
 export const silenceMs = 120_000;
+const unknown: Memory = { silentSinceMs: undefined };
 
 export function nextCoexistence(memory: Memory, input: CoexistenceInput): CoexistenceVerdict {
-  const { current, upstream, unadopted, nowMs } = input;
+  const { word, current, upstream, unadopted, unshown, nowMs } = input;
+  if (word === "on") {
+    const why = unshown === 0 ? "" : `${unshown} holds are not yet where whereabouts looks: do not start it before`;
+    return { coexistence: true, why, mayAdopt: false, memory: unknown };
+  }
+  if (current === false) return { coexistence: false, why: "", mayAdopt: true, memory: unknown };
   if (upstream.active) {
-    const why = upstream.why.join("; ") || "whereabouts is active";
-    return { coexistence: true, why, mayAdopt: false, memory: { silentSinceMs: undefined } };
+    const why = `off takes effect when whereabouts is silent: ${upstream.why.join(" ")}`;
+    return { coexistence: true, why, mayAdopt: false, memory: unknown };
   }
   const silentSinceMs = memory.silentSinceMs ?? nowMs;
-  const next = { silentSinceMs };
   // A cluster that has never had whereabouts has nothing to wait for.
-  const isSilent =
-    nowMs - silentSinceMs >= silenceMs || (current === undefined && unadopted === 0) || current === false;
-  if (isSilent && unadopted === 0) return { coexistence: false, why: "", mayAdopt: true, memory: next };
-  if (current === false) return { coexistence: false, why: "", mayAdopt: true, memory: next };
+  const isSilent = nowMs - silentSinceMs >= silenceMs || (current === undefined && unadopted === 0);
+  if (isSilent && unadopted === 0) return { coexistence: false, why: "", mayAdopt: true, memory: { silentSinceMs } };
   const waits = isSilent
     ? `${unadopted} pools are not adopted yet`
     : "whereabouts was active within the last two minutes, or may have been";
-  return { coexistence: true, why: waits, mayAdopt: isSilent, memory: next };
+  return { coexistence: true, why: `off takes effect later: ${waits}`, mayAdopt: isSilent, memory: { silentSinceMs } };
+}
+
+/** What to do about signs that change nothing by themselves. */
+export function strayWords(signs: readonly string[]): string {
+  return (
+    `${signs.join(" ")} Coexistence is not on for it, so it may give addresses that are held: ` +
+    "stop it, or say `holdfast coexistence on` (docs/migrate-from-whereabouts.md)."
+  );
+}
+
+export interface DecisionInput {
+  readonly systemNamespace: string;
+  readonly current: boolean | undefined;
+  readonly upstream: Upstream;
+  /** Holds carry our finalizer, which only coexistence puts there: the word that there was is lost. */
+  readonly hasKept: boolean;
+}
+
+/** The word of a cluster in which nobody has said one; a sentence: it cannot be decided, and nothing is handed out before. */
+export function firstWord({ systemNamespace, current, upstream, hasKept }: DecisionInput): Word | string {
+  if (current === false) return { word: "off", by: "the controller: it was off before there was a word" };
+  if (upstream.active) return { word: "on", by: `the controller, at its first start: ${upstream.why.join(" ")}` };
+  if (hasKept) return { word: "on", by: "the controller: holds are kept from whereabouts, so it was on before" };
+  const [other] = upstream.elsewhere;
+  if (other === undefined) return { word: "off", by: "the controller, at its first start: no sign of whereabouts" };
+  return (
+    `${other.workload} is whereabouts and keeps its pools in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both ` +
+    `would have two ledgers. Install Holdfast into ${other.namespace} (docs/install.md); or, if they share no range, say ` +
+    "`holdfast coexistence off`"
+  );
 }

@@ -42,7 +42,11 @@ type FindingCode =
   | "entry-without-pod"
   /** Held in the reservation ledger, and a slice may hand it out too. */
   | "not-taken"
-  | "gateway-held";
+  | "gateway-held"
+  /** whereabouts is seen, and coexistence is not on for it. */
+  | "whereabouts-unexpected"
+  /** Nothing is handed out of shared ranges until the operator has said a word. */
+  | "coexistence-undecided";
 
 /** What --repair does about it; what has none is for a person. */
 export type Repair =

@@ -12,7 +12,7 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { claimAlias } from "../ledger/alias.ts";
+import { claimAlias } from "../ledger/coexistence/alias.ts";
 import { recordsOf } from "../ledger/records.ts";
 import { reservations, type StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
@@ -57,7 +57,7 @@ export class KeptHolds {
   async round(signal: AbortSignal): Promise<number> {
     const { coexistence, isPaused } = this.#options;
     const isActive = coexistence();
-    const next = (isActive ? this.#bare() : this.#kept()).values();
+    const next = (isActive ? bareHolds(this.#options.world) : this.#kept()).values();
     let written = 0;
     const work = async () => {
       for (const [held, object] of next) {
@@ -73,33 +73,11 @@ export class KeptHolds {
   #kept(): [Held, Reservation][] {
     const kept: [Held, Reservation][] = [];
     for (const held of this.#options.world.roster.all()) {
-      const object = this.#objectOf(held);
+      const object = objectOf(this.#options.world, held);
       if (object === undefined || !isKept(object) || object.metadata.deletionTimestamp !== undefined) continue;
       if (kept.push([held, object]) === roundMax) break;
     }
     return kept;
-  }
-
-  #objectOf({ kind, namespace, name }: Held): Reservation | undefined {
-    if (kind !== "OverlappingRangeIPReservation") return undefined;
-    return this.#options.world.reservations.cache.get(`${namespace}/${name}`);
-  }
-
-  /** Reservations of ours that somebody holds, without all that they should have. */
-  #bare(): [Held, Reservation][] {
-    const bare: [Held, Reservation][] = [];
-    for (const held of this.#options.world.roster.all()) {
-      const object = held.cooling === undefined ? this.#objectOf(held) : undefined;
-      if (object === undefined || !isOurs(object) || (isKept(object) && this.#hasAlias(held))) continue;
-      if (bare.push([held, object]) === roundMax) break;
-    }
-    return bare;
-  }
-
-  #hasAlias(held: Held): boolean {
-    const former = recordsOf(held.hold.domain, held.namespace).formerNameOf(held.hold.address);
-    if (former === undefined) return true;
-    return this.#options.world.reservations.cache.get(`${held.namespace}/${former}`) !== undefined;
   }
 
   async #keep(held: Held, object: Reservation, signal: AbortSignal): Promise<boolean> {
@@ -160,6 +138,28 @@ export class KeptHolds {
       throw error;
     }
   }
+}
+
+type Known = Pick<World, "roster" | "reservations">;
+
+/** Reservations of ours that somebody holds, without all that they should have while whereabouts is active. */
+export function bareHolds(world: Known): [Held, Reservation][] {
+  const bare: [Held, Reservation][] = [];
+  for (const held of world.roster.all()) {
+    const object = held.cooling === undefined ? objectOf(world, held) : undefined;
+    if (object === undefined || !isOurs(object) || (isKept(object) && hasAlias(world, held))) continue;
+    if (bare.push([held, object]) === roundMax) break;
+  }
+  return bare;
+}
+
+function objectOf({ reservations: followed }: Known, { kind, namespace, name }: Held): Reservation | undefined {
+  return kind === "OverlappingRangeIPReservation" ? followed.cache.get(`${namespace}/${name}`) : undefined;
+}
+
+function hasAlias({ reservations: followed }: Known, { hold, namespace }: Held): boolean {
+  const former = recordsOf(hold.domain, namespace).formerNameOf(hold.address);
+  return former === undefined || followed.cache.get(`${namespace}/${former}`) !== undefined;
 }
 
 /** Made or adopted by us; what whereabouts made while it is active is its own affair. */

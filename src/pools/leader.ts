@@ -10,6 +10,7 @@ import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
+import { strayWords } from "./coexistence.ts";
 import { LeakCollector } from "./collector.ts";
 import { CooledDeleter } from "./cooled.ts";
 import { FreeMapSweeper } from "./free-map-sweeper.ts";
@@ -35,6 +36,8 @@ export interface LeaderOptions {
   readonly allowMassRelease?: boolean;
   /** How far back a sign of whereabouts counts. Default: an hour. */
   readonly lookBackMs?: number;
+  /** Where workloads of whereabouts are looked for, beside the system namespace: only administrators write there. */
+  readonly whereaboutsNamespaces?: readonly string[];
   readonly entriesMax?: number;
   /** Followed once where others read them too. Default: its own. */
   readonly definitions?: FollowedDefinitions;
@@ -139,9 +142,10 @@ export class PoolsLeader {
   }
 
   #makeState(onChange: () => void): StateKeeper {
-    const { client, clock, log, systemNamespace, metrics, lookBackMs } = this.#options;
+    const { client, clock, log, systemNamespace, metrics, lookBackMs, whereaboutsNamespaces } = this.#options;
     return new StateKeeper({
       ...(lookBackMs !== undefined && { lookBackMs }),
+      ...(whereaboutsNamespaces && { whereaboutsNamespaces }),
       world: this.world,
       client,
       clock,
@@ -152,6 +156,11 @@ export class PoolsLeader {
       onChange: (coexistence) => {
         metrics?.coexistence(coexistence);
         onChange();
+      },
+      onStray: (signs) => {
+        metrics?.stray(signs.length > 0);
+        if (signs.length === 0) this.#tellState("Normal", "WhereaboutsSilent", "whereabouts is not seen any more.");
+        else this.#tellState("Warning", "WhereaboutsSeen", strayWords(signs));
       },
     });
   }
@@ -184,7 +193,8 @@ export class PoolsLeader {
       },
       onHeldBack: (why) => {
         metrics?.heldBack(why !== undefined);
-        this.#tellState(why);
+        if (why === undefined) this.#tellState("Normal", "LeakCollectionRunning", "Leaks are collected again.");
+        else this.#tellState("Warning", "TooManyLeaks", why);
         onHeldBack();
       },
     });
@@ -198,10 +208,9 @@ export class PoolsLeader {
     this.#options.events?.record(pod, "Normal", "IPAddressGarbageCollected", words);
   }
 
-  #tellState(why: string | undefined): void {
+  #tellState(type: "Normal" | "Warning", reason: string, words: string): void {
     const { systemNamespace, events } = this.#options;
     const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: systemNamespace, name: stateName } };
-    if (why === undefined) events?.record(about, "Normal", "LeakCollectionRunning", "Leaks are collected again.");
-    else events?.record(about, "Warning", "TooManyLeaks", why);
+    events?.record(about, type, reason, words);
   }
 }

@@ -15,6 +15,7 @@ export class PoolMetrics {
   readonly #writes: Counter<"what">;
   readonly #heldBack: Gauge;
   readonly #coexistence: Gauge;
+  readonly #stray: Gauge;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -47,7 +48,12 @@ export class PoolMetrics {
     });
     this.#coexistence = new Gauge({
       name: "holdfast_coexistence",
-      help: "1 while whereabouts counts as active in this cluster.",
+      help: "1 while every take is also written where whereabouts looks.",
+      registers,
+    });
+    this.#stray = new Gauge({
+      name: "holdfast_whereabouts_unexpected",
+      help: "1 while whereabouts is seen, and coexistence is not on for it.",
       registers,
     });
   }
@@ -68,5 +74,6 @@ export class PoolMetrics {
   readonly freed = (reason: string): void => this.#freed.inc({ reason });
   readonly wrote = (what: string): void => this.#writes.inc({ what });
   readonly heldBack = (isHeldBack: boolean): void => this.#heldBack.set(isHeldBack ? 1 : 0);
+  readonly stray = (isSeen: boolean): void => this.#stray.set(isSeen ? 1 : 0);
   readonly coexistence = (isOn: boolean): void => this.#coexistence.set(isOn ? 1 : 0);
 }

@@ -1,8 +1,10 @@
-// Keeps the shared state: looks for whereabouts, adopts pools when it is silent, and tells daemons by `holdfast-state`.
+// Keeps the shared state: carries out the operator's word on coexistence, adopts pools, and tells daemons by `holdfast-state`. Signs of
+// whereabouts decide where there is no word yet; afterwards they are told, and change nothing.
 //
 // Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
 // a look that failed changes nothing. Until the first look ends the word of the leader before counts, as daemons act on it; without one, coexistence
 // counts as on.
+import { keptFinalizer } from "../api/hold-marks.ts";
 import type { IPPool } from "../api/ip-pool.ts";
 import { isAdopted } from "../api/pool-domain.ts";
 import { orAborted } from "../kube/abort.ts";
@@ -10,14 +12,16 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { keyOf } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { disownPools } from "../ledger/disowning.ts";
-import { configMaps } from "../ledger/resources.ts";
-import { fetchState, readState, type State, stateObject } from "../ledger/state.ts";
-import { detectUpstream } from "../ledger/upstream.ts";
+import { disownPools } from "../ledger/coexistence/disowning.ts";
+import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
+import { begun, inForce, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
+import { type ConfigMap, configMaps } from "../ledger/resources.ts";
+import { fetchState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
-import { type Memory, nextCoexistence, type UpstreamSigns } from "./coexistence.ts";
-import { hasForeign } from "./mirror.ts";
+import { firstWord, type Memory, nextCoexistence } from "./coexistence.ts";
+import { bareHolds } from "./kept-holds.ts";
+import { hasForeign, planMirror } from "./mirror.ts";
 import type { NetworkUse } from "./networks.ts";
 import type { World } from "./world.ts";
 
@@ -32,8 +36,12 @@ export interface StateKeeperOptions {
   /** Handing out was paused while pools are adopted. Default: never. */
   readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onChange?: (coexistence: boolean) => void;
+  /** Signs of whereabouts that coexistence is not on for; none: no more. */
+  readonly onStray?: (signs: readonly string[]) => void;
   /** How far back a sign of whereabouts counts. Default: an hour. */
   readonly lookBackMs?: number;
+  /** Where its workloads are looked for, beside the system namespace. */
+  readonly whereaboutsNamespaces?: readonly string[];
 }
 
 const intervalMs = 10_000;
@@ -50,7 +58,10 @@ export class StateKeeper {
   readonly #known = Promise.withResolvers<void>();
   /** namespace/name of a pool -> looks in a row at which the mirror may have been behind. */
   readonly #waits = new Map<string, number>();
-  #detected: { readonly ms: number; readonly signs: UpstreamSigns } | undefined;
+  #detected: { readonly ms: number; readonly signs: Upstream } | undefined;
+  /** Read or decided last: it outlives the object. */
+  #word: Word | undefined;
+  #isStray = false;
 
   constructor(options: StateKeeperOptions) {
     this.#options = options;
@@ -80,17 +91,22 @@ export class StateKeeper {
     }
   }
 
-  /** One look: signs of whereabouts, adoption, the state. */
+  /** One look: the word, signs of whereabouts, adoption, what is in force. */
   async look(signal: AbortSignal): Promise<void> {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
-    const current = object === undefined ? undefined : readState(object);
+    const current = inForce(object);
+    const paused = object?.data?.["paused"] ?? "";
     this.#begin(current);
-    if (current !== undefined && current.paused !== "") return this.#rest(current);
-    const upstream = await this.#signs(current?.coexistence === false, signal);
-    const input = { current: current?.coexistence, upstream, nowMs: clock.monotonicMs() };
+    if (paused !== "") return this.#rest(current);
+    const upstream = await this.#signs(current === false, signal);
+    const word = readWord(object) ?? this.#word ?? this.#decide(current, upstream);
+    if (typeof word === "string") return this.#write(object, { coexistence: "undecided", why: word, paused }, signal);
+    this.#word = word;
     // What was disowned shows in the cache a moment later: the rest is for the next look.
-    if ((await this.#disown(current?.coexistence !== false, upstream.active, signal)) && !upstream.active) return;
+    if ((await this.#disown(word.word, current !== false, upstream.active, signal)) && word.word === "off") return;
+    const unshown = word.word === "on" && !(current === true && object?.data?.["why"] === "") ? this.#unshown() : 0;
+    const input = { word: word.word, current, upstream, unshown, nowMs: clock.monotonicMs() };
     let verdict = nextCoexistence(this.#memory, { ...input, unadopted: this.#unadopted().length });
     if (verdict.mayAdopt) {
       const left = await this.#adoptAll(signal);
@@ -99,58 +115,105 @@ export class StateKeeper {
     this.#memory = verdict.memory;
     const { coexistence, why } = verdict;
     this.#tell(coexistence, why);
-    if (current?.coexistence === coexistence && current.why === why) return;
-    const wanted = stateObject(systemNamespace, { coexistence, why, paused: current?.paused ?? "" });
-    if (object === undefined) await this.#create(wanted, signal);
-    else {
-      const data = { ...object.data, ...wanted.data };
-      await client.update(configMaps, { ...object, data }, { signal });
+    this.#warn(coexistence, upstream);
+    const data = { ...wordData(word), coexistence: coexistence ? "on" : "off", why, paused };
+    await this.#write(object, coexistence && current !== true ? begun({ ...object?.data, ...data }) : data, signal);
+  }
+
+  #decide(current: boolean | undefined, upstream: Upstream): Word | string {
+    const { systemNamespace, world } = this.#options;
+    const hasKept = [...world.reservations.cache.list()].some(({ metadata }) =>
+      metadata.finalizers?.includes(keptFinalizer),
+    );
+    return firstWord({ systemNamespace, current, upstream, hasKept });
+  }
+
+  async #write(object: ConfigMap | undefined, data: Record<string, string>, signal: AbortSignal): Promise<void> {
+    const { client, systemNamespace: namespace } = this.#options;
+    if (Object.entries(data).every(([key, value]) => object?.data?.[key] === value)) return;
+    if (object !== undefined) {
+      await client.update(configMaps, { ...object, data: { ...object.data, ...data } }, { signal });
+      return;
+    }
+    try {
+      await client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error; // another's, and as good: the next look reads it
     }
   }
 
-  #begin(current: State | undefined): void {
-    if (current !== undefined && !this.#hasBegun) this.#tell(current.coexistence, current.why);
+  #begin(current: boolean | undefined): void {
+    if (current !== undefined && !this.#hasBegun) this.#tell(current, "");
     this.#known.resolve();
   }
 
   /** Pools are being moved: none is touched, and what was seen before proves nothing afterwards. */
-  #rest({ coexistence, why }: State): void {
+  #rest(current: boolean | undefined): void {
     this.#memory = { silentSinceMs: undefined };
     this.#detected = undefined;
-    this.#tell(coexistence, why);
+    this.#tell(current !== false, "");
   }
 
   /**
    * A pool that was adopted before whereabouts handed out of it must be adopted anew. True if some were. A leader that finds
    * coexistence on cannot know when they were adopted, and takes none for granted.
    */
-  async #disown(isOn: boolean, isActive: boolean, signal: AbortSignal): Promise<boolean> {
+  async #disown(word: Word["word"], isOn: boolean, isActive: boolean, signal: AbortSignal): Promise<boolean> {
     const { client, world, log } = this.#options;
-    const isDue = isActive || (isOn && !this.#hasBegun);
+    const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
     const isMarked = isDue && [...world.pools.cache.list()].some(isAdopted);
     const count = isMarked ? await disownPools(client, { signal }) : 0;
     this.#hasBegun = true;
-    if (count > 0) log.info("pools will be adopted anew when whereabouts is silent", { count });
+    if (count > 0) log.info("pools will be adopted anew when coexistence ends", { count });
     return count > 0;
   }
 
   /** Entries that are not ours in a pool that was adopted are a sign too: after an adoption only whereabouts makes such. */
-  async #signs(isOff: boolean, signal: AbortSignal): Promise<UpstreamSigns> {
-    const { active, why } = await this.#detect(signal);
+  async #signs(isOff: boolean, signal: AbortSignal): Promise<Upstream> {
+    const found = await this.#detect(signal);
     const strange = isOff ? this.#unadopted().filter(isAdopted) : [];
-    if (strange.length === 0) return { active, why };
+    if (strange.length === 0) return found;
     const names = strange.map(({ metadata }) => metadata.name).join(", ");
-    return { active: true, why: [...why, `somebody else wrote entries into ${names} after it was adopted`] };
+    return {
+      ...found,
+      active: true,
+      why: [...found.why, `Somebody else wrote entries into ${names}, which is adopted.`],
+    };
   }
 
-  async #detect(signal: AbortSignal): Promise<UpstreamSigns> {
-    const { client, clock, systemNamespace, lookBackMs } = this.#options;
+  async #detect(signal: AbortSignal): Promise<Upstream> {
+    const { client, clock, systemNamespace, lookBackMs, whereaboutsNamespaces: namespaces } = this.#options;
     const ms = clock.monotonicMs();
     if (this.#detected !== undefined && ms - this.#detected.ms < detectMs) return this.#detected.signs;
-    const back = lookBackMs === undefined ? {} : { lookBackMs };
-    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), ...back, signal });
+    const given = { ...(lookBackMs !== undefined && { lookBackMs }), ...(namespaces && { namespaces }) };
+    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), ...given, signal });
     this.#detected = { ms, signs };
     return signs;
+  }
+
+  /** Said once, when it begins: it changes nothing. */
+  #warn(isOn: boolean, { active, why, elsewhere }: Upstream): void {
+    const { log, onStray } = this.#options;
+    const strays = elsewhere.map(({ workload, namespace }) => `${workload} runs whereabouts in ${namespace}.`);
+    const signs = isOn ? strays : [...(active ? why : []), ...strays];
+    const isNew = signs.length > 0 !== this.#isStray;
+    this.#isStray = signs.length > 0;
+    if (!isNew) return;
+    if (this.#isStray) log.error("whereabouts writes, and coexistence is not on for it", { why: signs.join(" ") });
+    onStray?.(signs);
+  }
+
+  /** Holds that whereabouts could give again: without an entry in their pool, a finalizer or a second name. */
+  #unshown(): number {
+    const { world } = this.#options;
+    world.refreshPools();
+    const entries = [...world.pools.cache.keys()].reduce((sum, key) => {
+      const pool = world.pool(key);
+      const held = world.roster.of(key).filter(({ cooling }) => cooling === undefined);
+      const changes = pool === undefined ? [] : planMirror(pool, held, { coexistence: true }).changes;
+      return sum + changes.filter(({ from, to }) => from === undefined && to !== undefined).length;
+    }, 0);
+    return Math.max(entries, bareHolds(world).length);
   }
 
   /** Pools that are not marked, or have entries without a hold. */
@@ -199,17 +262,9 @@ export class StateKeeper {
     return left;
   }
 
-  async #create(wanted: ReturnType<typeof stateObject>, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#options.client.create(configMaps, wanted, { signal });
-    } catch (error) {
-      if (!isApiError(error, "already-exists")) throw error; // another's, and as good: the next look reads it
-    }
-  }
-
   #tell(coexistence: boolean, why: string): void {
     if (this.#coexistence !== coexistence) {
-      this.#options.log.info(coexistence ? "whereabouts is active" : "whereabouts is not active", { why });
+      this.#options.log.info(`coexistence is ${coexistence ? "on" : "off"}`, { why });
     }
     const isNew = this.#coexistence !== coexistence;
     this.#coexistence = coexistence;

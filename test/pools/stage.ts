@@ -63,7 +63,15 @@ export class Stage {
   /** Nothing of an earlier test is left. */
   async clear(): Promise<void> {
     this.fault = undefined;
-    const all = [kinds.pods, kinds.reservations, kinds.holds, kinds.ipPools, kinds.statefulSets, kinds.nodes];
+    const all = [
+      kinds.deployments,
+      kinds.pods,
+      kinds.reservations,
+      kinds.holds,
+      kinds.ipPools,
+      kinds.statefulSets,
+      kinds.nodes,
+    ];
     for (const resource of [...all, kinds.nodeSlicePools, kinds.networkAttachmentDefinitions] as Resource[]) {
       for (const { metadata } of (await this.client.list(resource)).items) {
         const { namespace, name = "" } = metadata;

@@ -2,13 +2,17 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../../src/api/ip-pool.ts";
+import { leaseNodeAnnotation, nodeLeaseName, seenAnnotation } from "../../src/api/node-lease.ts";
+import { readCoexistence } from "../../src/cli/coexistence-word.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { begunAt, readWord, wordData } from "../../src/ledger/coexistence/word.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { readState, stateName } from "../../src/ledger/state.ts";
+import { readSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
+import { fetchState, readState, stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/kept-holds.ts";
@@ -33,7 +37,7 @@ export function stateStories(stage: () => Stage): void {
   });
 
   describe("the shared state", () => {
-    const keeper = (watching: Watching) =>
+    const keeper = (watching: Watching, onStray: (signs: readonly string[]) => void = () => {}) =>
       new StateKeeper({
         world: watching.world,
         client: stage().client,
@@ -41,6 +45,7 @@ export function stateStories(stage: () => Stage): void {
         log: silent,
         systemNamespace: system,
         uses: () => [],
+        onStray,
       });
     const state = async () => {
       const maps = (await stage().client.list(kinds.configMaps, { namespace: system })).items;
@@ -135,8 +140,135 @@ export function stateStories(stage: () => Stage): void {
       const leader = keeper(watching);
       expect(leader.coexistence).toBe(true);
       await leader.look(watching.signal);
-      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
+      expect(await state()).toMatchObject({ coexistence: false, why: "", paused: "" });
       expect(leader.coexistence).toBe(false);
+    });
+
+    const workload = async (namespace: string, env: { name: string; value: string }[] = []) => {
+      const labels = { app: "staff" };
+      const containers = [{ name: "c", image: "registry.example/apps/staff-whereabouts:1.0", env }];
+      const template = { metadata: { labels }, spec: { containers } };
+      const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+      await stage().client.create(kinds.deployments, { metadata: { namespace, name: "staff" }, spec });
+    };
+    const say = (word: "on" | "off") =>
+      stage().client.patch(
+        kinds.configMaps,
+        { namespace: system, name: stateName },
+        { type: "merge", body: { data: wordData({ word, by: "anna" }) } },
+      );
+
+    it("a tenant's Deployment with whereabouts in its image's name changes nothing, before or after the word", async () => {
+      await workload("shop");
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const told: string[] = [];
+      const leader = keeper(watching, (signs) => told.push(...signs));
+      await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await leader.look(watching.signal);
+      expect([await state(), leader.coexistence, told]).toMatchObject([{ coexistence: false }, false, []]);
+    });
+
+    it("whereabouts that comes when coexistence is off is told of, and changes nothing", async () => {
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const told: string[] = [];
+      const leader = keeper(watching, (signs) => told.push(...signs));
+      await leader.look(watching.signal);
+      await workload(system);
+      await watching.clock.advance(60_000);
+      await leader.look(watching.signal);
+      await leader.look(watching.signal);
+      expect(told).toEqual([`Deployment ${system}/staff runs whereabouts.`]);
+      expect(await state()).toMatchObject({ coexistence: false });
+    });
+
+    it("where whereabouts keeps its pools elsewhere nothing is handed out, until the operator's word", async () => {
+      await workload(system, [{ name: "WHEREABOUTS_NAMESPACE", value: "blue-pools" }]);
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      await keeper(watching).look(watching.signal);
+      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      expect(await read()).toMatchObject({ coexistence: "undecided", why: expect.stringContaining("two ledgers") });
+      await say("off");
+      await keeper(watching).look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "off", why: "" });
+    });
+
+    it("the operator's word: on at once, with what is left to do before whereabouts starts; off through the gate", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const sliced = writeSlicedRanges({ version: 4, ranges: [] });
+      const data = { coexistence: "off", why: "", paused: "", [slicedKey]: sliced };
+      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: false });
+      await say("on");
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("1 holds") });
+      const begun = await fetchState(stage().client, { namespace: system });
+      expect([begunAt(begun), readSlicedRanges(begun).version]).toEqual([5, 5]);
+      const look = () =>
+        readCoexistence(
+          { client: stage().client, clock: realClock, signal: watching.signal },
+          { systemNamespace: system, whereaboutsNamespaces: [] },
+        );
+      const seen = async (version: number) => {
+        const renewTime = new Date().toISOString().replace("Z", "000Z");
+        const annotations = { [leaseNodeAnnotation]: "n1", [seenAnnotation]: String(version) };
+        const lease = { metadata: { namespace: system, name: nodeLeaseName("n1"), annotations }, spec: { renewTime } };
+        await stage()
+          .client.delete(kinds.leases, { namespace: system, name: nodeLeaseName("n1") })
+          .catch(() => {});
+        await stage().client.create(kinds.leases, lease);
+      };
+      await seen(4);
+      expect(await look()).toMatchObject({ inForce: "on", unaware: ["n1"], why: expect.stringContaining("1 holds") });
+      await seen(5);
+      expect(await look()).toMatchObject({ word: { word: "on", by: "anna" }, inForce: "on", unaware: [] });
+      const { world, clock } = watching;
+      const common = { world, clock, client: stage().client, log: silent };
+      await new KeptHolds({ ...common, coexistence: () => true }).round(watching.signal);
+      const value = { id: "", podref: "shop/a", ifname: "net1", uid: "u5" };
+      const operations = [{ op: "add", path: "/spec/allocations/5", value }] as const;
+      await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: "" });
+      await say("off");
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("later") });
+      await watching.clock.advance(120_000);
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: false, why: "" });
+      expect(readWord(await fetchState(stage().client, { namespace: system }))).toEqual({ word: "off", by: "anna" });
+    });
+
+    it("a deleted state brings the word back: from this leader, or from the finalizers that it left", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      const data = { coexistence: "on", why: "", paused: "", ...wordData({ word: "on", by: "anna" }) };
+      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      await leader.look(watching.signal);
+      const lose = () => stage().client.delete(kinds.configMaps, { namespace: system, name: stateName });
+      await lose();
+      await leader.look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true });
+      const { world, clock } = watching;
+      const common = { world, clock, client: stage().client, log: silent };
+      await new KeptHolds({ ...common, coexistence: () => true }).round(watching.signal);
+      await watching.caughtUp();
+      await lose();
+      await keeper(watching).look(watching.signal);
+      expect(await state()).toMatchObject({ coexistence: true });
     });
 
     it("adopts what whereabouts left once it is silent, then turns coexistence off; not while it is paused", async () => {
@@ -159,16 +291,17 @@ export function stateStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual([]);
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
-      expect(await state()).toEqual({ coexistence: false, why: "", paused: "" });
+      expect(await state()).toMatchObject({ coexistence: false, why: "", paused: "" });
       expect(await stage().held()).toEqual(["10.0.0.5", "10.0.0.6"]);
       expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
     });
 
-    it("an entry of whereabouts in an adopted pool turns it on again", async () => {
+    it("an entry of whereabouts in an adopted pool is told of and held, and turns nothing on", async () => {
       await stage().whereaboutsPool(name, "10.0.0.0/24");
       await using watching = new Watching(stage());
       await watching.caughtUp();
-      const leader = keeper(watching);
+      const told: string[] = [];
+      const leader = keeper(watching, (signs) => told.push(...signs));
       await leader.look(watching.signal);
       await watching.clock.advance(120_000);
       await leader.look(watching.signal);
@@ -177,18 +310,8 @@ export function stateStories(stage: () => Stage): void {
       await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
       await watching.caughtUp();
       await leader.look(watching.signal);
-      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining(name) });
-      const adopted = ["holdfast.io/adopted"];
-      expect((await stage().readPool(name)).metadata.annotations ?? {}).not.toHaveProperty(adopted);
-      // Silent again: what it handed out meanwhile is held before anybody is told so.
-      await watching.caughtUp();
-      await leader.look(watching.signal);
-      expect(await stage().held()).toEqual([]);
-      await watching.clock.advance(120_000);
-      await leader.look(watching.signal);
-      expect((await state()).coexistence).toBe(false);
+      expect([(await state()).coexistence, told]).toEqual([false, [expect.stringContaining(name)]]);
       expect(await stage().held()).toEqual(["10.0.0.9"]);
-      expect((await stage().readPool(name)).metadata.annotations).toHaveProperty(adopted);
     });
 
     it("what was held before whereabouts came cannot be deleted by its reconciler, nor taken under its IPv6 name", async () => {
@@ -271,7 +394,8 @@ export function stateStories(stage: () => Stage): void {
       await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "", paused: "" } });
       await using watching = new Watching(stage());
       await watching.caughtUp();
-      const leader = keeper(watching);
+      const told: string[] = [];
+      const leader = keeper(watching, (signs) => told.push(...signs));
       stage().fault = (method, path) => method === "PATCH" && path.includes(name);
       await leader.look(watching.signal);
       expect((await stage().readPool("10.1.0.0-24")).metadata.annotations).toHaveProperty(["holdfast.io/adopted"]);
@@ -283,7 +407,7 @@ export function stateStories(stage: () => Stage): void {
       await stage().client.patch(kinds.ipPools, { namespace: system, name }, { type: "json", operations });
       await watching.caughtUp();
       await leader.look(watching.signal);
-      expect((await state()).coexistence).toBe(true);
+      expect(told).toEqual([expect.stringContaining(name)]);
     });
 
     it("a pool under two names is one domain, also where overlaps are not protected", async () => {
@@ -322,7 +446,9 @@ export function stateStories(stage: () => Stage): void {
       await leader.look(watching.signal);
       await watching.clock.advance(180_000);
       await leader.look(watching.signal);
-      expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("whereabouts") });
+      expect(await state()).toMatchObject({ coexistence: true });
+      const { by } = readWord(await fetchState(stage().client, { namespace: system }))!;
+      expect(by).toContain("whereabouts");
       expect(await stage().held()).toEqual([]);
     });
 

@@ -1,0 +1,18 @@
+// `holdfast coexistence`, put together: a connection, the word, and what came of it.
+import { hostname, userInfo } from "node:os";
+
+import { awaitWord, readCoexistence, writeWord } from "../src/cli/coexistence-word.ts";
+import type { Coexistence } from "../src/cli/coexistence.ts";
+import { realClock as clock } from "../src/kube/clock.ts";
+import { connected } from "./connected.ts";
+
+export const coexistence: Coexistence = {
+  status: (options) => connected(options, (client, signal) => readCoexistence({ client, clock, signal }, options)),
+  say: (request) =>
+    connected(request, async (client, signal) => {
+      const given = { client, clock, signal };
+      const by = `${userInfo().username}@${hostname()} at ${new Date().toISOString()}`;
+      await writeWord(given, request.systemNamespace, { word: request.word, by });
+      return awaitWord(given, request);
+    }),
+};

@@ -1,0 +1,132 @@
+// Saying the operator's word on coexistence, and looking at what came of it: the state, the daemons' Leases, signs of whereabouts.
+import { seenAnnotation } from "../api/node-lease.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
+import { begunAt, inForce, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
+import { configMaps, leases } from "../ledger/resources.ts";
+import { fetchState, stateName } from "../ledger/state.ts";
+import { strayWords } from "../pools/coexistence.ts";
+import type { Finding } from "../pools/finding.ts";
+import { freshMs, nodeOfLease, renewTimeOf } from "../slices/presence.ts";
+
+export interface CoexistenceOptions {
+  readonly systemNamespace: string;
+  readonly whereaboutsNamespaces: readonly string[];
+}
+
+export interface CoexistenceReport {
+  /** Undefined: nobody has said one, and the controller has not decided yet. */
+  readonly word?: Word;
+  /** `unknown`: there is no state yet. */
+  readonly inForce: "on" | "off" | "undecided" | "unknown";
+  /** Why the word is not in force, whole; empty: it is. */
+  readonly why: string;
+  /** Nodes whose daemons are heard of and have not seen yet that coexistence is on. */
+  readonly unaware: readonly string[];
+  readonly whereabouts: Upstream;
+}
+
+interface Given {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export async function readCoexistence(given: Given, options: CoexistenceOptions): Promise<CoexistenceReport> {
+  const { client, clock, signal } = given;
+  const { systemNamespace: namespace, whereaboutsNamespaces: namespaces } = options;
+  const now = () => clock.wallMs();
+  const whereabouts = await detectUpstream(client, { systemNamespace: namespace, namespaces, now, signal });
+  const state = await fetchState(client, { namespace, signal });
+  const { items } = await client.list(leases, { namespace, signal });
+  const [word, force, since] = [readWord(state), inForce(state), begunAt(state)];
+  const unaware = items.flatMap((lease) => {
+    const node = nodeOfLease(lease);
+    const isHeardOf = now() - Date.parse(renewTimeOf(lease)) < freshMs;
+    const hasSeen = Number(lease.metadata.annotations?.[seenAnnotation] ?? -1) >= since;
+    return node === undefined || !isHeardOf || hasSeen || force !== true ? [] : [node];
+  });
+  const missing = `there is no ConfigMap ${namespace}/${stateName} yet: the controller writes it`;
+  const wanted = word === undefined || (word.word === "on") === force;
+  const why = state === undefined ? missing : (state.data?.["why"] ?? "");
+  return {
+    ...(word && { word }),
+    inForce: state === undefined ? "unknown" : force === undefined ? "undecided" : force ? "on" : "off",
+    why: why !== "" || wanted ? why : "the controller has not acted on it yet",
+    unaware,
+    whereabouts,
+  };
+}
+
+/** Until the word is in force, whole; or the time is over, and the report says what it waits for. */
+export async function awaitWord(
+  given: Given,
+  options: CoexistenceOptions & { readonly word: Word["word"]; readonly timeoutMs: number },
+): Promise<CoexistenceReport> {
+  const { clock, signal } = given;
+  const untilMs = clock.monotonicMs() + options.timeoutMs;
+  for (;;) {
+    const report = await readCoexistence(given, options);
+    if (isWhole(report, options.word) || clock.monotonicMs() >= untilMs) return report;
+    await sleep(clock, 1000, signal);
+  }
+}
+
+export function isWhole({ inForce: force, why, unaware }: CoexistenceReport, word: Word["word"]): boolean {
+  return force === word && why === "" && unaware.length === 0;
+}
+
+export async function writeWord({ client, signal }: Given, namespace: string, word: Word): Promise<void> {
+  const data = wordData(word);
+  const at = { namespace, name: stateName };
+  const there = await fetchState(client, { namespace, signal });
+  if (there === undefined) await client.create(configMaps, { metadata: at, data }, { signal });
+  else await client.patch(configMaps, at, { type: "merge", body: { data } }, { signal });
+}
+
+/** What `holdfast check` says of it. */
+export function examineCoexistence(report: CoexistenceReport, namespace: string): Finding[] {
+  const { inForce: force, why, whereabouts } = report;
+  const objects = [`ConfigMap ${namespace}/${stateName}`];
+  const remedy = "`holdfast coexistence` shows the state; docs/migrate-from-whereabouts.md has the way.";
+  const undecided = force === "undecided";
+  const signs = force === "unknown" ? [] : signsOf(whereabouts, force === "off");
+  return [
+    ...(undecided
+      ? [finding("coexistence-undecided", "error", objects, `Nothing is handed out of shared ranges: ${why}.`, remedy)]
+      : []),
+    ...(signs.length === 0 || undecided
+      ? []
+      : [finding("whereabouts-unexpected", "warning", objects, strayWords(signs), remedy)]),
+  ];
+}
+
+function finding(
+  code: Finding["code"],
+  severity: Finding["severity"],
+  objects: readonly string[],
+  message: string,
+  remedy: string,
+): Finding {
+  return { code, severity, objects, message, remedy };
+}
+
+function signsOf({ why, elsewhere }: Upstream, withOwn: boolean): string[] {
+  const strays = elsewhere.map((each) => `${each.workload} runs whereabouts, with its pools in ${each.namespace}.`);
+  return [...(withOwn ? why : []), ...strays];
+}
+
+export function reportLines({ word, inForce: force, why, unaware, whereabouts }: CoexistenceReport): string[] {
+  const seen = signsOf(whereabouts, true);
+  return [
+    `word         ${word === undefined ? "none yet" : `${word.word}, by ${word.by || "nobody knows whom"}`}`,
+    `in force     ${force}`,
+    ...(why === "" ? [] : [`waits for    ${why}`]),
+    ...(unaware.length === 0 ? [] : [`waits for    daemons that have not seen it yet: ${unaware.join(", ")}`]),
+    `whereabouts  ${seen.length === 0 ? "no sign of it" : seen.join(" ")}`,
+    ...(force === "off" && seen.length > 0
+      ? ["             It may give addresses that are held: stop it, or say on."]
+      : []),
+  ];
+}

@@ -1,0 +1,86 @@
+// `holdfast coexistence`, as a person types it.
+import { describe, expect, it } from "vitest";
+
+import type { CoexistenceReport } from "./coexistence-word.ts";
+import type { Coexistence, WordRequest } from "./coexistence.ts";
+import { run, type Wiring } from "./program.ts";
+
+const whereabouts = { active: false, reconciler: false, why: [], elsewhere: [] };
+const off: CoexistenceReport = {
+  word: { word: "off", by: "the controller" },
+  inForce: "off",
+  why: "",
+  unaware: [],
+  whereabouts,
+};
+const on: CoexistenceReport = { ...off, word: { word: "on", by: "anna" }, inForce: "on" };
+
+async function holdfast(reports: readonly CoexistenceReport[], ...argv: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const said: WordRequest[] = [];
+  const queue = [...reports];
+  const coexistence: Coexistence = {
+    status: async () => queue.shift()!,
+    say: async (request) => {
+      said.push(request);
+      return queue.shift()!;
+    },
+  };
+  const wiring = { coexistence } as Wiring;
+  const code = await run(
+    ["coexistence", ...argv],
+    { line: (text) => out.push(text) },
+    (text) => err.push(text),
+    wiring,
+  );
+  return { code, out, err: err.join(" "), said };
+}
+
+describe("holdfast coexistence", () => {
+  it("shows the word, what is in force, what it waits for, and warns of whereabouts", async () => {
+    const sign = "DaemonSet kube-system/whereabouts runs whereabouts.";
+    const seen = { ...off, whereabouts: { ...whereabouts, active: true, why: [sign] } };
+    expect((await holdfast([seen])).out).toEqual([
+      "word         off, by the controller",
+      "in force     off",
+      `whereabouts  ${sign}`,
+      "             It may give addresses that are held: stop it, or say on.",
+    ]);
+    const waits = { ...on, why: "3 holds are left", unaware: ["n1", "n2"] };
+    expect((await holdfast([waits], "status")).out.slice(2, 4)).toEqual([
+      "waits for    3 holds are left",
+      "waits for    daemons that have not seen it yet: n1, n2",
+    ]);
+    expect(JSON.parse((await holdfast([on], "status", "-o", "json")).out[0]!)).toEqual(on);
+  });
+
+  it("on waits, and says when whereabouts may be started", async () => {
+    const done = await holdfast([off, on], "on");
+    expect(done).toMatchObject({ code: 0, said: [{ word: "on", timeoutMs: 120_000 }] });
+    expect(done.out.at(-1)).toBe("whereabouts may be started.");
+    const late = await holdfast([off, { ...on, unaware: ["n1"] }], "on", "--timeout-seconds", "5");
+    expect(late).toMatchObject({ code: 1, err: expect.stringContaining("not in force yet") });
+  });
+
+  it("off does not wait unless it is told to", async () => {
+    const waits = { ...off, inForce: "on" as const, why: "off takes effect later: 2 pools are not adopted yet" };
+    const done = await holdfast([on, waits], "off");
+    expect(done).toMatchObject({ code: 0, said: [{ word: "off", timeoutMs: 0 }] });
+    expect(done.out).toContain("waits for    off takes effect later: 2 pools are not adopted yet");
+  });
+
+  it.each(["on", "off"] as const)("%s --dry-run says nothing to the cluster", async (word) => {
+    const { code, said, out } = await holdfast([word === "on" ? off : on], word, "--dry-run");
+    expect({ code, said }).toEqual({ code: 0, said: [] });
+    expect(out.at(-1)).toMatch(/^Would /);
+  });
+
+  it("on is refused where whereabouts keeps its pools in another namespace", async () => {
+    const other = { workload: "DaemonSet openshift-multus/whereabouts", namespace: "openshift-multus" };
+    const report = { ...off, whereabouts: { ...whereabouts, elsewhere: [other] } };
+    const { code, err, said } = await holdfast([report], "on");
+    expect({ code, said }).toEqual({ code: 1, said: [] });
+    expect(err).toContain("Install Holdfast into openshift-multus");
+  });
+});

@@ -1,0 +1,128 @@
+// `holdfast coexistence`: the operator's word on whether whereabouts may write beside us, and what has come of it.
+import { Command, Option } from "commander";
+
+import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
+import { type CoexistenceOptions, type CoexistenceReport, isWhole, reportLines } from "./coexistence-word.ts";
+import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
+import { numberOf } from "./controller.ts";
+import type { Output } from "./program.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface WordRequest extends ConnectionOptions, CoexistenceOptions {
+  readonly word: "on" | "off";
+  /** 0: do not wait. */
+  readonly timeoutMs: number;
+}
+
+/** What bin/ wires. */
+export interface Coexistence {
+  readonly status: (options: ConnectionOptions & CoexistenceOptions) => Promise<CoexistenceReport>;
+  /** Writes the word, and waits for it to be in force. */
+  readonly say: (request: WordRequest) => Promise<CoexistenceReport>;
+}
+
+export function coexistenceCommand(output: Output, coexistence: Coexistence): Command {
+  return new Command("coexistence")
+    .description(
+      "Whether whereabouts may hand out of the same ranges: your word, what is in force, and what it waits for.",
+    )
+    .addCommand(statusCommand(output, coexistence), { isDefault: true })
+    .addCommand(
+      wordCommand(
+        "on",
+        "Let whereabouts write beside us: from now on every address is also written where it looks. Start it when this command ends, not before. Slices and persistent addresses rest meanwhile.",
+        output,
+        coexistence,
+      ),
+    )
+    .addCommand(
+      wordCommand(
+        "off",
+        "End coexistence: when whereabouts is removed and silent, its pools are adopted and nothing is written for it any more.",
+        output,
+        coexistence,
+      ),
+    );
+}
+
+interface Flags extends ConnectionOptions {
+  readonly systemNamespace: string;
+  readonly whereaboutsNamespaces: string;
+}
+
+function withFlags(command: Command): Command {
+  return withConnectionOptions(command)
+    .option("--system-namespace <name>", "where pools and the shared state are", "kube-system")
+    .option(
+      "--whereabouts-namespaces <names>",
+      "where whereabouts is looked for, beside the system namespace, with commas",
+      defaultUpstreamNamespaces.join(","),
+    );
+}
+
+function optionsOf<T extends Flags>({ whereaboutsNamespaces, ...rest }: T) {
+  return { ...rest, whereaboutsNamespaces: whereaboutsNamespaces.split(",").flatMap((each) => each.trim() || []) };
+}
+
+function statusCommand(output: Output, coexistence: Coexistence): Command {
+  return withFlags(
+    new Command("status").description(
+      "Show the word, what is in force, and signs of whereabouts. What `holdfast coexistence` does.",
+    ),
+  )
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .action(async ({ output: format, ...flags }: Flags & { readonly output: "text" | "json" }) => {
+      const report = await coexistence.status(optionsOf(flags));
+      if (format === "json") output.line(JSON.stringify(report));
+      else for (const line of reportLines(report)) output.line(line);
+    });
+}
+
+type WordFlags = Flags & { readonly dryRun: boolean; readonly timeoutSeconds: string };
+
+function wordCommand(word: "on" | "off", about: string, output: Output, coexistence: Coexistence): Command {
+  return withFlags(new Command(word).description(about))
+    .option("--dry-run", "show what is, and what the word would begin; write nothing", false)
+    .option(
+      "--timeout-seconds <number>",
+      "how long to wait until it is in force; 0: do not wait",
+      word === "on" ? "120" : "0",
+    )
+    .action(async ({ dryRun, timeoutSeconds, ...flags }: WordFlags) => {
+      const timeoutMs = 1000 * numberOf("--timeout-seconds", timeoutSeconds, 86_400);
+      const before = await coexistence.status(optionsOf(flags));
+      const [other] = before.whereabouts.elsewhere;
+      if (word === "on" && other !== undefined && !before.whereabouts.reconciler) throw elsewhere(other, flags);
+      if (dryRun) {
+        for (const line of [...reportLines(before), "", planned(word, before)]) output.line(line);
+        return;
+      }
+      const report = await coexistence.say({ ...optionsOf(flags), word, timeoutMs });
+      for (const line of reportLines(report)) output.line(line);
+      if (isWhole(report, word)) output.line(word === "on" ? "whereabouts may be started." : "Coexistence is over.");
+      else if (timeoutMs > 0)
+        throw new UsageError(
+          "the word is written, and not in force yet: `holdfast coexistence` shows what it waits for.",
+          1,
+        );
+      else output.line("The word is written; `holdfast coexistence` shows when it is in force.");
+    });
+}
+
+function planned(word: "on" | "off", { inForce }: CoexistenceReport): string {
+  if (inForce === word) return `It is ${word} already: nothing would change but who said it.`;
+  return word === "on"
+    ? "Would begin coexistence: entries, finalizers and second names for all that is held, then a word to start whereabouts; slices and persistent addresses rest."
+    : "Would end coexistence as soon as whereabouts is silent: its pools are adopted, finalizers and second names go.";
+}
+
+function elsewhere(
+  other: { readonly workload: string; readonly namespace: string },
+  { systemNamespace }: Flags,
+): UsageError {
+  return new UsageError(
+    `${other.workload} keeps its pools in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both would have two ledgers. ` +
+      `Install Holdfast into ${other.namespace} (docs/install.md), or set WHEREABOUTS_NAMESPACE of whereabouts to ${systemNamespace}.`,
+    1,
+  );
+}
