@@ -40,7 +40,6 @@ describe("parseInvocation", () => {
       containerId: "c1",
       interfaceName: "net1",
       netns: "/run/netns/c1",
-      path: ["/opt/cni/bin", "/usr/lib/cni"],
       args: { podName: "web-0", podNamespace: "shop", podUid: "8d3f-1", ips: [], gateways: [], warnings: [] },
     });
   });
@@ -48,8 +47,8 @@ describe("parseInvocation", () => {
   it.each([
     ["ADD", ["CNI_CONTAINERID", "CNI_IFNAME", "CNI_NETNS"]],
     ["CHECK", ["CNI_CONTAINERID", "CNI_IFNAME", "CNI_NETNS"]],
-    ["DEL", ["CNI_CONTAINERID", "CNI_IFNAME"]],
-    ["GC", ["CNI_PATH"]],
+    ["DEL", []],
+    ["GC", []],
     ["STATUS", []],
     ["VERSION", []],
   ])("%s needs %j, and says all of it at once", (command, keys) => {
@@ -78,6 +77,33 @@ describe("parseInvocation", () => {
 
   it.each([["..."], ["x".repeat(15)], ["eth0.100"]])("takes the interface %s", (name) => {
     expect(attachment({ ...add, CNI_IFNAME: name }).interfaceName).toBe(name);
+  });
+});
+
+describe("a DEL", () => {
+  it("keeps what can be read, and leaves out the rest", () => {
+    const environment = { ...add, CNI_COMMAND: "DEL", CNI_IFNAME: "a/b", CNI_ARGS: `${pod};K8S_POD_UID=a:b;x;=y` };
+    expect(attachment(environment)).toMatchObject({
+      containerId: "c1",
+      interfaceName: "",
+      args: { podName: "web-0", podUid: "" },
+    });
+  });
+
+  it("is read from anything at all, and no value is kept that an ADD would not have", () => {
+    const names = ["CNI_CONTAINERID", "CNI_IFNAME", "CNI_NETNS", "CNI_ARGS", "CNI_PATH"];
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom("../../x", "c1", "net1", pod, `${pod};${pod}`),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), text), (environment) => {
+        const { containerId, interfaceName, args } = attachment({ ...environment, CNI_COMMAND: "DEL" });
+        expect(containerId).toMatch(/^([a-zA-Z0-9][a-zA-Z0-9_.-]*)?$/);
+        expect(interfaceName).not.toMatch(/[/:\s]/);
+        expect(`${args.podNamespace}${args.podName}${args.podUid}`).not.toMatch(/[/:]/);
+      }),
+    );
   });
 });
 

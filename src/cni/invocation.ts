@@ -1,6 +1,7 @@
 // The environment of one invocation, judged by its command (CNI 1.1.0, section 2 "Parameters" and "CNI operations").
 //
-// All mistakes are reported at once, with code 4. Nothing is read but the variables that are handed in.
+// All mistakes are reported at once, with code 4; of what ends something (DEL, GC, STATUS) none is: whoever cleans up is not sent away
+// because of what it was given. Nothing is read but the variables that are handed in.
 import type { PodOwner } from "../ipam/owner.ts";
 import { type CniArgs, parseArguments } from "./arguments.ts";
 import { CniError, errorCodes } from "./error.ts";
@@ -12,17 +13,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** ADD, DEL and CHECK concern one interface of one container. */
 export interface AttachmentInvocation {
   readonly command: "ADD" | "DEL" | "CHECK";
+  /** Empty, as the next, only with a DEL that does not say what it is about. */
   readonly containerId: string;
   readonly interfaceName: string;
   /** Empty only with DEL: the namespace may be gone already. */
   readonly netns: string;
   readonly args: CniArgs;
-  readonly path: readonly string[];
 }
 
 interface NodeInvocation {
   readonly command: "GC" | "STATUS" | "VERSION";
-  readonly path: readonly string[];
 }
 
 export type Invocation = AttachmentInvocation | NodeInvocation;
@@ -36,23 +36,15 @@ const labelLimit = 63;
 export function parseInvocation(environment: Environment): Invocation {
   const findings = new Findings(true);
   const command = commandOf(environment["CNI_COMMAND"]);
-  const path = (environment["CNI_PATH"] ?? "").split(":").filter((directory) => directory !== "");
-  if (command === "GC" || command === "STATUS" || command === "VERSION") {
-    if (command === "GC" && path.length === 0) {
-      findings.refuse("CNI_PATH", environment["CNI_PATH"], "GC needs it; give the directories of the plugins");
-    }
-    findings.settle(errorCodes.badEnvironment, `the environment of ${command}`);
-    return { command, path };
-  }
+  if (command === "GC" || command === "STATUS" || command === "VERSION") return { command };
   const invocation: AttachmentInvocation = {
     command,
     containerId: required(environment, "CNI_CONTAINERID", containerIdPattern, findings),
     interfaceName: interfaceNameOf(environment, findings),
     netns: netnsOf(environment, command, findings),
     args: parseArguments(environment["CNI_ARGS"] ?? "", findings),
-    path,
   };
-  findings.settle(errorCodes.badEnvironment, `the environment of ${command}`);
+  if (command !== "DEL") findings.settle(errorCodes.badEnvironment, `the environment of ${command}`);
   return invocation;
 }
 
@@ -90,7 +82,7 @@ function required(environment: Environment, key: string, pattern: RegExp, findin
   if (pattern.test(value)) return value;
   const reason = 'give a letter or digit, followed by letters, digits, "_", "." and "-"';
   findings.refuse(key, environment[key], reason);
-  return value;
+  return "";
 }
 
 function interfaceNameOf(environment: Environment, findings: Findings): string {
@@ -98,6 +90,7 @@ function interfaceNameOf(environment: Environment, findings: Findings): string {
   if (!interfaceNamePattern.test(value) || new TextEncoder().encode(value).length > 15) {
     const reason = 'give an interface name: 1 to 15 bytes, not "." or "..", without "/", ":" and white space';
     findings.refuse("CNI_IFNAME", environment["CNI_IFNAME"], reason);
+    return "";
   }
   return value;
 }

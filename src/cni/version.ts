@@ -27,16 +27,15 @@ export const commands = ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] as co
 
 export type Command = (typeof commands)[number];
 
-/** Key: a command that the first specification did not have; value: the version that brought it. */
-const since: Partial<Record<Command, SpecVersion>> = { CHECK: "0.4.0", GC: "1.1.0", STATUS: "1.1.0" };
-
-/** Refuses (code 1) a command that the configuration's version does not have. */
-export function assertAllowed(command: Command, version: SpecVersion): void {
-  const floor = since[command];
-  if (floor === undefined || atLeast(version, floor)) return;
+/**
+ * Refuses (code 1) a CHECK before the version that brought it. GC and STATUS came with 1.1.0, and are done in every version: whoever
+ * cleans up is not sent away.
+ */
+export function assertCheckable(version: SpecVersion): void {
+  if (atLeast(version, "0.4.0")) return;
   throw new CniError(
     errorCodes.incompatibleVersion,
-    `CNI_COMMAND is ${command}, which cniVersion ${version} does not have: set cniVersion to ${floor} or later.`,
+    `CNI_COMMAND is CHECK, which cniVersion ${version} does not have: set cniVersion to 0.4.0 or later.`,
   );
 }
 

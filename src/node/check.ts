@@ -4,6 +4,7 @@ import { assertUnchanged } from "../cni/check.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { requirePreviousResult } from "../cni/previous-result.ts";
+import { assertCheckable } from "../cni/version.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { sameOwner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
@@ -24,6 +25,7 @@ export async function check(
   signal: AbortSignal,
 ): Promise<void> {
   const loaded = parts.configs.load(text);
+  assertCheckable(loaded.network.cniVersion);
   const previous = requirePreviousResult(loaded.network);
   await parts.attachments.check(invocation, signal, async () => {
     if (!parts.sliced.isWhole(loaded.config)) await parts.assertKnown(signal);

@@ -5,21 +5,21 @@
 // is just working on. The name alone is not enough: definitions in two namespaces are often called alike.
 import { formatDomain, isSliceDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
-import { parseValidAttachments } from "../cni/attachments.ts";
-import type { Attachment } from "../cni/attachments.ts";
+import { type Attachment, parseValidAttachments, type ValidAttachments } from "../cni/attachments.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
-import type { LoadedConfig } from "./configs.ts";
+import { configIn, type LoadedConfig } from "./configs.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
 import { networkOf } from "./why.ts";
 
 export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
-  const loaded = parts.configs.load(text);
-  const valid = parseValidAttachments(loaded.network.plugin);
+  const loaded = configIn(parts, "GC", text);
+  const valid = loaded && validIn(parts, loaded);
+  if (loaded === undefined || valid === undefined) return;
   if (!parts.sliced.isWhole(loaded.config)) await parts.assertReady(signal);
   using look = parts.sliced.look();
   const stale = [...parts.held.all(), ...parts.sliced.all()].flatMap((entry) => {
@@ -31,6 +31,16 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
     return isStale ? [{ entry, attachment }] : [];
   });
   for (const { entry, attachment } of stale) await free(parts, loaded, entry, attachment, signal);
+}
+
+/** Undefined where the list is missing or broken: read as empty, it would free the addresses of every pod on the node. */
+function validIn({ log }: Parts, { network }: LoadedConfig): ValidAttachments | undefined {
+  try {
+    return parseValidAttachments(network.plugin);
+  } catch (error) {
+    log.warn("GC without a list that can be read; nothing is freed by it", { network: network.name, error });
+    return undefined;
+  }
 }
 
 /** Whether an ADD with this configuration could have given it. */

@@ -3,6 +3,7 @@ import { type Parsed, parseIpamConfig } from "../cni/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../cni/network.ts";
 import type { Persistence } from "../cni/persistence.ts";
 import { Recent } from "../kube/recent.ts";
+import type { Log } from "../log/log.ts";
 import type { FlatFiles } from "./flat-file.ts";
 
 export interface LoadedConfig extends Parsed {
@@ -35,5 +36,19 @@ export class Configs {
     const parsed = parseIpamConfig(network, file);
     this.#parsed.set(key, parsed);
     return { ...parsed, network, persistence };
+  }
+}
+
+/** For commands that work with whatever they get: undefined where the configuration cannot be read. */
+export function configIn(
+  { configs, log }: { readonly configs: Configs; readonly log: Log },
+  command: string,
+  text: string,
+): LoadedConfig | undefined {
+  try {
+    return configs.load(text);
+  } catch (error) {
+    log.warn(`${command} with a configuration that cannot be read; it goes by what this node knows`, { error });
+    return undefined;
   }
 }

@@ -1,9 +1,9 @@
 // DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk.
 //
-// Works without a readable configuration, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
+// Works with whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { attachmentKey } from "./attachment.ts";
-import type { LoadedConfig } from "./configs.ts";
+import { configIn, type LoadedConfig } from "./configs.ts";
 import { type Intent, type IntentPool, joinIntents } from "./intent.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
@@ -21,11 +21,17 @@ export async function del(
   signal: AbortSignal,
   isKept = false,
 ): Promise<void> {
-  const loaded = configOf(parts, text);
+  const { containerId, interfaceName } = invocation;
+  if (containerId === "" || interfaceName === "") {
+    parts.log.warn("a DEL does not say which interface of which container it is about: nothing is freed by it", {
+      pod: podText(invocation),
+    });
+    return;
+  }
+  const loaded = configIn(parts, "DEL", text);
   await parts.attachments.delete(invocation, signal, async () => {
     await parts.sandboxes.forget(invocation);
     const intent = intentOf(parts, invocation, loaded);
-    const { containerId, interfaceName } = invocation;
     const isKnown = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
     if (await releaseSliced(parts, invocation, loaded, signal)) return;
     const isOver = parts.gone.get(attachmentKey(invocation)) !== undefined && !isKnown;
@@ -77,15 +83,6 @@ async function releaseSliced(
   const { containerId, interfaceName } = invocation;
   parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed: own.length });
   return true;
-}
-
-function configOf(parts: Parts, text: string): LoadedConfig | undefined {
-  try {
-    return parts.configs.load(text);
-  } catch (error) {
-    parts.log.debug("DEL with a configuration that cannot be read", { error });
-    return undefined;
-  }
 }
 
 function intentOf(parts: Parts, invocation: AttachmentInvocation, loaded: LoadedConfig | undefined): Intent {

@@ -2,13 +2,13 @@
 import { CniError, errorCodes, errorObject } from "../cni/error.ts";
 import { type Invocation, parseInvocation } from "../cni/invocation.ts";
 import { isObject } from "../cni/json.ts";
-import { parseNetwork } from "../cni/network.ts";
 import type { Reply, Request } from "../cni/protocol/frame.ts";
 import { statusError } from "../cni/status.ts";
-import { assertAllowed, parseVersion, type SpecVersion, versionReply } from "../cni/version.ts";
+import { parseVersion, type SpecVersion, versionReply } from "../cni/version.ts";
 import { add } from "./add.ts";
 import { check } from "./check.ts";
 import { collect } from "./collect.ts";
+import { configIn } from "./configs.ts";
 import { del } from "./delete.ts";
 import { failureOf } from "./failure.ts";
 import type { Parts } from "./parts.ts";
@@ -28,6 +28,7 @@ export interface HandlerOptions {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+const lenient = new TextDecoder("utf-8");
 
 export function makeHandler({ parts, monotonic, observe }: HandlerOptions) {
   return async (request: Request, signal: AbortSignal): Promise<Reply> => {
@@ -54,7 +55,6 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
   const invocation = parseInvocation(environment);
   const text = textOf(stdin, invocation);
   if (invocation.command === "VERSION") return versionReply(versionIn(text));
-  if (invocation.command !== "DEL") assertAllowed(invocation.command, parseNetwork(text).cniVersion);
   switch (invocation.command) {
     case "ADD":
       await parts.spool.settled(invocation, signal);
@@ -75,19 +75,20 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
 }
 
 async function status(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
-  const { config } = parts.configs.load(text);
-  // What comes from this node's slices alone needs no API server.
-  const obstacles = parts.sliced.isWhole(config) ? parts.sliced.obstacles() : await parts.obstacles(signal);
+  const loaded = configIn(parts, "STATUS", text);
+  // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
+  const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
+  const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);
   const error = statusError({ obstacles, limited: false });
   if (error !== undefined) throw error;
 }
 
-/** DEL works with whatever it gets. */
+/** What ends something works with whatever it gets. */
 function textOf(stdin: Uint8Array, { command }: Invocation): string {
+  if (command !== "ADD" && command !== "CHECK") return lenient.decode(stdin);
   try {
     return utf8.decode(stdin);
   } catch (cause) {
-    if (command === "DEL") return "";
     throw new CniError(errorCodes.badEncoding, "the network configuration is not UTF-8: write it anew.", { cause });
   }
 }

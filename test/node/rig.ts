@@ -13,7 +13,7 @@ import type { DaemonOptions } from "../../src/node/daemon-options.ts";
 import { runDaemon } from "../../src/node/daemon.ts";
 import { peerCredentials } from "../../src/node/kernel/peer-credentials.ts";
 import { NodeMetrics } from "../../src/node/metrics.ts";
-import { type Ask, ask, type Told } from "./shim.ts";
+import { type Ask, ask, askRaw, type Told } from "./shim.ts";
 
 export interface RigOptions extends Partial<DaemonOptions> {
   readonly transport: Transport;
@@ -82,6 +82,10 @@ export class Rig implements AsyncDisposable {
 
   ask(asked: Ask): Promise<Told> {
     return ask(this.socket, asked);
+  }
+
+  raw(environment: Readonly<Record<string, string>>, stdin: string | Uint8Array): Promise<Told> {
+    return askRaw(this.socket, environment, stdin);
   }
 
   async stop(): Promise<void> {

@@ -24,22 +24,26 @@ export function podArgs(namespace: string, name: string, uid = ""): string {
   return [...pairs, ...(uid === "" ? [] : [`K8S_POD_UID=${uid}`])].join(";");
 }
 
-export async function ask(socket: string, asked: Ask): Promise<Told> {
+export function ask(socket: string, asked: Ask): Promise<Told> {
   const { command, container = "c1", interfaceName = "eth0", args = "", netns = "/run/netns/test", config } = asked;
-  const { exitStatus, stdout } = await exchange(
-    socket,
-    encodeRequest({
-      environment: {
-        CNI_COMMAND: command,
-        CNI_CONTAINERID: container,
-        CNI_IFNAME: interfaceName,
-        CNI_NETNS: netns,
-        CNI_ARGS: args,
-        CNI_PATH: "/opt/cni/bin",
-      },
-      stdin: new TextEncoder().encode(typeof config === "string" ? config : JSON.stringify(config)),
-    }),
-  );
+  const environment = {
+    CNI_COMMAND: command,
+    CNI_CONTAINERID: container,
+    CNI_IFNAME: interfaceName,
+    CNI_NETNS: netns,
+    CNI_ARGS: args,
+    CNI_PATH: "/opt/cni/bin",
+  };
+  return askRaw(socket, environment, typeof config === "string" ? config : JSON.stringify(config));
+}
+
+export async function askRaw(
+  socket: string,
+  environment: Readonly<Record<string, string>>,
+  stdin: string | Uint8Array,
+): Promise<Told> {
+  const bytes = typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin;
+  const { exitStatus, stdout } = await exchange(socket, encodeRequest({ environment, stdin: bytes }));
   const text = new TextDecoder().decode(stdout);
   return { status: exitStatus, text, json: text === "" ? undefined : JSON.parse(text) };
 }

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { adoptionStories } from "./stories/adoption.ts";
 import { attachmentStories } from "./stories/attachments.ts";
 import { burstStories } from "./stories/bursts.ts";
+import { garbageStories } from "./stories/garbage.ts";
+import { multusStories } from "./stories/multus.ts";
 import { networkStories } from "./stories/networks.ts";
 import { overlayStories } from "./stories/overlays.ts";
 import { quotaStories } from "./stories/quotas.ts";
@@ -47,6 +49,12 @@ export function nodeStories(name: string, start: () => Promise<Server>, timeoutM
     });
     describe("sticky addresses", () => {
       stickyStories(get);
+    });
+    describe("what Multus sends", () => {
+      multusStories(get);
+    });
+    describe("what nobody should send", () => {
+      garbageStories(get);
     });
     describe("many at once", () => {
       burstStories(get);
