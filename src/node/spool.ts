@@ -150,6 +150,7 @@ export class Spool {
       reader.end();
       const invocation = parseInvocation(request!.environment);
       if (invocation.command !== "DEL") throw new Foreign(`it is a request of ${invocation.command}`);
+      if (invocation.containerId === "" || invocation.interfaceName === "") throw new Foreign("it names no sandbox");
       return { invocation, config: request!.stdin };
     } finally {
       await file.close();
