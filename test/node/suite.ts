@@ -5,6 +5,7 @@ import { adoptionStories } from "./stories/adoption.ts";
 import { attachmentStories } from "./stories/attachments.ts";
 import { burstStories } from "./stories/bursts.ts";
 import { garbageStories } from "./stories/garbage.ts";
+import { keptStories } from "./stories/kept.ts";
 import { multusStories } from "./stories/multus.ts";
 import { networkStories } from "./stories/networks.ts";
 import { overlayStories } from "./stories/overlays.ts";
@@ -52,6 +53,9 @@ export function nodeStories(name: string, start: () => Promise<Server>, timeoutM
     });
     describe("what Multus sends", () => {
       multusStories(get);
+    });
+    describe("DELs that the plugin kept", () => {
+      keptStories(get);
     });
     describe("what nobody should send", () => {
       garbageStories(get);
