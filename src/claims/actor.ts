@@ -28,7 +28,7 @@ export interface ActorOptions {
   readonly told: Told;
   readonly taker: Taker;
   readonly ledgerOf: (namespace: string) => AmendableLedger;
-  readonly cooldownOf: (network: string) => number;
+  readonly cooldownOf: (held: ClaimHold) => number;
   /** The plan from what the server says now. */
   readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;
   /** A claim that the watch need not show yet. */
@@ -171,7 +171,7 @@ export class Actor {
   async #release({ hold: held, why }: Extract<ClaimStep, { kind: "release" }>, signal: AbortSignal): Promise<boolean> {
     const { ledgerOf, cooldownOf, log } = this.#options;
     const { domain, address, owner, version } = held.hold;
-    const request = { domain, address, owner: ownerKey(owner), version, cooldownMs: cooldownOf(held.network) };
+    const request = { domain, address, owner: ownerKey(owner), version, cooldownMs: cooldownOf(held) };
     const { outcome } = await ledgerOf(held.namespace).release(request, { signal });
     if (outcome === "superseded") throw new StaleError(`the hold of ${address} has changed.`);
     if (outcome === "released") {

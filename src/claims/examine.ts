@@ -33,13 +33,16 @@ function unheld(books: Books, claim: StoredClaim): ClaimFinding[] {
   const target = liveOwner(books, claim);
   const nic = target && nicOfClaim(claim, ownNames(target, claim.spec.network));
   const definition = target?.nics.find((each) => each.nic === nic)?.definition;
-  const definitions = definition === undefined ? books.places.ofNetwork(claim.spec.network) : [definition];
+  const definitions =
+    definition === undefined
+      ? books.places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "")
+      : [definition];
   if (typeof addresses === "string" || definitions.length === 0) return [];
   const held = new Set(books.heldFor(claim.metadata.uid ?? "").map(({ hold }) => `${hold.address}`));
   return addresses
     .filter((address) => !held.has(`${address}`))
     .flatMap((address): ClaimFinding[] => {
-      const placing = books.places.of(definitions, address);
+      const placing = books.places.of(definitions, address, { isByHand: ownershipOf(claim).kind === "ownerless" });
       if (placing.kind === "theirs") return [];
       const message = `The status of ${describeClaim(claim)} shows ${address}, and `;
       const objects = [describeClaim(claim)];

@@ -74,7 +74,7 @@ function exportOf(books: Books, claim: StoredClaim): ExportedClaim | string {
 function ipsOf(books: Books, claim: StoredClaim): string[] {
   const held = books.heldFor(claim.metadata.uid ?? "");
   if (held.length === 0) return [...(claim.status?.ips ?? [])];
-  const definitions = books.places.ofNetwork(claim.spec.network);
+  const definitions = books.places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
   return held
     .map(({ hold }) => {
       const placing = books.places.of(definitions, hold.address);

@@ -61,7 +61,7 @@ export class Families {
       holds: [...own, ...this.orphansOf(family)].map((held) => this.#holdOf(held)),
       definitionOf: (key) => books.places.persistence.get(key) ?? "missing",
       ...(primary && { primary }),
-      giverOf: (network) => books.places.giverOf(network),
+      giverOf: (network) => books.places.giverOf(network, namespace),
       lives: (uid) => this.#names.get(uid)?.startsWith(`${namespace}/`) === true,
       userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),
       gate,
@@ -88,7 +88,7 @@ export class Families {
 
   #holdOf({ hold, namespace }: ReadHold): ClaimHold {
     const network = this.#books.claims.get(hold.owner.uid)?.spec.network ?? "";
-    const placing = this.#books.places.of(this.#books.places.ofNetwork(network), hold.address);
+    const placing = this.#books.places.of(this.#books.places.ofNetwork(network, hold.owner.namespace), hold.address);
     return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
   }
 }

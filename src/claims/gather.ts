@@ -107,7 +107,7 @@ export class Gatherer {
       holds: objects.held.map((held) => this.#holdOf(held, claims)),
       definitionOf: (key) => networks.definitionOf(key),
       ...(primary !== undefined && { primary }),
-      giverOf: (network) => networks.giverOf(network),
+      giverOf: (network) => networks.giverOf(network, namespace),
       lives: objects.lives,
       ...ownersFacts(world.ownersSince),
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
@@ -147,10 +147,10 @@ export class Gatherer {
     const network = claim === undefined ? networks.networkOf(hold, namespace) : (spec?.network ?? "");
     const told = changedMs !== undefined && { changedMs };
     if (network === "") return { hold, namespace, network, ...told };
-    const range = networks.rangeOf(network, hold.address)?.range;
-    const length = range?.prefix.length ?? networks.lengthAround(network, hold.address);
+    const range = networks.rangeOf(network, hold.owner.namespace, hold.address)?.range;
+    const length = range?.prefix.length ?? networks.lengthAround(network, hold.owner.namespace, hold.address);
     // A static address outside all ranges has no pool, and is where it was asked for.
-    const isJudged = hold.note?.pool !== undefined && networks.rangesOf(network).length > 0;
+    const isJudged = hold.note?.pool !== undefined && networks.rangesOf(network, hold.owner.namespace).length > 0;
     return {
       hold,
       namespace,

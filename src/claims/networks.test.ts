@@ -53,20 +53,20 @@ describe("networks of claims", () => {
   it("say who gives their addresses", () => {
     const others = { config: { name: "ovn", type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/16" } };
     const networks = networksOf({ blue, ovn: others, broken: { config: "{" } });
-    expect([networks.giverOf("blue"), networks.giverOf("ovn"), networks.giverOf("none")]).toEqual([
-      "holdfast",
-      "other",
-      "unknown",
-    ]);
+    expect([
+      networks.giverOf("blue", "shop"),
+      networks.giverOf("ovn", "shop"),
+      networks.giverOf("none", "shop"),
+    ]).toEqual(["holdfast", "other", "unknown"]);
   });
 
   it("know the range of an address, by its ends too", () => {
     const networks = networksOf({ blue });
-    expect(networks.rangeOf("blue", at("10.0.0.15"))?.range.prefix.length).toBe(24);
-    expect(networks.rangeOf("blue", at("10.0.0.9"))).toBeUndefined();
-    expect(networks.rangeOf("blue", at("10.0.0.21"))).toBeUndefined();
-    expect(networks.lengthAround("blue", at("10.0.0.9"))).toBe(24);
-    expect(networks.lengthAround("blue", at("10.0.1.9"))).toBeUndefined();
+    expect(networks.rangeOf("blue", "shop", at("10.0.0.15"))?.range.prefix.length).toBe(24);
+    expect(networks.rangeOf("blue", "shop", at("10.0.0.9"))).toBeUndefined();
+    expect(networks.rangeOf("blue", "shop", at("10.0.0.21"))).toBeUndefined();
+    expect(networks.lengthAround("blue", "shop", at("10.0.0.9"))).toBe(24);
+    expect(networks.lengthAround("blue", "shop", at("10.0.1.9"))).toBeUndefined();
   });
 
   it("find the network of a hold whose claim is gone, where only one can be meant", () => {
@@ -91,10 +91,23 @@ describe("networks of claims", () => {
   });
 
   it("rest as long as any of their definitions wants; where none says it, as all do", () => {
-    expect(networksOf({ blue }).cooldownOf("blue")).toBeUndefined();
+    expect(networksOf({ blue }).cooldownOf("blue", "shop")).toBeUndefined();
     const short = { config: ours("blue", { range: "10.0.1.0/24", cooldown: 5 }) };
     const long = { config: ours("blue", { range: "10.0.2.0/24", cooldown: 60 }) };
-    expect(networksOf({ blue, short, long }).cooldownOf("blue")).toBe(60_000);
+    expect(networksOf({ blue, short, long }).cooldownOf("blue", "shop")).toBe(60_000);
+  });
+
+  it("are what the nearest definitions say: another tenant's of the same name changes nothing", () => {
+    const theirs = { namespace: "attacker", config: ours("blue", { range: "10.0.0.0/8", cooldown: 3_000_000 }) };
+    const foreign = { namespace: "attacker", config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
+    for (const namespace of ["shop", "default", "kube-system"]) {
+      const networks = networksOf({ theirs, foreign, blue: { ...blue, namespace } });
+      expect(networks.cooldownOf("blue", "shop")).toBeUndefined();
+      expect(networks.rangeOf("blue", "shop", at("10.0.0.15"))?.range.prefix.length).toBe(24);
+      expect(networks.giverOf("blue", "shop")).toBe("holdfast");
+    }
+    const ovn = { config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
+    expect(networksOf({ theirs, ovn }).giverOf("blue", "shop")).toBe("other");
   });
 
   it("of a namespace: the primary one, that which allows persistence first", () => {

@@ -13,6 +13,7 @@ import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { NetworkAttachmentDefinition } from "../ledger/resources.ts";
 import { type Address, compare } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
+import { distanceOf, nearest, trustedNamespaces } from "./meant.ts";
 
 type StoredDefinition = DeepReadonly<NetworkAttachmentDefinition>;
 
@@ -22,7 +23,9 @@ export interface NetworkRange {
   readonly range: IpamRange;
 }
 
+/** One definition of a network. */
 interface Network {
+  readonly namespace: string;
   readonly isOurs: boolean;
   readonly ranges: readonly NetworkRange[];
 }
@@ -33,7 +36,7 @@ export class ClaimNetworks {
   /** What a version of a definition says. */
   readonly #read = new WeakMap<StoredDefinition, Persistence>();
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
-  #networks: ReadonlyMap<string, Network> | undefined;
+  #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
   constructor(definitions: FollowedDefinitions, systemNamespace: string) {
     this.#definitions = definitions;
@@ -67,53 +70,63 @@ export class ClaimNetworks {
     return all.find(({ isAllowed }) => isAllowed) ?? all[0];
   }
 
-  giverOf(network: string): "holdfast" | "other" | "unknown" {
-    const known = this.#known().get(network);
-    if (known === undefined) return "unknown";
-    return known.isOurs ? "holdfast" : "other";
+  /** Who gives the addresses of a network to claims of the namespace: we do where one of the definitions that they mean is ours. */
+  giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {
+    const known = this.#meant(network, namespace);
+    if (known.length === 0) return "unknown";
+    return nearest(known, (each) => this.#distance(each, namespace)).some(({ isOurs }) => isOurs)
+      ? "holdfast"
+      : "other";
   }
 
   /** The range that has the address; undefined: none has it, or no definition tells. */
-  rangeOf(network: string, address: Address): NetworkRange | undefined {
-    return this.rangesOf(network).find(({ range }) => isWithin(range, address));
-  }
-
-  /** The only network of ours that hands the address out; empty: none does, or several do. */
-  networkWith(address: Address): string {
-    const found = [...this.#known().keys()].filter((network) => this.rangeOf(network, address) !== undefined);
-    return found.length === 1 ? found[0]! : "";
+  rangeOf(network: string, namespace: string, address: Address): NetworkRange | undefined {
+    return this.rangesOf(network, namespace).find(({ range }) => isWithin(range, address));
   }
 
   /** By what a hold says itself, where its claim is gone; empty: no definition has it, or several do. */
   networkOf({ domain, address }: Hold, namespace: string): string {
     const parts = parseDomain(domain);
-    const found = [...this.#known()].filter(([, { ranges }]) =>
-      ranges.some(({ definition: { config, poolNamespace }, range }) => {
-        if (poolNamespace !== namespace || !isWithin(range, address)) return false;
-        if (parts.scope === "network") return config.overlappingRanges && config.networkName === parts.network;
-        const identity = { range: range.prefix, network: config.networkName, node: "" };
-        return parts.scope === "pool" && poolNamesToRead(identity, config.poolNaming).includes(parts.name);
-      }),
+    const found = [...this.#known()].filter(([, definitions]) =>
+      definitions
+        .flatMap(({ ranges }) => ranges)
+        .some(({ definition: { config, poolNamespace }, range }) => {
+          if (poolNamespace !== namespace || !isWithin(range, address)) return false;
+          if (parts.scope === "network") return config.overlappingRanges && config.networkName === parts.network;
+          const identity = { range: range.prefix, network: config.networkName, node: "" };
+          return parts.scope === "pool" && poolNamesToRead(identity, config.poolNaming).includes(parts.name);
+        }),
     );
     return found.length === 1 ? found[0]![0] : "";
   }
 
   /** Of the network that the address is in, whether it is handed out there or not; undefined: of none that is defined. */
-  lengthAround(network: string, address: Address): number | undefined {
-    return this.rangesOf(network).find(({ range }) => contains(range.prefix, address))?.range.prefix.length;
+  lengthAround(network: string, namespace: string, address: Address): number | undefined {
+    return this.rangesOf(network, namespace).find(({ range }) => contains(range.prefix, address))?.range.prefix.length;
   }
 
-  /** Undefined: its definitions name none. Of several the longest: an address is not given again sooner than any of them wants. */
-  cooldownOf(network: string): number | undefined {
-    const all = this.rangesOf(network).flatMap(({ definition }) => definition.config.cooldownMs ?? []);
+  /** Undefined: the definitions that are meant name none. Of several the longest: an address is not given again sooner than any of them wants. */
+  cooldownOf(network: string, namespace: string): number | undefined {
+    const meant = nearest(this.#meant(network, namespace), (each) => this.#distance(each, namespace));
+    const all = meant.flatMap(({ ranges }) => ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []));
     return all.length === 0 ? undefined : Math.max(...all);
   }
 
-  rangesOf(network: string): readonly NetworkRange[] {
-    return this.#known().get(network)?.ranges ?? [];
+  /** Those of the nearest definitions first. */
+  rangesOf(network: string, namespace: string): readonly NetworkRange[] {
+    return this.#meant(network, namespace).flatMap(({ ranges }) => ranges);
   }
 
-  #known(): ReadonlyMap<string, Network> {
+  #meant(network: string, namespace: string): readonly Network[] {
+    const known = this.#known().get(network) ?? [];
+    return known.toSorted((a, b) => this.#distance(a, namespace) - this.#distance(b, namespace));
+  }
+
+  #distance({ namespace }: Network, claim: string): number {
+    return distanceOf(namespace, claim, trustedNamespaces(this.#systemNamespace));
+  }
+
+  #known(): ReadonlyMap<string, readonly Network[]> {
     this.#networks ??= networksOf(
       this.#definitions.list() ?? [],
       (object) => this.#persistenceOf(object),
@@ -131,25 +144,21 @@ export class ClaimNetworks {
   }
 }
 
-/** Where one of several definitions of a name is ours, we give its addresses: what we hold is kept. */
 function networksOf(
   objects: readonly StoredDefinition[],
   read: (object: StoredDefinition) => Persistence,
   systemNamespace: string,
-): ReadonlyMap<string, Network> {
-  const found = new Map<string, Network>();
-  for (const object of objects) {
+): ReadonlyMap<string, readonly Network[]> {
+  const all = objects.map((object) => {
     const { network, isOurs } = read(object);
-    if (network === "") continue;
-    const before = found.get(network);
     const [definition] = isOurs ? readDefinitions([object], systemNamespace).readable : [];
-    const own = definition?.config.ranges.map((range) => ({ definition, range })) ?? [];
-    found.set(network, {
-      isOurs: isOurs || before?.isOurs === true,
-      ranges: [...(before?.ranges ?? []), ...own],
-    });
-  }
-  return found;
+    const ranges = definition?.config.ranges.map((range) => ({ definition, range })) ?? [];
+    return { network, namespace: object.metadata.namespace ?? "", isOurs, ranges };
+  });
+  return Map.groupBy(
+    all.filter(({ network }) => network !== ""),
+    ({ network }) => network,
+  );
 }
 
 function isWithin({ prefix, start, end }: IpamRange, address: Address): boolean {

@@ -125,6 +125,35 @@ describe("the place of an address", () => {
     expect(at(input, address, keys)).toMatchObject({ kind: "nowhere", why: expect.stringContaining(words) });
   });
 
+  it.each([
+    ["an excluded one", {}, "10.0.0.65", "excludes it"],
+    ["one before the start", {}, "10.0.0.5", "hands out from 10.0.0.10"],
+    ["of a claim without an owner where nobody consents", {}, "10.0.0.20", "does not let its pods choose"],
+    ["of a claim without an owner where it is consented", { allow_requested_ips: true }, "10.0.0.20", undefined],
+  ])("that a status asks for: %s", (_, more, address, why) => {
+    const bounds = { exclude: ["10.0.0.64/28"], range_start: "10.0.0.10", ...more };
+    const asked = places({ definitions: [named(bounds)] });
+    const placing = asked.of(["shop/blue"], parseAddress(address), { isByHand: true });
+    if (why === undefined) expect(placing.kind).toBe("place");
+    else expect(placing.kind).toBe("nowhere");
+    const owned = asked.of(["shop/blue"], parseAddress(address), { isByHand: false });
+    expect(owned.kind).toBe(address === "10.0.0.20" ? "place" : "nowhere");
+    if (owned.kind === "nowhere") expect(owned.why).toContain(why);
+    // What is held already has its place, whatever became of the range since.
+    expect(asked.of(["shop/blue"], parseAddress(address)).kind).toBe("place");
+  });
+
+  it("is what the nearest definitions of the name say", () => {
+    const elsewhere = (namespace: string, ipam: object) => ({ ...named(ipam), metadata: { namespace, name: "blue" } });
+    const theirs = elsewhere("attacker", { network_name: "theirs" });
+    const ofShop = (...definitions: NetworkAttachmentDefinition[]) =>
+      places({ definitions: [theirs, ...definitions] }).ofNetwork("blue-net", "shop");
+    expect(ofShop(named({}))).toEqual(["shop/blue"]);
+    expect(ofShop(elsewhere("default", {}))).toEqual(["default/blue"]);
+    expect(ofShop(elsewhere("kube-system", {}))).toEqual(["kube-system/blue"]);
+    expect(ofShop()).toEqual(["attacker/blue"]);
+  });
+
   it("another IPAM's is not ours to hold", () => {
     const foreign = definition("blue", {
       type: "ovn-k8s-cni-overlay",
@@ -133,9 +162,9 @@ describe("the place of an address", () => {
       ipam: {},
     });
     expect(at({ definitions: [foreign] })).toEqual({ kind: "theirs" });
-    expect(places({ definitions: [ovn] }).giverOf("ovn-net")).toBe("other");
-    expect(places().giverOf("blue-net")).toBe("holdfast");
-    expect(places().giverOf("red-net")).toBe("unknown");
+    expect(places({ definitions: [ovn] }).giverOf("ovn-net", "shop")).toBe("other");
+    expect(places().giverOf("blue-net", "shop")).toBe("holdfast");
+    expect(places().giverOf("red-net", "shop")).toBe("unknown");
   });
 });
 

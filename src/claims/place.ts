@@ -2,15 +2,19 @@
 import { formatDomain } from "../api/domain.ts";
 import { markedDomain, settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
+import { consentFault, placeFault } from "../cni/by-number.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../cni/definitions.ts";
+import type { IpamConfig } from "../cni/ipam-config.ts";
 import { partsOf } from "../cni/parts.ts";
 import { type Persistence, persistenceOf } from "../cni/persistence.ts";
 import { poolDefinitionOf } from "../cni/pool-definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
+import { parseKey } from "../kube/meta.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { type Address, equal } from "../net/address.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
+import { distanceOf, nearest, trustedNamespaces } from "./meant.ts";
 
 export interface Place {
   /** namespace/name of the definition. */
@@ -35,6 +39,16 @@ export type Placing =
   | { readonly kind: "theirs" }
   /** A sentence why it has none. */
   | { readonly kind: "nowhere"; readonly why: string };
+
+/** Who asks for an address by number. */
+export interface Asked {
+  /** A claim without an owner: whoever may make claims may write its status, so the definition has to consent. */
+  readonly isByHand: boolean;
+}
+
+function askedFault(config: IpamConfig, address: Address, { isByHand }: Asked): string | undefined {
+  return (isByHand ? consentFault(config) : undefined) ?? placeFault(config, address);
+}
 
 export interface PlacesInput {
   readonly systemNamespace: string;
@@ -74,9 +88,11 @@ export class Places {
     return { namespace: definition.poolNamespace, domain };
   }
 
-  /** Definitions whose CNI configuration has this name. */
-  ofNetwork(network: string): string[] {
-    return [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
+  /** The definitions that a claim of the namespace means by this name. */
+  ofNetwork(network: string, namespace: string): readonly string[] {
+    const all = [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
+    const trusted = trustedNamespaces(this.#input.systemNamespace);
+    return nearest(all, (key) => distanceOf(parseKey(key).namespace ?? "", namespace, trusted));
   }
 
   /** Of the definition that takes the pod network's place in a namespace. */
@@ -85,15 +101,18 @@ export class Places {
   }
 
   /** Who gives the addresses of a network. */
-  giverOf(network: string): "holdfast" | "other" | "unknown" {
-    const found = this.ofNetwork(network).map((key) => this.persistence.get(key)!);
+  giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {
+    const found = this.ofNetwork(network, namespace).map((key) => this.persistence.get(key)!);
     if (found.length === 0) return "unknown";
     return found.some(({ isOurs }) => isOurs) ? "holdfast" : "other";
   }
 
-  /** `definitions`: where the address may be from; several only where the claim's NIC is not known. */
-  of(definitions: readonly string[], address: Address): Placing {
-    const placings = definitions.map((key) => this.#in(key, address));
+  /**
+   * `definitions`: where the address may be from; several only where the claim's NIC is not known. `asked`: nothing holds it, and a status or a file
+   * names it, so that it is bound as whatever is asked for by number.
+   */
+  of(definitions: readonly string[], address: Address, asked?: Asked): Placing {
+    const placings = definitions.map((key) => this.#in(key, address, asked));
     const places = placings.flatMap((each) => (each.kind === "place" ? [each] : []));
     const different = new Map(places.map((each) => [`${each.place.namespace} ${each.place.domain}`, each]));
     const [only, another] = different.values();
@@ -106,7 +125,7 @@ export class Places {
     );
   }
 
-  #in(key: string, address: Address): Placing {
+  #in(key: string, address: Address, asked: Asked | undefined): Placing {
     const persistence = this.persistence.get(key);
     if (persistence === undefined) return nowhere(`there is no NetworkAttachmentDefinition ${key}: make it first`);
     const definition = this.#readable.get(key);
@@ -115,6 +134,8 @@ export class Places {
       if (why !== undefined) return nowhere(`NetworkAttachmentDefinition ${key} cannot be read (${why})`);
       return { kind: "theirs" };
     }
+    const fault = asked && askedFault(definition.config, address, asked);
+    if (fault !== undefined) return nowhere(`${address} cannot be had of ${key}: ${fault}`);
     const { ranges } = definition.config;
     const index = ranges.findIndex(({ prefix }) => contains(prefix, address));
     if (index < 0)

@@ -3,7 +3,7 @@
 // Promised: only where the address is free and has rested, or is this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
 // had is said in the claim's condition, and the status keeps what it shows: the guest may use it.
 import { tryAddress } from "../api/address-name.ts";
-import { allocationReasons } from "../api/claim-marks.ts";
+import { allocationReasons, ownershipOf } from "../api/claim-marks.ts";
 import { type ClaimCondition, claimStatus } from "../api/claim-status.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner } from "../ipam/owner.ts";
@@ -33,13 +33,18 @@ export class Taker {
     this.#options = options;
   }
 
-  async take({ claim, addresses, identity }: TakeStep, signal: AbortSignal): Promise<void> {
+  async take({ claim, addresses, identity, definition }: TakeStep, signal: AbortSignal): Promise<void> {
     const places = await this.#options.placesOf(signal);
-    const definitions = places.ofNetwork(claim.spec.network);
+    const named = places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
+    const definitions = definition === undefined ? named : [definition];
+    const asked = { isByHand: ownershipOf(claim).kind === "ownerless" };
+    /** Pools that the claim has an address of: it gets one of each. */
+    const pools = new Set<string>();
     for (const text of addresses) {
       const address = tryAddress(text.split("/")[0]!);
-      const placing = address === undefined ? undefined : places.of(definitions, address);
-      if (placing?.kind === "theirs") continue;
+      const placing = address === undefined ? undefined : places.of(definitions, address, asked);
+      if (placing?.kind === "theirs" || (placing?.kind === "place" && pools.has(placing.place.pool))) continue;
+      if (placing?.kind === "place") pools.add(placing.place.pool);
       const problem =
         address === undefined
           ? { reason: allocationReasons.other, message: `${JSON.stringify(text)} is no address: correct the status.` }

@@ -244,7 +244,7 @@ export class Term {
       told: new Told(events, clock),
       taker: new Taker({ client, nowMs, ledgerOf, placesOf }),
       ledgerOf,
-      cooldownOf: (network) => this.#networks.cooldownOf(network) ?? cooldownMs,
+      cooldownOf: ({ network, hold }) => this.#networks.cooldownOf(network, hold.owner.namespace) ?? cooldownMs,
       planAnew: async (family, signal) => {
         const cached = this.#gatherer.objects(family);
         const objects = await freshObjects({ client, instances: this.#instances, signal }, family, cached);

@@ -90,7 +90,7 @@ export function planOf(input: PlanInput): Share[] {
           : own !== undefined
             ? { kind: "preferred", address: own }
             : wantOf(range),
-      ...(hint !== undefined && { recorded: { address: hint, definition: without(beside(definition), source) } }),
+      ...(hint !== undefined && { recorded: { address: hint, definition: without(definition, source) } }),
     };
   });
   return [...ranged, ...looseShares(input)];
@@ -132,7 +132,7 @@ function looseDefinition(prefix: Prefix, cooldownMs: number, excludes: readonly 
   return { prefix, l3: true, cooldownMs, ...(excludes.length > 0 && { excludes }) };
 }
 
-/** What the definition itself lists, or a claim has on record, may lie outside the pool's ends and among its excludes; the gateway stays out. */
+/** What the definition itself lists may lie outside the pool's ends and among its excludes; the gateway stays out. */
 function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition {
   return { prefix, l3: true, ...(gateway && { gateway }), ...(cooldownMs !== undefined && { cooldownMs }) };
 }

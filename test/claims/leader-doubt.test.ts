@@ -190,16 +190,9 @@ describe("objects that cannot be read", { timeout: 60_000 }, () => {
 });
 
 describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, () => {
-  const stake = async (name: string, ips: string[]) => {
-    const at = { namespace: shop, name };
-    const made = await stage.client.create(kinds.ipamClaims, {
-      metadata: at,
-      spec: { network: "blue", interface: "" },
-    });
-    const body = { status: { ips } };
-    await stage.client.patch(kinds.ipamClaims, at, { type: "merge", body }, { subresource: "status" });
-    return made;
-  };
+  const consenting = { range: "10.9.0.0/24", network_name: "blue" };
+  beforeEach(() => stage.define("asked", consenting, shop, true));
+  const stake = (name: string, ips: string[]) => stage.stake(name, "asked", ips);
 
   it("are held for it", async () => {
     await stake("stake", ["10.9.0.77/24"]);
@@ -230,13 +223,69 @@ describe("addresses that a claim shows and nothing holds", { timeout: 60_000 }, 
     await stage.started("vm1");
     const first = addressOf();
     await stake("thief", [`${first}/24`]);
-    const conditionOf = ({ status }: kinds.StoredClaim) =>
-      status?.conditions?.find(({ type }) => type === marks.allocatedCondition);
-    await stage.claimIs(
-      "thief",
-      "in conflict",
-      (claim) => conditionOf(claim)?.reason === marks.allocationReasons.addressConflict,
-    );
+    await stage.claimIs("thief", "in conflict", isRefused(marks.allocationReasons.addressConflict));
     expect(await stage.books()).toEqual([`${first} vm1.blue 1`]);
   });
+
+  it("are one of each range: a status with all of them drains no pool", async () => {
+    const all = Array.from({ length: 254 }, (_, index) => `10.9.0.${index + 1}/24`);
+    await stake("greedy", all.slice(20));
+    stage.lead();
+    await stage.booksAre("10.9.0.21 greedy 0");
+    await stage.claimIs("greedy", "put right", ({ status }) => status?.ips.join() === "10.9.0.21/24");
+  });
+
+  it("stay free where the network does not let pods choose: whoever may make claims may write their status", async () => {
+    stage.lead();
+    for (let index = 1; index <= 20; index++) await stage.stake(`squat${index}`, "blue", [`10.9.0.${index}/24`]);
+    for (let index = 1; index <= 20; index++) {
+      await stage.claimIs(`squat${index}`, "refused", isRefused(marks.allocationReasons.outOfRange));
+    }
+    expect(await stage.books()).toEqual([]);
+  });
+
+  it.each([
+    ["the gateway's", "10.9.0.1/24"],
+    ["an excluded one", "10.9.0.65/24"],
+    ["one before the start", "10.9.0.5/24"],
+    ["the broadcast address", "10.9.0.255/24"],
+    ["one of another network", "10.77.0.7/24"],
+  ])("are not %s, whoever's the claim is", async (_, ip) => {
+    const bounds = { gateway: "10.9.0.1", exclude: ["10.9.0.64/28"], range_start: "10.9.0.10" };
+    await stage.define("bound", { ...consenting, ...bounds }, shop, true);
+    stage.lead();
+    await stage.stake("odd", "bound", [ip]);
+    await stage.claimIs("odd", "refused", isRefused(marks.allocationReasons.outOfRange));
+    const machine = await stage.machine("vm1", { nics: [{ name: "blue", definition: "bound" }] });
+    await stage.claimIs("vm1.blue", "made", () => true);
+    await stage.shows("vm1.blue", [ip]);
+    await stage.claimIs("vm1.blue", "refused", isRefused(marks.allocationReasons.outOfRange));
+    expect(await stage.books()).toEqual([]);
+    await stage.kubevirt.delete(machine);
+  });
+
+  it("another tenant's definition of the same name changes nothing about them", async () => {
+    // Another domain with the same addresses: before, nobody could say which of the two was meant.
+    await stage.client.create(kinds.namespaces, { metadata: { name: "attacker" } });
+    const config = { cniVersion: "1.0.0", name: "asked", type: "bridge" };
+    const ipam = { type: "holdfast", range: "10.9.0.0/16", network_name: "theirs", cooldown: 3_000_000 };
+    await stage.client.create(kinds.networkAttachmentDefinitions, {
+      metadata: { namespace: "attacker", name: "same" },
+      spec: { config: JSON.stringify({ ...config, ipam }) },
+    });
+    stage.lead();
+    await stake("stake", ["10.9.0.77/24"]);
+    await stage.booksAre("10.9.0.77 stake 0");
+    expect((await stage.held()).map(({ hold }) => hold.domain)).toEqual(["network:blue"]);
+    await stage.client.delete(kinds.ipamClaims, { namespace: shop, name: "stake" });
+    await stage.booksAre();
+    // It rests as long as its own network says, not as long as theirs.
+    await stake("again", ["10.9.0.77/24"]);
+    await stage.booksAre("10.9.0.77 again 0");
+  });
 });
+
+const isRefused =
+  (reason: string) =>
+  ({ status }: kinds.StoredClaim): boolean =>
+    status?.conditions?.find(({ type }) => type === marks.allocatedCondition)?.reason === reason;

@@ -101,9 +101,11 @@ export class Stage {
     return leader;
   }
 
-  async define(name: string, more: object = {}, namespace = shop): Promise<void> {
+  /** `isAsked`: it consents to requests by number. */
+  async define(name: string, more: object = {}, namespace = shop, isAsked = false): Promise<void> {
     const ipam = { type: "holdfast", range: "10.9.0.0/24", network_name: name, allowPersistentIPs: true };
-    const config = JSON.stringify({ cniVersion: "1.0.0", name, type: "bridge", ipam: { ...ipam, ...more } });
+    const plugin = { cniVersion: "1.0.0", name, type: "bridge", capabilities: { ips: isAsked } };
+    const config = JSON.stringify({ ...plugin, ipam: { ...ipam, ...more } });
     await this.client.create(kinds.networkAttachmentDefinitions, { metadata: { namespace, name }, spec: { config } });
   }
 
@@ -115,6 +117,23 @@ export class Stage {
     const machine = await this.machine(name, more);
     if (!(await this.kubevirt.start(machine))) throw new Error(`${name} did not start`);
     return machine;
+  }
+
+  /** A claim made by hand, with a status that somebody wrote. */
+  async stake(name: string, network: string, ips: readonly string[]): Promise<void> {
+    const spec = { network, interface: "" };
+    await this.client.create(kinds.ipamClaims, { metadata: { namespace: shop, name }, spec });
+    await this.shows(name, ips);
+  }
+
+  async shows(name: string, ips: readonly string[]): Promise<void> {
+    const at = { namespace: shop, name };
+    await this.client.patch(
+      kinds.ipamClaims,
+      at,
+      { type: "merge", body: { status: { ips } } },
+      { subresource: "status" },
+    );
   }
 
   /** Undefined: there is none. */

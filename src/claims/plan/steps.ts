@@ -52,6 +52,8 @@ export type ClaimStep =
       readonly kind: "take";
       readonly claim: StoredClaim;
       readonly addresses: readonly string[];
+      /** namespace/name of the definition that its VM names; undefined: not known, and the name of its network says it. */
+      readonly definition?: string;
       /** For the note; none where the claim's owner is not of this life: a restore that nobody has adopted yet. */
       readonly identity?: string;
     }

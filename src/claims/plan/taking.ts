@@ -1,8 +1,10 @@
 // Addresses of a status that nothing holds: what OVN-Kubernetes gave before, or what a restore brought back. Pure.
 //
-// They are taken like any other, so one that is another's stays another's. Where something is held for the claim, that is believed.
+// They are taken like any other, so one that is another's stays another's. Where something is held for the claim, that is believed. A status is not only
+// ours to write: what it names is bound like whatever is asked for by number (src/cni/by-number.ts), one of each range at most.
 import { tryAddress } from "../../api/address-name.ts";
 import { allocatedCondition, allocationReasons, identityOf } from "../../api/claim-marks.ts";
+import { maxRequested } from "../../cni/by-number.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf, mayBeThere } from "./fate.ts";
 import type { ClaimStep } from "./steps.ts";
@@ -17,7 +19,15 @@ export function takingSteps(view: ClaimView, family: Family): readonly ClaimStep
   const addresses = unheld(view, family);
   if (addresses.length === 0) return [];
   const identity = life !== undefined && nic !== "" ? identityOf(life.uid, nic) : undefined;
-  const take: ClaimStep = { kind: "take", claim, addresses, ...(identity !== undefined && { identity }) };
+  const nics = life === undefined ? [] : (family.wanted.get(life) ?? []);
+  const definition = nics.find((each) => each.nic === nic && each.network === network)?.definition;
+  const take: ClaimStep = {
+    kind: "take",
+    claim,
+    addresses,
+    ...(definition !== undefined && { definition }),
+    ...(identity !== undefined && { identity }),
+  };
   return isInConflict(view) ? [take, { kind: "again", afterMs: takeAgainMs }] : [take];
 }
 
@@ -30,7 +40,7 @@ function isOfSomebody(view: ClaimView, family: Family): boolean {
 function unheld({ claim, holds }: ClaimView, { loose }: Family): readonly string[] {
   const families = new Set(holds.map(({ hold }) => hold.address.family));
   const standing = new Set(loose.map(({ hold }) => hold.hold.address.toString()));
-  return (claim.status?.ips ?? []).flatMap((ip) => {
+  return (claim.status?.ips ?? []).slice(0, maxRequested).flatMap((ip) => {
     const address = tryAddress(ip.split("/")[0]!);
     if (address === undefined || families.has(address.family) || standing.has(address.toString())) return [];
     return [address.toString()];

@@ -7,7 +7,7 @@ import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-revi
 import type { AdmissionHandler } from "../../kube/admission.ts";
 import { type AnyObject, parseKey } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
-import { judgeCreation, type KnownNetwork } from "./creation.ts";
+import { judgeCreation, type KnownNetwork, saysRestored } from "./creation.ts";
 import { asksToDelete, isFreeToGo, judgeDeletion } from "./deletion.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";
 import { isTrusted } from "./requester.ts";
@@ -50,7 +50,8 @@ async function created(
     networksFor(view, claim.spec.network, signal),
   ]);
   const count = limit === undefined ? 0 : await view.countClaims(namespace, signal);
-  const isOverridden = asksToOverride(undefined, claim) && (await view.mayOverride(request, namespace, signal));
+  const asks = asksToOverride(undefined, claim) || saysRestored(claim);
+  const isOverridden = asks && (await view.mayOverride(request, namespace, signal));
   return judgeCreation({ claim, namespace, networks, limit, count, isOverridden });
 }
 

@@ -39,7 +39,7 @@ describe("create", () => {
     ["something else altogether", { claim: claim({}, "orange") }, "Those of t are blue-net, green-net."],
     ["nothing", { claim: claim({}, "") }, "Those of t are blue-net, green-net."],
     ["no definition in the namespace", { claim: claim({}, "x"), namespace: "empty" }, "make the definition first"],
-    ["unknown, from a backup: its network comes later", { claim: claim(restored, "x") }, "allowed"],
+    ["unknown, from a backup: its network comes later", { claim: claim(restored, "x"), isOverridden: true }, "allowed"],
     ["unknown, overridden", { claim: claim({}, "x"), isOverridden: true }, "allowed"],
     ["room left", { limit: 2, count: 1 }, "allowed"],
     ["no room left", { limit: 2, count: 2 }, "may have 2 claims (annotation holdfast.io/max-claims) and has 2"],
@@ -53,7 +53,8 @@ describe("create", () => {
     ],
     ["our finalizer, by another", { claim: claim({ finalizers: [claimFinalizer] }) }, "the finalizer"],
     ["our label, by another", { claim: claim({ labels: { [managedLabelName]: "true" } }) }, "the label"],
-    ["marks of ours, from a backup", { claim: owned(restored) }, "allowed"],
+    ["marks of ours, from a backup", { claim: owned(restored), isOverridden: true }, "allowed"],
+    ["marks of ours, as if from a backup", { claim: owned(restored) }, `the annotation ${claimOwnerAnnotation}`],
     ["marks of ours, overridden", { claim: owned(), isOverridden: true }, "allowed"],
     [
       "addresses asked for by hand",
@@ -72,7 +73,7 @@ describe("create", () => {
   });
 
   test("what is let through although its network is unknown is said", () => {
-    expect(judgeCreation({ ...facts, claim: claim(restored, "x") }).warnings).toHaveLength(1);
+    expect(judgeCreation({ ...facts, claim: claim(restored, "x"), isOverridden: true }).warnings).toHaveLength(1);
   });
 
   /** The slow way: all words that are two changes away. */

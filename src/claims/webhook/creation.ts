@@ -22,36 +22,38 @@ export interface CreationFacts {
   /** How many claims the namespace may have, and how many it has. */
   readonly limit: number | undefined;
   readonly count: number;
-  /** The requester overrides marks and networks, and may. */
+  /** The requester overrides marks and networks, or restores, and may. */
   readonly isOverridden: boolean;
 }
 
-/** Written by Velero on what it brings back: a claim may come before its network, and comes with the marks of its former life. */
+/**
+ * Written by Velero on what it brings back: a claim may come before its network, and comes with the marks of its former life. Anybody can write it: a restore
+ * is the word of whoever may override, as an administrator's tool may.
+ */
 const restoreLabelName = "velero.io/restore-name";
 
-function isRestored({ metadata }: StoredClaim): boolean {
+export function saysRestored({ metadata }: StoredClaim): boolean {
   return (metadata.labels?.[restoreLabelName] ?? "") !== "";
 }
 
 export function judgeCreation(facts: CreationFacts): AdmissionReply {
   const { claim, namespace, networks, limit, count, isOverridden } = facts;
   const subject = describeObject("IPAMClaim", { namespace, name: claim.metadata.name ?? claim.metadata.generateName });
-  const isFree = isOverridden || isRestored(claim);
   const marks = marksOf(claim);
-  if (marks.length > 0 && !isFree) return refusal(403, "Forbidden", marked(subject, marks));
+  if (marks.length > 0 && !isOverridden) return refusal(403, "Forbidden", marked(subject, marks));
   if (limit !== undefined && claimsLeft(limit, count) === 0) {
     return refusal(403, "Forbidden", `${subject}: ${describeQuota(namespace, limit, count)}`);
   }
   const network = claim.spec.network;
   if (networks === undefined || networks.some((each) => each.network === network)) return { allowed: true };
   const why = `${subject}: spec.network is ${JSON.stringify(network)}, and no network attachment definition has that name in its configuration${advice(network, namespace, networks)}`;
-  return isFree ? { allowed: true, warnings: [why] } : refusal(422, "Invalid", why);
+  return isOverridden ? { allowed: true, warnings: [why] } : refusal(422, "Invalid", why);
 }
 
 function marked(subject: string, marks: readonly string[]): string {
   return (
     `${subject} carries ${marks.join(", ")}, which Holdfast writes on the claims that it makes: leave them out. ` +
-    "To bring back a saved claim with its address, see `holdfast adopt`."
+    "To bring back a saved claim with its address, see `holdfast adopt`; a restore with them needs the right `override` on ipamclaims."
   );
 }
 

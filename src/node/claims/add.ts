@@ -6,6 +6,7 @@
 import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
 import { allocatedWords } from "../../api/claim-status.ts";
 import { answerOf } from "../../cni/answer.ts";
+import { consentFault, placeFault } from "../../cni/by-number.ts";
 import type { CniError } from "../../cni/error.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { formatCidr } from "../../cni/route.ts";
@@ -149,7 +150,7 @@ async function takeMissing(
   await parts.claims.holds.assertMacFree(missing, use, true, signal);
   const count = parts.claims.users.reader(namespace);
   const works = missing.map(async (share) => {
-    const taken = await takeProbed(addition, asRecorded(use, share));
+    const taken = await takeProbed(addition, asRecorded(addition, use, share));
     if (taken.early) tellEarly(addition, taken);
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
@@ -211,13 +212,22 @@ async function orGiveBack(addition: Addition, settled: Settled[], check: () => P
   }
 }
 
-/** What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or a backup has it). */
-function asRecorded(use: ClaimUse, share: Share): Share {
+/**
+ * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or a backup has it). Whoever
+ * may make claims may write a status too, so it is bound like whatever is asked for by number; without an owner the definition has to consent.
+ */
+function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
   const { recorded, want } = share;
   if (recorded === undefined) return share;
   const { address, definition } = recorded;
   assertSame(use, { ...share, want }, { address } as ClaimHeld["hold"]);
-  return { ...share, definition, want: { kind: "given", address } };
+  const unasked = use.identity === undefined ? consentFault(loaded.config) : undefined;
+  const fault = unasked ?? placeFault(loaded.config, address);
+  if (fault === undefined) return { ...share, definition, want: { kind: "given", address } };
+  throw new ClaimRefusal(
+    unasked === undefined ? allocationReasons.outOfRange : allocationReasons.addressConflict,
+    `${address} stands in the status of ${claimText(use)}, and nothing holds it: ${fault}; or take it out of the status.`,
+  );
 }
 
 /** An address that the network has no range for any more would reach nobody. */

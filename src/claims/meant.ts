@@ -1,0 +1,19 @@
+// Which definitions a claim means by the name of its network alone. Names are anybody's to use: a definition of another tenant that has the
+// same one must not change where, how long or whether an address of this claim is held. Pure.
+
+/** Namespaces whose definitions only administrators write. */
+export function trustedNamespaces(systemNamespace: string): readonly string[] {
+  return [systemNamespace, "default"];
+}
+
+/** 0: of the claim's own namespace; 1: an administrator's; 2: another tenant's. The nearest are meant. */
+export function distanceOf(definition: string, claim: string, trusted: readonly string[]): number {
+  if (definition === claim) return 0;
+  return trusted.includes(definition) ? 1 : 2;
+}
+
+/** Those that are nearest to the claim. */
+export function nearest<T>(all: readonly T[], distance: (each: T) => number): readonly T[] {
+  const least = Math.min(...all.map(distance));
+  return all.filter((each) => distance(each) === least);
+}
