@@ -22,6 +22,8 @@ export interface Definition {
   readonly key: string;
   readonly object: DefinitionObject;
   readonly config: IpamConfig;
+  /** What it asks for and does not get, each a sentence. */
+  readonly warnings: readonly string[];
   /** Where its pools are. */
   readonly poolNamespace: string;
 }
@@ -41,9 +43,9 @@ export function readDefinitions(objects: Iterable<DefinitionObject>, systemNames
     const text = object.spec?.config ?? "";
     if (!isOurs(text)) continue;
     try {
-      const { config } = parseIpamConfig(parseNetwork(text));
+      const { config, warnings } = parseIpamConfig(parseNetwork(text));
       const poolNamespace = config.poolNamespace === "nad" ? namespace : systemNamespace;
-      readable.push({ key, object, config, poolNamespace });
+      readable.push({ key, object, config, warnings: warnings.map(({ message }) => message), poolNamespace });
     } catch (error) {
       if (!(error instanceof CniError)) throw error;
       unreadable.push({ definition: key, why: error.message });

@@ -1,4 +1,4 @@
-// The IPAM configuration as a story: what is read, what is refused when strict, and what passes with a warning when not.
+// The IPAM configuration as a story: what is read, what is refused, and what passes with a warning because whereabouts lets it pass.
 import { describe, expect, it } from "vitest";
 
 import { usableOf } from "../ipam/definition.ts";
@@ -149,41 +149,61 @@ describe("where whereabouts looks away", () => {
     [{ range: "10.0.0.0/24", excludes: [] }, "ipam.excludes", [whole]],
     [{ range: "10.0.0.0/24", Range: "10.0.0.0/24" }, "ipam.Range", [whole]],
     [{ ipRanges: [{ range: "10.0.0.0/24" }], exclude: ["10.0.0.1"] }, "ipam.exclude", [whole]],
-    [{ range: "10.0.0.0/24", pick_addresses: ["10.0.1.1"] }, "ipam.pick_addresses[0]", [whole]],
     [{ range: "10.0.0.0/24", gateway: "fd00::1" }, "ipam.gateway", [whole]],
     [
       { range: "10.0.0.0/24", addresses: [{ address: "10.0.0.5/24", gateway: "fd00::1" }] },
       "ipam.addresses[0].gateway",
       [whole],
     ],
-    [{ range: "10.0.0.0/24", network_name: "Blue_Net" }, "ipam.network_name", [whole]],
-    [{ range: "10.0.0.0/24", network_name: "a".repeat(210) }, "ipam.network_name", [whole]],
-    [{ range: "10.0.0.0/24", log_level: "loud" }, "ipam.log_level", [whole]],
     [{ range: "10.0.0.0/24", sleep_for_race: 11 }, "ipam.sleep_for_race", [whole]],
-    [{ range: "10.0.0.0/24", configuration_path: "/etc/../x" }, "ipam.configuration_path", [whole]],
     [{ range: "10.0.0.0/24", datastore: "etcd" }, "ipam.datastore", [whole]],
     [{ range: "10.0.0.0/24", routes: [{ dst: "10.9.0.1/16" }] }, "ipam.routes[0].dst", [whole]],
-    [{}, "ipam.range", []],
   ] as const)("%j", (ipam, key, expected) => {
-    const refused = problems(ipam);
+    for (const said of [ipam, { ...ipam, strict: false }]) {
+      const { config, warnings } = parse(said);
+      expect(warnings.map((warning) => warning.key)).toEqual([key]);
+      expect(pools(config)).toEqual(expected);
+    }
+    const refused = problems({ ...ipam, strict: true });
     expect(refused).toHaveLength(1);
     expect(refused[0]!.startsWith(`${key} is `)).toBe(true);
-    const { config, warnings } = parse({ ...ipam, strict: false });
-    expect(warnings.map((warning) => warning.key)).toEqual([key]);
-    expect(warnings[0]!.message).toContain("; with strict: false ");
-    expect(pools(config)).toEqual(expected);
   });
+
+  it("under either name of the type", () => {
+    const ipam = { range: "10.0.0.0/24", range_start: "10.0.9.9" };
+    for (const type of ["holdfast", "whereabouts"]) expect(parse({ ...ipam, type }).warnings).toHaveLength(1);
+  });
+
+  it.each([
+    [{ range: "10.0.0.0/24", pick_addresses: ["10.0.1.1"] }, "ipam.pick_addresses[0]", [whole]],
+    [{ range: "10.0.0.0/24", network_name: "Blue_Net" }, "ipam.network_name", [whole]],
+    [{ range: "10.0.0.0/24", network_name: "a".repeat(210) }, "ipam.network_name", [whole]],
+    [{}, "ipam.range", []],
+  ] as const)(
+    "what is new here, or never worked there, is refused unless strict is false: %j",
+    (ipam, key, expected) => {
+      for (const said of [ipam, { ...ipam, strict: true }]) {
+        expect(problems(said)).toHaveLength(1);
+        expect(problems(said)[0]!.startsWith(`${key} is `)).toBe(true);
+      }
+      const { config, warnings } = parse({ ...ipam, strict: false });
+      expect(warnings.map((warning) => warning.key)).toEqual([key]);
+      expect(warnings[0]!.message).toContain("; with strict: false ");
+      expect(pools(config)).toEqual(expected);
+    },
+  );
 
   it("names the key that was probably meant", () => {
-    expect(problems({ range: "10.0.0.0/24", range_strat: "10.0.0.5" })[0]).toContain("range_start was probably meant");
+    const { warnings } = parse({ range: "10.0.0.0/24", range_strat: "10.0.0.5" });
+    expect(warnings[0]!.message).toContain("range_start was probably meant");
   });
 
-  it("refuses a second range of a family that the version has no room for", () => {
+  it("tells of a second range of a family that the version has no room for", () => {
     const ipam = { range: "10.0.0.0/24", ipRanges: [{ range: "fd00::/64" }, { range: "10.1.0.0/24" }] };
-    expect(problems(ipam, undefined, "0.2.0")).toEqual([
+    expect(problems({ ...ipam, strict: true }, undefined, "0.2.0")).toEqual([
       expect.stringContaining('ipam.ipRanges[1].range is "10.1.0.0/24"'),
     ]);
-    expect(parse({ ...ipam, strict: false }, undefined, "0.2.0").warnings).toHaveLength(1);
+    expect(parse(ipam, undefined, "0.2.0").warnings).toHaveLength(1);
   });
 });
 
@@ -196,6 +216,7 @@ describe("everything together", () => {
       colour: 1,
       routes: [{ dst: "w" }],
       enable_l3: 1,
+      strict: true,
     });
     expect(found.map((message) => message.split(" ")[0])).toEqual([
       "ipam.colour",
@@ -209,9 +230,11 @@ describe("everything together", () => {
 
   it("lists no more mistakes than anyone reads, and counts the rest", () => {
     const ipam = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`key${index}`, 1]));
-    expect(problems({ range: "10.0.0.0/24", ...ipam })).toHaveLength(100);
-    expect(() => parse({ range: "10.0.0.0/24", ...ipam })).toThrow(/has 130 mistakes: .*\(30 more are not listed\.\)$/);
-    expect(parse({ range: "10.0.0.0/24", ...ipam, strict: false }).warnings).toHaveLength(100);
+    expect(problems({ range: "10.0.0.0/24", ...ipam, strict: true })).toHaveLength(100);
+    expect(() => parse({ range: "10.0.0.0/24", ...ipam, strict: true })).toThrow(
+      /has 130 mistakes: .*\(30 more are not listed\.\)$/,
+    );
+    expect(parse({ range: "10.0.0.0/24", ...ipam }).warnings).toHaveLength(100);
   });
 
   it("stops at a number of ranges that no interface needs", () => {
@@ -226,7 +249,7 @@ describe("everything together", () => {
     expect(config).toMatchObject({
       name: "blue",
       cniVersion: "1.0.0",
-      strict: true,
+      strict: undefined,
       excludeGateway: true,
       networkName: "",
       overlappingRanges: true,
@@ -248,14 +271,22 @@ describe("everything together", () => {
   });
 
   it("accepts what has no effect, and never repeats a password", () => {
-    const { warnings } = parse({
+    const { warnings, notices } = parse({
       range: "10.0.0.0/24",
       leader_lease_duration: 1500,
       etcd_password: "hunter2",
       etcd_host: "",
+      log_level: "debug",
+      kubernetes: { kubeconfig: "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig" },
     });
-    expect(warnings.map((warning) => warning.key)).toEqual(["ipam.leader_lease_duration", "ipam.etcd_password"]);
-    expect(JSON.stringify(warnings)).not.toContain("hunter2");
+    expect(warnings).toEqual([]);
+    expect(notices.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^ipam\.leader_lease_duration has no effect: /),
+      expect.stringMatching(/^ipam\.etcd_password has no effect: /),
+      expect.stringMatching(/^ipam\.log_level has no effect: /),
+      expect.stringMatching(/^ipam\.kubernetes\.kubeconfig has no effect: /),
+    ]);
+    expect(JSON.stringify(notices)).not.toContain("hunter2");
     expect(problems({ range: "10.0.0.0/24", etcd_password: ["hunter2"] })[0]).not.toContain("hunter2");
   });
 
@@ -285,18 +316,18 @@ describe("everything together", () => {
 describe("the flat file", () => {
   it("fills what is missing, deep, and nothing else", () => {
     const { config } = parse(
-      { range: "10.0.0.0/24", gateway: "", kubernetes: { k8s_api_root: "" } },
-      { range: "10.9.0.0/24", gateway: "10.0.0.1", kubernetes: { kubeconfig: "/k" }, log_level: "ERROR" },
+      { range: "10.0.0.0/24", gateway: "", dns: { domain: "" } },
+      { range: "10.9.0.0/24", gateway: "10.0.0.1", dns: { domain: "example.org" }, sticky: "statefulset" },
     );
     expect(pools(config)).toEqual(["10.0.0.0/24 10.0.0.1-10.0.0.254"]);
-    expect(config).toMatchObject({ kubeconfig: "/k", logLevel: "error" });
+    expect(config).toMatchObject({ dns: { domain: "example.org" }, sticky: "statefulset" });
     expect(`${config.gateway}`).toBe("10.0.0.1");
   });
 
   it("does not switch overlapping ranges off, and says so", () => {
-    const { config, warnings } = parse({ range: "10.0.0.0/24" }, { enable_overlapping_ranges: false });
+    const { config, notices } = parse({ range: "10.0.0.0/24" }, { enable_overlapping_ranges: false });
     expect(config.overlappingRanges).toBe(true);
-    expect(warnings.map((warning) => warning.key)).toEqual(["/flat: enable_overlapping_ranges"]);
+    expect(notices.map((notice) => notice.key)).toEqual(["/flat: enable_overlapping_ranges"]);
     const inline = parse(
       { range: "10.0.0.0/24", enable_overlapping_ranges: false },
       { enable_overlapping_ranges: true },
@@ -306,12 +337,39 @@ describe("the flat file", () => {
 
   it("names itself in its problems, and decides on strictness where the network does not", () => {
     expect(problems({ range: "10.0.0.0/24" }, { log_file: 1 })).toEqual([
-      expect.stringContaining("/flat: log_file is 1"),
+      "/flat: log_file comes from the flat file, and cannot be used as it is: correct it there.",
     ]);
     expect(parse({ range: "10.0.0.0/24", nonsense: 1 }, { strict: false }).config.strict).toBe(false);
     expect(parse({ range: "10.0.0.0/24", nonsense: 1, Strict: false }).config.strict).toBe(false);
     expect(problems({ range: "10.0.0.0/24", nonsense: 1, strict: true }, { strict: false })).toHaveLength(1);
     const network = parseNetwork('{"ipam":{"type":"holdfast"}}');
     expect(() => parseIpamConfig(network, { path: "/flat", text: "{" })).toThrow("the flat file /flat is not JSON");
+  });
+
+  it.each([
+    [{ range: "hunter2" }],
+    [{ range: ["hunter2"] }],
+    [{ range: "10.0.0.0/24", exclude: ["hunter2"] }],
+    [{ range: "10.0.0.0/24", gateway: "hunter2" }],
+    [{ range: "10.0.0.0/24", range_start: "hunter2" }],
+    [{ range: "10.0.0.0/24", pool_naming: "hunter2" }],
+    [{ range: "10.0.0.0/24", addresses: [{ address: "hunter2" }], routes: [{ dst: "hunter2" }] }],
+    [{ range: "10.0.0.0/24", hunter2: "hunter2", kubernetes: { hunter2: "hunter2" } }],
+    [{ ipRanges: [{ range: "hunter2", hunter2: 1 }] }],
+    [{ auths: { "hunter2.example.org": { auth: "hunter2" } } }],
+  ])("repeats nothing of its content: %j", (flat) => {
+    for (const strict of [undefined, true, false]) {
+      const said = (() => {
+        try {
+          const { warnings, notices } = parse({ ...(strict !== undefined && { strict }), gateway: "" }, flat);
+          return JSON.stringify([warnings, notices]);
+        } catch (error) {
+          return `${(error as Error).message} ${JSON.stringify((error as CniError).problems)}`;
+        }
+      })();
+      expect(said).not.toContain("hunter2");
+    }
+    const network = parseNetwork('{"ipam":{"type":"holdfast"}}');
+    expect(() => parseIpamConfig(network, { path: "/flat", text: "hunter2: x" })).toThrow(/^(?!.*hunter2)/s);
   });
 });

@@ -1,11 +1,11 @@
 // The IPAM configuration: text in, one immutable value out, or one error that names everything that is wrong.
 //
 // Promised: a config that was returned can be allocated from. Not promised: that it is wise, or that its gateway answers.
-// docs/cni.md has every key; `strict: false` keeps the leniency of whereabouts, with a warning for each thing it let pass.
+// docs/cni.md has every key. What whereabouts lets pass is a warning, and with `strict: true` a mistake.
 import { type Address, parseAddress } from "../net/address.ts";
 import { errorCodes, type Problem } from "./error.ts";
 import { Findings } from "./findings.ts";
-import { freezeDeep, type JsonObject, parseJsonObject } from "./json.ts";
+import { freezeDeep, isZero, type JsonObject, parseJsonObject } from "./json.ts";
 import { ipamKeys } from "./keys.ts";
 import { mergeFlatFile } from "./merge.ts";
 import type { NetworkConfig } from "./network.ts";
@@ -22,7 +22,8 @@ export interface IpamConfig extends Settings {
   readonly cniVersion: SpecVersion;
   /** The network's name, from the envelope; `networkName` is the one that separates domains. */
   readonly name: string;
-  readonly strict: boolean;
+  /** Undefined where it is not given: what whereabouts lets pass is let pass, what is new here is not. */
+  readonly strict: boolean | undefined;
   /** `allowPersistentIPs`: addresses may stay with virtual machines. */
   readonly persistent: boolean;
   /** One address is given from each, in this order. */
@@ -40,7 +41,10 @@ export interface IpamConfig extends Settings {
 
 export interface Parsed {
   readonly config: IpamConfig;
+  /** What was asked for and is not done. */
   readonly warnings: readonly Problem[];
+  /** What has no effect here, and harms nobody. */
+  readonly notices: readonly Problem[];
 }
 
 export interface FlatFile {
@@ -50,8 +54,8 @@ export interface FlatFile {
 
 /** Throws CniError (code 7; 6 where the flat file is not JSON) with all problems. */
 export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Parsed {
-  const flat = flatFile && parseJsonObject(flatFile.text, `the flat file ${flatFile.path}`);
-  const findings = new Findings(isStrict(network.ipam, flat));
+  const flat = flatFile && parseJsonObject(flatFile.text, `the flat file ${flatFile.path}`, true);
+  const findings = new Findings(strictOf(network.ipam, flat), flat && secretsOf(network.ipam, flat, flatFile!.path));
   const overlay = judgeOverlay(network, findings);
   const merged = mergedOf(network, flat, flatFile?.path ?? "", findings);
   const ranges = parseRanges(merged, network.cniVersion, findings, overlay);
@@ -65,7 +69,8 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
     allowsRequests: network.declaresIps || merged["allow_requested_ips"] === true,
     addresses: parseStaticAddresses(merged["addresses"], network.cniVersion, findings),
     ...(gateway && { gateway }),
-    excludeGateway: typeof merged["exclude_gateway"] === "boolean" ? merged["exclude_gateway"] : findings.strict,
+    excludeGateway:
+      typeof merged["exclude_gateway"] === "boolean" ? merged["exclude_gateway"] : findings.strict !== false,
     routes: parseRoutes(merged["routes"], findings),
     dns: merged["dns"] ?? {},
     ...parseSettings(merged, ranges, findings),
@@ -73,10 +78,10 @@ export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Pa
   if (ranges.length === 0 && config.addresses.length === 0 && findings.problems.length === 0) {
     const reason =
       "there is nothing to take an address from; write range, ipRanges or addresses (subnets, where topology is layer2 or localnet)";
-    findings.dislike("ipam.range", merged["range"], reason, "the result has no address");
+    findings.disallow("ipam.range", merged["range"], reason, "the result has no address");
   }
   findings.settle(errorCodes.badConfiguration, subjectOf(network.name));
-  return freezeDeep({ config, warnings: findings.warnings });
+  return freezeDeep({ config, warnings: findings.warnings, notices: findings.notices });
 }
 
 function subjectOf(name: string): string {
@@ -84,12 +89,24 @@ function subjectOf(name: string): string {
 }
 
 /** Has to be known before anything is judged; a `strict` of a wrong type is refused by shapeOf afterwards. */
-function isStrict(inline: JsonObject, flat: JsonObject | undefined): boolean {
-  return (strictIn(inline) ?? strictIn(flat ?? {}) ?? true) !== false;
+function strictOf(inline: JsonObject, flat: JsonObject | undefined): boolean | undefined {
+  const value = strictIn(inline) ?? strictIn(flat ?? {});
+  return typeof value === "boolean" ? value : undefined;
 }
 
 function strictIn(object: JsonObject): unknown {
   return object["strict"] ?? Object.entries(object).findLast(([key]) => key.toLowerCase() === "strict")?.[1];
+}
+
+/** What a file of the node says is not repeated to whoever named the file. */
+function secretsOf(inline: JsonObject, flat: JsonObject, path: string): (key: string) => boolean {
+  const isGiven = (object: JsonObject, name: string) =>
+    Object.entries(object).some(([key, value]) => key.toLowerCase() === name && !isZero(value));
+  return (key) => {
+    if (key.startsWith(`${path}: `)) return true;
+    const name = /^ipam\.([^.[]+)/.exec(key)?.[1]?.toLowerCase() ?? "";
+    return isGiven(flat, name) && !isGiven(inline, name);
+  };
 }
 
 /** The overlay that the ranges come from; undefined where they come from `ipam`, as everywhere but with OVN's subnets. */
@@ -121,12 +138,17 @@ function mergedOf(
   const whole = shapeOf(flat, ipamKeys, `${path}: `, findings);
   const filler = isOverlay ? withoutRanges(whole) : whole;
   if (filler["enable_overlapping_ranges"] === false && shaped["enable_overlapping_ranges"] === undefined) {
-    const reason = "a flat file does not switch it off, as in whereabouts; write it into the network's own ipam object";
-    findings.warn(`${path}: enable_overlapping_ranges`, false, reason);
+    const reason =
+      "has no effect: a flat file does not switch it off, as in whereabouts; write it into the network's own ipam object";
+    findings.note(`${path}: enable_overlapping_ranges`, reason);
+  }
+  if (!isZero(filler["configuration_path"])) {
+    findings.note(`${path}: configuration_path`, "has no effect: the daemon knows its node's name by --node-name");
   }
   if (filler["allowPersistentIPs"] === true && !persistence.isAllowed) {
-    const reason = "a flat file does not switch it on: claims are made by definitions; write it into the network's own";
-    findings.warn(`${path}: allowPersistentIPs`, true, reason);
+    const reason =
+      "has no effect: a flat file does not switch it on, since claims are made by definitions; write it into the network's own";
+    findings.note(`${path}: allowPersistentIPs`, reason);
   }
   return mergeFlatFile(shaped, filler);
 }

@@ -13,8 +13,8 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reads one object. `subject` names the text in the error (code 6), as the start of a sentence. */
-export function parseJsonObject(text: string, subject: string): JsonObject {
+/** Reads one object. `subject` names the text in the error (code 6), as the start of a sentence; of a secret text nothing is repeated. */
+export function parseJsonObject(text: string, subject: string, isSecret = false): JsonObject {
   // A UTF-16 unit is at most three bytes of UTF-8, so only texts in between need to be counted.
   if (text.length > maxConfigBytes || (text.length * 3 > maxConfigBytes && bytesOf(text) > maxConfigBytes)) {
     throw new CniError(
@@ -26,8 +26,9 @@ export function parseJsonObject(text: string, subject: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CniError(errorCodes.badEncoding, `${subject} is not JSON: ${reason}. Write one JSON object.`, { cause });
+    const reason = isSecret ? "" : `: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const message = `${subject} is not JSON${reason}. Write one JSON object.`;
+    throw new CniError(errorCodes.badEncoding, message, isSecret ? {} : { cause });
   }
   if (isTooDeep(value, maxDepth)) {
     throw new CniError(errorCodes.badEncoding, `${subject} is nested deeper than ${maxDepth} levels: flatten it.`);

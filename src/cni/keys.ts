@@ -72,12 +72,12 @@ export const ipamKeys = {
   kubernetes: {
     type: "object",
     inside: {
-      kubeconfig: { type: "string" },
-      k8s_api_root: { type: "string", unused: "the address of the API server comes from the kubeconfig" },
+      kubeconfig: { type: "string", unused: "the daemon has its own connection (--kubeconfig of `holdfast node`)" },
+      k8s_api_root: { type: "string", unused: "the daemon knows the address of the API server" },
     },
   },
   log_file: { type: "string", unused: daemonLogs },
-  log_level: { type: "string" },
+  log_level: { type: "string", unused: daemonLogs },
   reconciler_cron_expression: { type: "string", unused: "leaks are collected continuously, not by the clock" },
   optimistic_ipam: { type: "boolean" },
   sleep_for_race: { type: "integer" },

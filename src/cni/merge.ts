@@ -22,10 +22,15 @@ export function mergeFlatFile(inline: JsonObject, flat: JsonObject): JsonObject 
   return result;
 }
 
-const directories = ["/etc/kubernetes/cni/net.d", "/etc/cni/net.d", "/host/etc/cni/net.d"];
+/** Where whereabouts looks for its flat file, and where `configuration_path` may point unless an administrator says otherwise. */
+export const flatFileFolders: readonly string[] = [
+  "/etc/kubernetes/cni/net.d",
+  "/etc/cni/net.d",
+  "/host/etc/cni/net.d",
+];
 
 /** Where the flat file is looked for, in this order; the first that exists counts, and none is fine. */
 export function flatFilePaths(configurationPath = ""): string[] {
-  const usual = directories.map((directory) => `${directory}/whereabouts.d/whereabouts.conf`);
+  const usual = flatFileFolders.map((directory) => `${directory}/whereabouts.d/whereabouts.conf`);
   return configurationPath === "" ? usual : [configurationPath, ...usual];
 }

@@ -93,7 +93,7 @@ export function overlayRanges(overlay: Overlay, findings: Findings): { path: str
     if (prefix === undefined) return [];
     if (subnets.some((subnet) => subnet !== undefined && containsPrefix(subnet, prefix))) return [prefix];
     const reason = "it is in none of subnets; write a part of one, or remove it";
-    findings.dislike("excludeSubnets", text, reason, "it is ignored");
+    findings.disallow("excludeSubnets", text, reason, "it is ignored");
     return [];
   });
   return subnets.flatMap((subnet, index) => {

@@ -9,13 +9,13 @@ import type { IpamRange } from "./range.ts";
 /** The pool of a whole range. A node's slice of it is cut by src/slices: this says what the range allows. */
 export function poolDefinitionOf(config: IpamConfig, range: IpamRange): PoolDefinition {
   const { prefix, start, end, excludes, l3 } = range;
-  const { gateway, excludeGateway, strict } = config;
+  const { gateway, excludeGateway } = config;
   const reserved = excludeGateway && gateway !== undefined && contains(prefix, gateway);
   return {
     prefix,
     ...(start && { start }),
     ...(end && { end }),
-    outside: strict ? "refuse" : "ignore",
+    outside: "ignore",
     excludes,
     ...(reserved && { gateway }),
     l3,

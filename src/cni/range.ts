@@ -74,7 +74,7 @@ export function judgePicks(range: IpamRange, path: string, findings: Findings): 
   for (const [index, pick] of range.picks.entries()) {
     if (gives(range, pick)) continue;
     const reason = `it is none of the addresses that ${range.prefix} can give; write one of those, or remove it`;
-    findings.dislike(`${path}pick_addresses[${index}]`, `${pick}`, reason, "it is passed over");
+    findings.disallow(`${path}pick_addresses[${index}]`, `${pick}`, reason, "it is passed over");
   }
   return { ...range, picks: range.picks.filter((pick) => gives(range, pick)) };
 }

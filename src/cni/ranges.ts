@@ -57,7 +57,8 @@ function refuseLonely(ipam: JsonObject, overlay: Overlay | undefined, findings: 
       overlay === undefined
         ? "it belongs to ipam.range, which is missing; move it into the ipRanges entry that it is for"
         : "the ranges are those of subnets; write excludeSubnets beside them";
-    findings.dislike(`ipam.${key}`, value, reason, "it is ignored");
+    if (overlay === undefined) findings.dislike(`ipam.${key}`, value, reason, "it is ignored");
+    else findings.disallow(`ipam.${key}`, value, reason, "it is ignored");
   }
 }
 
@@ -67,7 +68,7 @@ function sharePicks(ipam: JsonObject, ranges: readonly IpamRange[], findings: Fi
   for (const [index, pick] of picks.entries()) {
     if (ranges.some((range) => gives(range, pick))) continue;
     const reason = "none of the ranges can give it; write addresses that they can, or remove it";
-    findings.dislike(`ipam.pick_addresses[${index}]`, `${pick}`, reason, "it is passed over");
+    findings.disallow(`ipam.pick_addresses[${index}]`, `${pick}`, reason, "it is passed over");
   }
   return ranges.map((range) =>
     range.picks.length > 0 ? range : { ...range, picks: picks.filter((pick) => gives(range, pick)) },

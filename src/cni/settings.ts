@@ -15,22 +15,17 @@ export interface Settings {
   readonly overlappingRanges: boolean;
   readonly poolNaming: PoolNaming;
   readonly poolNamespace: PoolNamespace;
-  /** Inline: a flat file. In the flat file: the directory that has `nodename`. Upstream uses the one key for both. */
   /** `statefulset`: the address stays with the name of a StatefulSet's pod. `none`: with the pod. */
   readonly sticky: "none" | "statefulset";
   /** How long a released address rests; undefined where the daemon's default counts. 0 is whereabouts' behaviour. */
   readonly cooldownMs?: number;
   /** The network is asked whether somebody uses the address, before it is answered. */
   readonly probe: boolean;
-  readonly configurationPath: string;
-  readonly kubeconfig: string;
-  readonly logLevel: string;
 }
 
 /** A name of 253 characters, less "-" and the longest range (39 + 4): what is left for the network's part of a pool's name. */
 const maxNetworkName = 253 - 1 - 43;
 const subdomain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-const logLevels = ["panic", "error", "verbose", "debug"];
 const maxSleepSeconds = 10;
 /** A year: what rests longer is better excluded. */
 const maxCooldownSeconds = 365 * 24 * 3600;
@@ -39,7 +34,6 @@ export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], fi
   judgeUnusedValues(ipam, findings);
   judgeFastIpam(ipam, ranges, findings);
   const cooldownMs = parseCooldown(ipam, findings);
-  const kubernetes = (ipam["kubernetes"] ?? {}) as JsonObject;
   return {
     networkName: parseNetworkName(ipam, findings),
     overlappingRanges: ipam["enable_overlapping_ranges"] !== false,
@@ -48,9 +42,6 @@ export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], fi
     sticky: parseChoice(ipam, "sticky", ["none", "statefulset"], findings),
     ...(cooldownMs === undefined ? {} : { cooldownMs }),
     probe: ipam["probe"] === true,
-    configurationPath: parseConfigurationPath(ipam, findings),
-    kubeconfig: textOf(kubernetes, "kubeconfig"),
-    logLevel: parseLogLevel(ipam, findings),
   };
 }
 
@@ -60,7 +51,7 @@ function parseNetworkName(ipam: JsonObject, findings: Findings): string {
   const reason =
     "it becomes a part of object names, which the API server would refuse; " +
     `write lower-case letters, digits, "-" and ".", at most ${maxNetworkName} characters`;
-  findings.dislike("ipam.network_name", name, reason, "it is used as it is");
+  findings.disallow("ipam.network_name", name, reason, "it is used as it is");
   return name;
 }
 
@@ -96,21 +87,6 @@ function parseCooldown(ipam: JsonObject, findings: Findings): number | undefined
   if (seconds >= 0 && seconds <= maxCooldownSeconds) return seconds * 1000;
   findings.refuse("ipam.cooldown", seconds, `write seconds, 0 (no rest) to ${maxCooldownSeconds}`);
   return undefined;
-}
-
-function parseConfigurationPath(ipam: JsonObject, findings: Findings): string {
-  const path = textOf(ipam, "configuration_path");
-  if (!path.split("/").includes("..")) return path;
-  const reason = 'it climbs with ".."; write the path without';
-  findings.dislike("ipam.configuration_path", path, reason, "it is used as it is");
-  return path;
-}
-
-function parseLogLevel(ipam: JsonObject, findings: Findings): string {
-  const level = textOf(ipam, "log_level");
-  if (level === "" || logLevels.includes(level.toLowerCase())) return level.toLowerCase();
-  findings.dislike("ipam.log_level", level, `write one of ${logLevels.join(", ")}`, "it is ignored");
-  return "";
 }
 
 function judgeUnusedValues(ipam: JsonObject, findings: Findings): void {

@@ -30,6 +30,7 @@ export function shapeOf(object: JsonObject, keys: Keys, before: string, findings
     const path = `${before}${written}`;
     const name = nameOf(written, keys);
     if (name === undefined) {
+      if (findings.conceals(path)) continue;
       findings.dislike(
         path,
         value,
@@ -55,19 +56,18 @@ export function shapeOf(object: JsonObject, keys: Keys, before: string, findings
 
 function valueOf(value: unknown, key: Key, path: string, findings: Findings): unknown {
   if (!fits[key.type](value)) {
-    findings.refuse(path, shown(path, value), `it is ${kindOf(value)}; write ${wanted[key.type]}`);
+    findings.refuse(
+      path,
+      path.endsWith("password") ? "(hidden)" : value,
+      `it is ${kindOf(value)}; write ${wanted[key.type]}`,
+    );
     return undefined;
   }
-  if (key.unused !== undefined && !isZero(value)) findings.warn(path, shown(path, value), `no effect: ${key.unused}`);
+  if (key.unused !== undefined && !isZero(value)) findings.note(path, `has no effect: ${key.unused}`);
   if (key.inside === undefined) return value;
   if (isObject(value)) return shapeOf(value, key.inside, `${path}.`, findings);
   const inside = key.inside;
   return (value as readonly JsonObject[]).map((item, index) => shapeOf(item, inside, `${path}[${index}].`, findings));
-}
-
-/** What is found is logged: a password does not belong there. */
-function shown(path: string, value: unknown): unknown {
-  return path.endsWith("password") ? "(hidden)" : value;
 }
 
 function nameOf(written: string, keys: Keys): string | undefined {

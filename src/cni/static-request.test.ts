@@ -166,7 +166,11 @@ describe("contradictions and mistakes", () => {
     ["no address", { ip: ["x", "10.0.0.300"] }, ['CNI_ARGS IP[0] is "x"', 'CNI_ARGS IP[1] is "10.0.0.300"']],
     ["no list", { runtime: "10.0.0.5" }, ["runtimeConfig.ips is"]],
     ["a bad gateway", { ip: ["10.0.0.5"], gateway: ["x"] }, ["CNI_ARGS GATEWAY is"]],
-    ["a gateway for nobody", { ip: ["10.0.0.5"], gateway: ["10.9.0.1"] }, ["in the network of no static address"]],
+    [
+      "a gateway for nobody",
+      { ipam: { strict: true }, ip: ["10.0.0.5"], gateway: ["10.9.0.1"] },
+      ["in the network of no static address"],
+    ],
     [
       "no room in the result",
       { ipam: { addresses: [{ address: "10.7.0.5/24" }] }, version: "0.2.0" },
@@ -178,8 +182,8 @@ describe("contradictions and mistakes", () => {
     for (const [index, part] of expected.entries()) expect(found[index]).toContain(part);
   });
 
-  it("ignores a gateway for nobody when not strict, as whereabouts does", () => {
-    const story = { ipam: { strict: false }, ip: ["10.0.0.5"], gateway: ["10.9.0.1"] };
+  it("ignores a gateway for nobody unless told to be strict, as whereabouts does", () => {
+    const story = { ip: ["10.0.0.5"], gateway: ["10.9.0.1"] };
     expect(ask(story).map(tell)).toEqual(["10.0.0.5/24 range 0 in the pool (CNI_ARGS IP)"]);
     expect(answer(story).warnings.map((warning) => warning.key)).toEqual(["CNI_ARGS GATEWAY"]);
   });

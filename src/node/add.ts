@@ -51,7 +51,7 @@ export async function add(
   text: string,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const loaded = parts.configs.load(text);
+  const loaded = await parts.configs.load(text);
   return parts.attachments.add(invocation, signal, async (own) => {
     // What comes from this node's slices alone needs no API server.
     const isLocal = parts.sliced.isWhole(loaded.config);
@@ -61,7 +61,7 @@ export async function add(
     using look = parts.sliced.look();
     const asking = understood({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
-    for (const warning of asking.warnings) parts.log.warn(warning, { network: loaded.config.name });
+    if (asking.warnings.length > 0) tellWarned(parts, pod, invocation, asking.warnings.join(" "));
     const unknown: IntentTarget[] = [];
     try {
       // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
@@ -91,6 +91,13 @@ function understood(input: AskingInput, parts: Parts): Asking {
 
 function tellRefused(parts: Parts, pod: PodFacts, { interfaceName }: AttachmentInvocation, error: CniError): void {
   parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
+}
+
+/** What is not done as it was asked for; whereabouts says nothing. */
+function tellWarned(parts: Parts, pod: PodFacts | undefined, invocation: AttachmentInvocation, words: string): void {
+  const { interfaceName, containerId } = invocation;
+  if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
+  else parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);
 }
 
 async function run(addition: Addition): Promise<JsonObject> {

@@ -25,6 +25,13 @@ export function examine(snapshot: Snapshot): Finding[] {
       message: why,
       remedy: "Correct it, or complete it in the flat file of the nodes, which check does not see.",
     })),
+    ...snapshot.networks.ignored.map(({ definition, why }): Finding => ({
+      code: "setting-ignored",
+      severity: "warning",
+      objects: [`NetworkAttachmentDefinition ${definition}`],
+      message: why,
+      remedy: "Correct it, as the sentence says; addresses are handed out without it, as whereabouts does.",
+    })),
     ...examinePods(snapshot),
     ...examinePools(snapshot),
     ...examineHolds(snapshot),

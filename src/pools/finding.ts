@@ -20,6 +20,8 @@ type FindingCode =
   /** A user of a claim's address whose pod and node are gone. */
   | "user-gone"
   | "unreadable"
+  /** A definition asks for something that is not done, as whereabouts does not. */
+  | "setting-ignored"
   | "pool-without-network"
   | "overlapping-ranges"
   | "mixed-protection"

@@ -25,13 +25,16 @@ export interface Networks {
   readonly sliced: readonly NetworkUse[];
   /** Sentences, one for each definition that is ours and cannot be read. */
   readonly unreadable: readonly { readonly definition: string; readonly why: string }[];
+  /** The same for what a definition asks for and does not get. */
+  readonly ignored: readonly { readonly definition: string; readonly why: string }[];
 }
 
 export function networksOf(definitions: Iterable<DefinitionObject>, systemNamespace: string): Networks {
   const { readable, unreadable } = readDefinitions(definitions, systemNamespace);
   const all = readable.flatMap(usesOf);
   const isShared = ({ range }: NetworkUse) => range.sliceLength === undefined;
-  return { uses: all.filter(isShared), sliced: all.filter((use) => !isShared(use)), unreadable };
+  const ignored = readable.flatMap(({ key, warnings }) => warnings.map((why) => ({ definition: key, why })));
+  return { uses: all.filter(isShared), sliced: all.filter((use) => !isShared(use)), unreadable, ignored };
 }
 
 /** The domain in which the use's addresses are unique. Undefined: the pool is handed out in another, and the use is refused. */

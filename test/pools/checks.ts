@@ -272,6 +272,16 @@ export function checkStories(stage: () => Stage): void {
     ]);
   });
 
+  it("what a network asks for and does not get, as with whereabouts", async () => {
+    await network({ range_start: "10.9.9.9", excludes: ["10.0.0.8"] });
+    const found = (await find()).filter(({ code }) => code === "setting-ignored");
+    expect(found.map(({ message }) => message)).toEqual([
+      expect.stringContaining("exclude was probably meant"),
+      expect.stringContaining('ipam.range_start is "10.9.9.9"'),
+    ]);
+    expect(found[0]).toMatchObject({ severity: "warning", objects: [expect.stringContaining("NetworkAttachmentDef")] });
+  });
+
   it("what has cooled long ago is deleted, what still cools is not", async () => {
     const five = await stage().hold("10.0.0.5", { uid: "u" });
     const six = await stage().hold("10.0.0.6", { uid: "u", name: "b" });

@@ -74,7 +74,7 @@ export function versionStories(world: GetWorld): void {
 
   it.each([
     ["a configuration that is no JSON", "ADD", "{", 6],
-    ["a key that does not exist", "ADD", network("x", { range: "10.0.0.0/24", excludes: [] }), 7],
+    ["a key that does not exist", "ADD", network("x", { range: "10.0.0.0/24", excludes: [], strict: true }), 7],
     ["a version that nobody speaks", "ADD", network("x", { range: "10.0.0.0/24" }, { cniVersion: "9.0.0" }), 1],
     ["slices that cannot be cut", "ADD", network("x", { range: "10.0.0.0/16", node_slice_size: "/12" }), 7],
     ["a command that does not exist", "SHOUT", network("x", { range: "10.0.0.0/24" }), 4],
