@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { Registry } from "prom-client";
 
 import { ClaimsLeader } from "../src/claims/leader.ts";
+import { flatFileFolders } from "../src/cni/merge.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { EventRecorder } from "../src/kube/events.ts";
 import { Elector } from "../src/kube/leader.ts";
@@ -101,6 +102,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
       clock,
       random: Math.random,
       disk: realDisk,
+      folders: flatFileFolders,
       probe: probeDuplicate,
       fencing: { identify: namespaceId, shut: shutLinks },
       peerUid: (socket) => peerCredentials(socket).uid,

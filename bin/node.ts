@@ -51,6 +51,7 @@ export async function node(options: NodeOptions): Promise<void> {
         clock: realClock,
         random: Math.random,
         disk: realDisk,
+        folders: options.configurationFolders,
         probe: probeDuplicate,
         fencing: { identify: namespaceId, shut: shutLinks },
         peerUid: (socket) => peerCredentials(socket).uid,

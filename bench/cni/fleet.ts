@@ -8,6 +8,7 @@ import { join } from "node:path";
 
 import { Registry } from "prom-client";
 
+import { flatFileFolders } from "../../src/cni/merge.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { Connection } from "../../src/kube/connect.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
@@ -119,6 +120,7 @@ export class Fleet implements AsyncDisposable {
         clock: realClock,
         random: Math.random,
         disk: realDisk,
+        folders: flatFileFolders,
         probe: probeDuplicate,
         peerUid: (peer) => peerCredentials(peer).uid,
         ownUid: process.getuid?.() ?? 0,

@@ -1,6 +1,7 @@
 // `holdfast node`: the daemon of one node, which the CNI plugin asks.
 import { Command, Option } from "commander";
 
+import { flatFileFolders } from "../cni/merge.ts";
 import { type Level, levels } from "../log/log.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
@@ -14,6 +15,7 @@ export interface NodeOptions extends ConnectionOptions {
   readonly coexistence: "auto" | "on" | "off";
   readonly namespaceIsolation: boolean;
   readonly globalNamespaces: readonly string[];
+  readonly configurationFolders: readonly string[];
   /** 0: a free one. */
   readonly metricsPort: number;
   readonly metricsHost: string;
@@ -27,9 +29,13 @@ export interface NodeOptions extends ConnectionOptions {
 /** Runs until it is told to stop. */
 export type RunNode = (options: NodeOptions, output: Output) => Promise<void>;
 
-type Flags = Omit<NodeOptions, "globalNamespaces" | "metricsPort" | "cooldownMs" | "nodeName" | "sliceAuthorityMs"> & {
+type Flags = Omit<
+  NodeOptions,
+  "globalNamespaces" | "configurationFolders" | "metricsPort" | "cooldownMs" | "nodeName" | "sliceAuthorityMs"
+> & {
   readonly nodeName?: string;
   readonly globalNamespaces: string;
+  readonly configurationFolders: string;
   readonly metricsPort: string;
   readonly cooldownSeconds: string;
   readonly sliceAuthorityHours: string;
@@ -60,6 +66,11 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       false,
     )
     .option("--global-namespaces <names>", "with isolation: whose networks everybody may use, with commas", "default")
+    .option(
+      "--configuration-folders <folders>",
+      "below which a network's configuration_path may name a file, with commas",
+      flatFileFolders.join(","),
+    )
     .option("--metrics-port <number>", "port of /metrics, /healthz and /readyz; 0 takes a free one", "9465")
     .option("--metrics-host <address>", "address to serve them on", "0.0.0.0")
     .addOption(new Option("--log-level <level>", "what to log").choices(levels).default("info"))
@@ -74,21 +85,34 @@ export function nodeCommand(output: Output, node: RunNode): Command {
 }
 
 function optionsOf(flags: Flags): NodeOptions {
-  const { nodeName, globalNamespaces, metricsPort, cooldownSeconds, sliceAuthorityHours, ...rest } = flags;
+  const {
+    nodeName,
+    globalNamespaces,
+    configurationFolders,
+    metricsPort,
+    cooldownSeconds,
+    sliceAuthorityHours,
+    ...rest
+  } = flags;
   const name = nodeName ?? process.env["NODE_NAME"] ?? "";
   if (name === "")
     throw new UsageError("--node-name is missing: give the node's name as `kubectl get nodes` prints it.");
   return {
     ...rest,
     nodeName: name,
-    globalNamespaces: globalNamespaces
-      .split(",")
-      .map((each) => each.trim())
-      .filter((each) => each !== ""),
+    globalNamespaces: listOf(globalNamespaces),
+    configurationFolders: listOf(configurationFolders),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 31_536_000),
     sliceAuthorityMs: 3_600_000 * numberOf("--slice-authority-hours", sliceAuthorityHours, 8760),
   };
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
 }
 
 function numberOf(flag: string, text: string, max: number): number {

@@ -55,7 +55,7 @@ export interface FlatFile {
 /** Throws CniError (code 7; 6 where the flat file is not JSON) with all problems. */
 export function parseIpamConfig(network: NetworkConfig, flatFile?: FlatFile): Parsed {
   const flat = flatFile && parseJsonObject(flatFile.text, `the flat file ${flatFile.path}`, true);
-  const findings = new Findings(strictOf(network.ipam, flat), flat && secretsOf(network.ipam, flat, flatFile!.path));
+  const findings = new Findings(strictOf(network.ipam, flat), flat && secretsOf(network.ipam, flat, flatFile.path));
   const overlay = judgeOverlay(network, findings);
   const merged = mergedOf(network, flat, flatFile?.path ?? "", findings);
   const ranges = parseRanges(merged, network.cniVersion, findings, overlay);

@@ -24,7 +24,7 @@ export async function check(
   text: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const loaded = parts.configs.load(text);
+  const loaded = await parts.configs.load(text);
   assertCheckable(loaded.network.cniVersion);
   const previous = requirePreviousResult(loaded.network);
   await parts.attachments.check(invocation, signal, async () => {

@@ -17,7 +17,7 @@ import { poolsOf } from "./plan.ts";
 import { networkOf } from "./why.ts";
 
 export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
-  const loaded = configIn(parts, "GC", text);
+  const loaded = await configIn(parts, "GC", text);
   const valid = loaded && validIn(parts, loaded);
   if (loaded === undefined || valid === undefined) return;
   if (!parts.sliced.isWhole(loaded.config)) await parts.assertReady(signal);

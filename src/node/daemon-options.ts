@@ -36,6 +36,8 @@ export interface DaemonOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly disk: Disk;
+  /** Below which `configuration_path` may point. */
+  readonly folders: readonly string[];
   readonly probe: Probe;
   /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
   readonly fencing?: Pick<FenceOptions, "shut"> & Pick<SandboxesOptions, "identify">;

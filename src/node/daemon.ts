@@ -231,7 +231,7 @@ class Assembly {
       systemNamespace,
       cooldownMs,
       isolation,
-      configs: new Configs(new FlatFiles(this.#options.disk)),
+      configs: new Configs(new FlatFiles({ ...this.#options, now: () => clock.monotonicMs() }), log),
       pods: new Pods(client, pods, podInformer.cache),
       held,
       sliced,

@@ -28,7 +28,7 @@ export async function del(
     });
     return;
   }
-  const loaded = configIn(parts, "DEL", text);
+  const loaded = await configIn(parts, "DEL", text);
   await parts.attachments.delete(invocation, signal, async () => {
     await parts.sandboxes.forget(invocation);
     const intent = intentOf(parts, invocation, loaded);

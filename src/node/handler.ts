@@ -75,7 +75,7 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
 }
 
 async function status(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
-  const loaded = configIn(parts, "STATUS", text);
+  const loaded = await configIn(parts, "STATUS", text);
   // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
   const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);

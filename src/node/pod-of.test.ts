@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { silent } from "../log/log.ts";
 import { Configs } from "./configs.ts";
-import type { FlatFiles } from "./flat-file.ts";
 import type { Parts } from "./parts.ts";
 import { podOf } from "./pod-of.ts";
 
@@ -16,7 +15,7 @@ it.each([
   ["of slices, where tenants are kept apart", sliced, true, "away"],
   ["of a shared range", { range: "10.0.0.0/16" }, false, "away"],
 ])("a network %s, the API server away", async (_what, ipam, isolated, expected) => {
-  const loaded = new Configs({ find: () => undefined } as unknown as FlatFiles).load(
+  const loaded = await new Configs({ find: async () => undefined }, silent).load(
     JSON.stringify({ cniVersion: "1.0.0", name: "net", type: "x", ipam: { type: "holdfast", ...ipam } }),
   );
   const parts = {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 
 import { configMaps } from "../../../src/ledger/resources.ts";
 import { stateName, stateObject } from "../../../src/ledger/state.ts";
+import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -40,20 +41,46 @@ export function upkeepStories(world: GetWorld): void {
   });
 
   it("a flat file fills what the network leaves out, and is read again when it has changed", async () => {
-    const file = { mtimeMs: 1, text: JSON.stringify({ range: "10.9.4.0/24", network_name: "flat" }) };
+    let text = JSON.stringify({ range: "10.9.4.0/24", network_name: "flat" });
     const path = "/etc/cni/net.d/whereabouts.d/whereabouts.conf";
     const rig = await world().daemon({
-      disk: {
-        stat: (at) => (at === path ? { mtimeMs: file.mtimeMs, size: file.text.length } : undefined),
-        read: () => file.text,
-      },
+      disk: { read: async (at) => (at === path ? new TextEncoder().encode(text) : undefined) },
     });
     const config = network("flat", {});
     expect(await given(rig, { ...pod("f1"), config })).toEqual(["10.9.4.1/24"]);
-    Object.assign(file, { mtimeMs: 2, text: JSON.stringify({ range: "10.9.5.0/24", network_name: "flat" }) });
-    expect(await given(rig, { ...pod("f2"), config })).toEqual(["10.9.5.1/24"]);
-    Object.assign(file, { mtimeMs: 3, text: "{" });
-    expect(await rig.ask({ command: "ADD", ...pod("f3"), config })).toMatchObject({ status: 1, json: { code: 6 } });
+    text = JSON.stringify({ range: "10.9.5.0/24", network_name: "flat" });
+    const next = async () => (await given(rig, { ...pod(world().fresh("f")), config }))[0]!;
+    await expect.poll(next, { timeout: 10_000, interval: 300 }).toMatch(/^10\.9\.5\./);
+    text = "{";
+    const code = async () => (await rig.ask({ command: "ADD", ...pod("f3"), config })).json.code;
+    await expect.poll(code, { timeout: 10_000, interval: 300 }).toBe(6);
+  });
+
+  it("what whereabouts lets pass is let pass, under either name, and the pod is told", async () => {
+    const rig = await world().daemon();
+    for (const [type, third] of [
+      ["holdfast", 6],
+      ["whereabouts", 7],
+    ] as const) {
+      const ipam = { type, range: `10.9.${third}.0/24`, network_name: "lenient" };
+      const added = async (more: object) => {
+        const name = world().fresh("lenient");
+        const { metadata } = await world().pod("default", name);
+        const args = podArgs("default", name, metadata.uid);
+        const config = network("lenient", { ...ipam, ...more });
+        return { name, given: await given(rig, { container: name, args, config }) };
+      };
+      const outside = await added({ range_start: "10.200.0.1", range_end: "10.200.0.9" });
+      expect(outside.given).toEqual([`10.9.${third}.1/24`]);
+      const told = () => world().eventsOf(outside.name);
+      await expect
+        .poll(told)
+        .toEqual([expect.stringMatching(/^SettingIgnored: eth0: ipam\.range_start is .*ipam\.range_end is /)]);
+      const backwards = await added({ range_start: `10.9.${third}.50`, range_end: `10.9.${third}.20` });
+      expect(backwards.given).toEqual([`10.9.${third}.50/24`]);
+      const unknown = await added({ excludes: [`10.9.${third}.2`] });
+      expect(unknown.given).toEqual([`10.9.${third}.2/24`]);
+    }
   });
 
   it("STATUS is silence where an ADD would be served", async () => {
