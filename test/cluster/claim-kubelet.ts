@@ -59,7 +59,7 @@ export class RealKubelet implements NodePart {
     if (pod === "ended") return false;
     launcher.phase = "Running";
     launcher.nextSandbox();
-    for (const { interface: name, ips } of statusOf(pod)) {
+    for (const { interface: name, ips = [] } of statusOf(pod)) {
       const element = elementsOfPod(pod).find((each) => each.interface === name);
       if (element !== undefined) launcher.attached.set(name, { port: launcher.port(element), addresses: ips });
     }

@@ -1,5 +1,5 @@
 // The files a node is configured by: kubelet's, containerd's, its CNI configuration and its plugin folder.
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 import type { KeyPair } from "./certificates.ts";
@@ -49,15 +49,16 @@ export function defaultConflist(node: NodeFacts): Conflist {
 export function writePluginFolder(
   folder: string,
   own: string | undefined,
-  launchers: ReadonlyMap<string, string>,
+  /** Key: the plugin's name there; value: the program. */
+  more: ReadonlyMap<string, string>,
 ): void {
   mkdirSync(folder, { recursive: true });
   const targets = new Map<string, string>();
   for (const source of [debianPlugins, ...(own === undefined ? [] : [own])]) {
     for (const name of readdirSync(source)) targets.set(name, join(source, name));
   }
-  for (const [name, target] of targets) if (!launchers.has(name)) symlinkSync(target, join(folder, name));
-  for (const [name, text] of launchers) writeFileSync(join(folder, name), text, { mode: 0o755 });
+  for (const [name, target] of more) targets.set(name, target);
+  for (const [name, target] of targets) symlinkSync(target, join(folder, name));
 }
 
 export function containerdConfig(): string {

@@ -8,7 +8,8 @@ import { writeKubeconfig } from "./credentials.ts";
 import type { Identities } from "./identities.ts";
 import { ensureImages, type LabImages } from "./images.ts";
 import { bridgeAddress, type LabNetwork, nodeAddress, podNetwork } from "./network.ts";
-import { installNetworks, launcher, type NetworksOptions, pluginName, withNetworks } from "./networks/install.ts";
+import { ensurePlugin } from "./networks/build.ts";
+import { installNetworks, type NetworksOptions, pluginName, withNetworks } from "./networks/install.ts";
 import {
   type CniOptions,
   containerdConfig,
@@ -44,19 +45,21 @@ interface Common extends NodesGround {
   readonly images: LabImages;
   /** How nodes reach the API server. */
   readonly server: Omit<Access, "token">;
-  /** The delegating plugin's; undefined when it is not wanted. */
-  readonly networksKubeconfig: string | undefined;
+  /** The delegating plugin; undefined when it is not wanted. */
+  readonly networks: { readonly program: string; readonly kubeconfig: string } | undefined;
 }
 
 /** Resolves when every node is Ready and the default service account is there: pods can be created. */
 export async function startNodes(ground: NodesGround, options: NodesOptions): Promise<LabNode[]> {
   const { plan, rest, access } = ground;
   const server = { url: `https://${bridgeAddress}:${plan.port}`, ca: access.ca };
-  const [images, networksKubeconfig] = await Promise.all([
+  const [images, program, kubeconfig] = await Promise.all([
     ensureImages(),
-    options.networks === false ? undefined : installNetworks(rest, server, plan.state.folder),
+    options.networks === false ? "" : ensurePlugin(),
+    options.networks === false ? "" : installNetworks(rest, server, plan.state.folder),
   ]);
-  const common = { ...ground, options, images, server, networksKubeconfig };
+  const networks = options.networks === false ? undefined : { program, kubeconfig };
+  const common = { ...ground, options, images, server, networks };
   const nodes = await together(
     plan.nodeNames.map((name, at) => async (signal: AbortSignal) => {
       const node = await prepareNode(common, name, at + 1);
@@ -96,15 +99,11 @@ async function prepareNode(common: Common, name: string, index: number): Promise
   return new LabNode({ ...facts, folder, binaries, images, network, state, rest, kubeconfig, cgroups });
 }
 
-function writeCni({ options, networksKubeconfig }: Common, facts: NodeFacts, folder: string): void {
+function writeCni({ options, networks }: Common, facts: NodeFacts, folder: string): void {
   const { conflist = defaultConflist, pluginFolder } = options.cni ?? {};
   const given = typeof conflist === "function" ? conflist(facts) : conflist;
-  const launchers = new Map<string, string>();
-  let list = given;
-  if (networksKubeconfig !== undefined) {
-    launchers.set(pluginName, launcher());
-    list = withNetworks(given, networksKubeconfig, options.networks || {});
-  }
+  const list = networks === undefined ? given : withNetworks(given, networks.kubeconfig, options.networks || {});
+  const more = networks === undefined ? [] : [[pluginName, networks.program] as const];
   writeFileSync(join(folder, "cni-net", "10-lab.conflist"), JSON.stringify(list, undefined, 1));
-  writePluginFolder(join(folder, "cni-bin"), pluginFolder, launchers);
+  writePluginFolder(join(folder, "cni-bin"), pluginFolder, new Map(more));
 }

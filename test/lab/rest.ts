@@ -1,6 +1,4 @@
 // The few requests that the lab itself makes: JSON over verified TLS, with a bearer token. Tests use src/kube instead.
-//
-// On node:https, which starts in a few milliseconds: the delegating plugin is a new process for every pod.
 import { Agent, request } from "node:https";
 import { text } from "node:stream/consumers";
 

@@ -33,7 +33,7 @@ export async function toldAddresses(lab: Cluster): Promise<Holder[]> {
     .flatMap((pod) =>
       statusesOf(pod)
         .filter((status) => status.default !== true)
-        .flatMap(({ name, ips, interface: port }) =>
+        .flatMap(({ name, ips = [], interface: port }) =>
           ips.map((address) => ({
             network: name,
             address,

@@ -1,6 +1,4 @@
-// Puts the delegating plugin into a cluster: its kind, its rights, its launcher, its place at the end of a conflist.
-import { fileURLToPath } from "node:url";
-
+// Puts the delegating plugin into a cluster: its kind, its rights, its place around the default network.
 import { networkAttachmentDefinitionCrd } from "../../../src/api/network-attachment-definition.ts";
 import { makeClient } from "../client.ts";
 import type { Conflist } from "../node-files.ts";
@@ -8,24 +6,32 @@ import type { Rest } from "../rest.ts";
 
 export const pluginName = "lab-networks";
 
+/** What was added to each sandbox, on every node. */
+export const recordsFolder = "/var/lib/cni/lab-networks";
+
 export interface NetworksOptions {
   /** A pod may only name definitions of its own namespace and of these. Without it: of any namespace. */
   readonly onlyOwnNamespaceAnd?: readonly string[];
 }
 
-/** The shell is there because the runtime wants an executable, and Node's path is not the same everywhere. */
-export function launcher(): string {
-  const main = fileURLToPath(import.meta.resolve("./main.ts"));
-  return `#!/bin/sh\nexec '${process.execPath}' '${main}'\n`;
+/** The keys are Multus' own, so that the real one runs by the same. */
+export function withNetworks(
+  conflist: Conflist,
+  kubeconfig: string,
+  { onlyOwnNamespaceAnd }: NetworksOptions,
+): Conflist {
+  const isolation = { namespaceIsolation: true, globalNamespaces: onlyOwnNamespaceAnd?.join(",") };
+  const plugin = {
+    type: pluginName,
+    kubeconfig,
+    cniDir: recordsFolder,
+    delegates: [conflist],
+    ...(onlyOwnNamespaceAnd !== undefined && isolation),
+  };
+  return { cniVersion: conflist["cniVersion"], name: conflist["name"], plugins: [plugin] };
 }
 
-export function withNetworks(conflist: Conflist, kubeconfig: string, options: NetworksOptions): Conflist {
-  const plugins = conflist["plugins"];
-  if (!Array.isArray(plugins)) throw new Error("a conflist has a list of plugins");
-  return { ...conflist, plugins: [...(plugins as unknown[]), { type: pluginName, kubeconfig, ...options }] };
-}
-
-/** The kind, served, and a client that may read it and pods, and write a pod's status; returns its kubeconfig. */
+/** The kind, served, and a client with the rights that Multus has; returns its kubeconfig. */
 export async function installNetworks(
   rest: Rest,
   server: { url: string; ca: string },
@@ -38,7 +44,8 @@ export async function installNetworks(
     namespace: "kube-system",
     rules: [
       { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
-      { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+      { apiGroups: [""], resources: ["pods/status"], verbs: ["update", "patch"] },
+      { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "update", "patch"] },
       { apiGroups: ["k8s.cni.cncf.io"], resources: ["network-attachment-definitions"], verbs: ["get"] },
     ],
   });

@@ -1,0 +1,3 @@
+module lab-networks
+
+go 1.26
