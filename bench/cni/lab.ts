@@ -12,6 +12,7 @@ import { applyManifests } from "../../test/lab/holdfast/manifests.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import { cluster } from "../../test/lab/start.ts";
 import { until } from "../../test/lab/wait.ts";
+import { tellState } from "../../test/ledger/told-state.ts";
 import { type RequestCount, readRequestCounts } from "./request-counts.ts";
 
 export const root = join(import.meta.dirname, "..", "..");
@@ -43,6 +44,8 @@ export class BenchLab implements AsyncDisposable {
       await applyManifests(started);
       await started.kubectl(["create", "namespace", podNamespace]);
       await lab.#served();
+      // Also for daemons that no leader tells anything.
+      await tellState(lab.admin);
       return lab;
     } catch (error) {
       await lab[Symbol.asyncDispose]();

@@ -12,6 +12,7 @@ import type { Domain } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { stateName } from "../ledger/state.ts";
 import { type Address, equal } from "../net/address.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 import { distanceOf, nearest, trustedNamespaces } from "./meant.ts";
@@ -55,7 +56,8 @@ export interface PlacesInput {
   readonly definitions: Iterable<DefinitionObject>;
   /** Key: namespace/name. */
   readonly pools: ReadonlyMap<string, StoredPool>;
-  readonly sliced: SlicedRanges;
+  /** Undefined: which ranges nodes hand out by themselves is not known, and nothing is placed in one. */
+  readonly sliced: SlicedRanges | undefined;
 }
 
 export class Places {
@@ -149,6 +151,11 @@ export class Places {
 
   #place({ key, config, poolNamespace: namespace }: Definition, index: number, address: Address): Placing {
     const { prefix, l3 } = config.ranges[index]!;
+    if (this.#input.sliced === undefined) {
+      return nowhere(
+        `ConfigMap ${stateName} does not say which ranges are cut into slices: look whether a controller leads`,
+      );
+    }
     const cut = this.#cut(namespace, config.networkName, prefix);
     if (cut !== undefined && (cut.floating === undefined || !contains(cut.floating, address))) {
       return nowhere(
@@ -181,7 +188,7 @@ export class Places {
   }
 
   #cut(namespace: string, network: string, prefix: Prefix): SlicedRange | undefined {
-    return this.#input.sliced.ranges.find(
+    return this.#input.sliced?.ranges.find(
       (each) => each.namespace === namespace && each.network === network && String(each.range) === String(prefix),
     );
   }

@@ -71,8 +71,9 @@ export class SharedState {
     try {
       const object = await fetchState(client, { namespace, signal });
       const { coexistence, paused } = readState(object);
-      const rests = paused === "" ? "" : `handing out is paused: ${paused}`;
-      this.#last = { rests, coexistence, sliced: readSlicedRanges(object).ranges };
+      const told = readSlicedRanges(object);
+      const rests = paused !== "" ? `handing out is paused: ${paused}` : told === undefined ? unknown.rests : "";
+      this.#last = { rests, coexistence, sliced: told?.ranges ?? [] };
     } catch {
       // Whoever keeps the state asks the same, and says what is wrong.
       this.#last = unknown;

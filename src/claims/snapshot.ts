@@ -36,7 +36,8 @@ export interface ClaimsSnapshot {
   readonly definitions: readonly kinds.NetworkAttachmentDefinition[];
   /** Shared ones, key: namespace/name. */
   readonly pools: ReadonlyMap<string, kinds.StoredPool>;
-  readonly sliced: SlicedRanges;
+  /** Undefined: not known. */
+  readonly sliced: SlicedRanges | undefined;
   readonly gate: ClaimsState;
   readonly state: State;
   /** kubevirt/ipam-extensions, as far as it is seen. */

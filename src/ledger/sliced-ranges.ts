@@ -1,7 +1,7 @@
 // The ranges that are cut into slices, as the leader tells every daemon: the key `sliced` of the ConfigMap holdfast-state
-// (docs/decisions/0013). Pure.
+// (docs/decisions/0013). Pure. It is the leader's broadcast; what it says stands on the NodeSlicePools.
 //
-// Promised: what cannot be read reads as version 0 with no ranges, as in a cluster that has none.
+// Promised: what is missing, cannot be read, or has a phase that this version does not know reads as "not known", never as "none".
 import { z } from "zod";
 
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
@@ -12,6 +12,13 @@ import type { ConfigMap } from "./resources.ts";
  * has seen it. `open`: nodes hand out of their slices. `opening`: the range is shared again, but for `blocks`, which are not sealed yet.
  */
 const phase = z.enum(["closing", "open", "opening"]);
+
+export type SlicedPhase = z.infer<typeof phase>;
+
+/** Undefined: it says none that is known. */
+export function readPhase(text: string | undefined): SlicedPhase | undefined {
+  return phase.safeParse(text).data;
+}
 
 const slicedRange = z.object({
   /** Of the pool objects. */
@@ -35,7 +42,7 @@ export interface SlicedRange {
   readonly network: string;
   readonly range: Prefix;
   readonly pool: string;
-  readonly phase: z.infer<typeof phase>;
+  readonly phase: SlicedPhase;
   readonly floating?: Prefix;
   readonly blocks: readonly Prefix[];
 }
@@ -49,7 +56,8 @@ export interface SlicedRanges {
 export const slicedKey = "sliced";
 export const noSlicedRanges: SlicedRanges = { version: 0, ranges: [] };
 
-export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): SlicedRanges {
+/** Undefined: not known. */
+export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): SlicedRanges | undefined {
   try {
     const { version, ranges } = slicedRanges.parse(JSON.parse(object?.data?.[slicedKey] ?? "null"));
     return {
@@ -62,7 +70,7 @@ export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): S
       })),
     };
   } catch {
-    return noSlicedRanges;
+    return undefined;
   }
 }
 

@@ -29,7 +29,7 @@ export function readState(object: ConfigMap | undefined): State {
   if (coexistence === "on" || coexistence === "off") return { coexistence: coexistence === "on", why, paused };
   return {
     coexistence: true,
-    why: `ConfigMap ${stateName}: coexistence is ${JSON.stringify(coexistence)}, neither "on" nor "off": delete the ConfigMap, the controller writes it anew`,
+    why: `ConfigMap ${stateName}: coexistence is ${JSON.stringify(coexistence)}, neither "on" nor "off": write one of them`,
     paused,
   };
 }

@@ -59,7 +59,7 @@ export async function add(
     const known = await podOf(parts, invocation, loaded, own);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();
-    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim }, parts);
+    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     if (asking.warnings.length > 0) tellWarned(parts, pod, invocation, asking.warnings.join(" "));
     const unknown: IntentTarget[] = [];

@@ -7,11 +7,11 @@ import { assertSelectable, type IsolationRule, type Selection, selectionOf } fro
 import type { StaticRequest } from "../cni/static-request.ts";
 import { staticRequests } from "../cni/static-request.ts";
 import type { PodOwner } from "../ipam/owner.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { type ClaimUse, statusAddresses } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
+import type { SlicedMap } from "./slicing.ts";
 
 const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
 const stickyAnnotation = `${holdfastGroup}/sticky`;
@@ -40,8 +40,7 @@ export interface AskingInput {
   readonly nodeName: string;
   readonly systemNamespace: string;
   readonly cooldownMs: number;
-  /** The ranges that are cut into slices, as the leader tells; undefined: not told yet. */
-  readonly sliced: readonly SlicedRange[] | undefined;
+  readonly sliced: SlicedMap;
   /** The claim that it goes by. */
   readonly claim?: ClaimUse | undefined;
 }

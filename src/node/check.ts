@@ -33,7 +33,8 @@ export async function check(
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
     using look = parts.sliced.look();
     const asked = (by: ClaimUse | undefined) =>
-      askingOf({ ...parts, invocation, loaded, pod, sliced: look.ranges, claim: by });
+      // Nothing is handed out by it: what the leader has not told does not matter.
+      askingOf({ ...parts, invocation, loaded, pod, sliced: { ...look, unknown: "" }, claim: by });
     const { asking, holdOf } = (claim && (await byClaim(parts, asked(claim), claim, signal))) ?? {
       asking: asked(undefined),
       holdOf: heldByPod(parts, invocation),

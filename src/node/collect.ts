@@ -9,11 +9,11 @@ import { type Attachment, parseValidAttachments, type ValidAttachments } from ".
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { configIn, type LoadedConfig } from "./configs.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
+import type { SlicedMap } from "./slicing.ts";
 import { networkOf } from "./why.ts";
 
 export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
@@ -25,7 +25,7 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
   const stale = [...parts.held.all(), ...parts.sliced.all()].flatMap((entry) => {
     const attachment = attachmentOf(entry.hold);
     const isOurs =
-      networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(parts, loaded.config, entry.hold, look.ranges);
+      networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(parts, loaded.config, entry.hold, look);
     const isStale =
       attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
     return isStale ? [{ entry, attachment }] : [];
@@ -44,13 +44,13 @@ function validIn({ log }: Parts, { network }: LoadedConfig): ValidAttachments | 
 }
 
 /** Whether an ADD with this configuration could have given it. */
-function isFrom(parts: Parts, config: IpamConfig, hold: Hold, ranges: readonly SlicedRange[] | undefined): boolean {
+function isFrom(parts: Parts, config: IpamConfig, hold: Hold, sliced: SlicedMap): boolean {
   const { domain, note } = hold;
   if (isSliceDomain(domain)) return parts.sliced.isFrom(config, hold);
   // Without a pool it was asked for by number, and is in none of the ranges.
   if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network: config.networkName });
   const { namespace = "", name } = parseKey(note.pool);
-  return poolsOf(config, namespace, ranges).some(({ identity, naming }) =>
+  return poolsOf(config, namespace, sliced).some(({ identity, naming }) =>
     poolNamesToRead(identity, naming).includes(name),
   );
 }

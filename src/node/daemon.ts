@@ -40,7 +40,7 @@ import { Replay } from "./replay.ts";
 import { type ObjectName, Sandboxes } from "./sandboxes.ts";
 import { SocketServer } from "./server.ts";
 import { SharedState } from "./shared-state.ts";
-import { assembleSlices, openJournal, type SliceAssembly } from "./slice-assembly.ts";
+import { assembleSlices, openJournal, seenVersion, type SliceAssembly } from "./slice-assembly.ts";
 import { Spool } from "./spool.ts";
 import { Taker } from "./take.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -118,6 +118,7 @@ class Assembly {
       informer: stateInformer,
       systemNamespace,
       log,
+      seen: seenVersion(this.#options.state, log),
       onChange: () => {
         own.forget();
         pictures.forget();

@@ -20,7 +20,7 @@ const plan = (ipam: object, recorded: readonly string[], sliced: readonly Sliced
     owner,
     namespace: "kube-system",
     cooldownMs: 0,
-    sliced,
+    sliced: { ranges: sliced, unknown: "" },
     isSticky: true,
     recorded: recorded.map((each) => parseAddress(each)),
   });

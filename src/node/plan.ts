@@ -10,12 +10,11 @@ import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { ClaimOwner, PodOwner } from "../ipam/owner.ts";
 import type { Want } from "../ipam/request.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { type Address, parseAddress } from "../net/address.ts";
 import type { Interval } from "../net/interval.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 import type { SliceUse } from "./slices/keeper.ts";
-import { slicedAs, slicedIn, type Source, sourceOf } from "./slicing.ts";
+import { nothingSliced, slicedAs, slicedIn, type SlicedMap, type Source, sourceOf } from "./slicing.ts";
 
 /** A pool object that an address comes from, or stands beside. */
 export interface PoolUse {
@@ -56,8 +55,7 @@ export interface PlanInput {
   /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written. */
   readonly preferred?: string;
   readonly cooldownMs: number;
-  /** The ranges that are cut into slices, as the leader tells; undefined: not told yet. */
-  readonly sliced?: readonly SlicedRange[] | undefined;
+  readonly sliced: SlicedMap;
   /** The address stays with a name or a claim, on whichever node. */
   readonly isSticky?: boolean;
   /** The addresses that the claim's status names. */
@@ -138,7 +136,7 @@ function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition
 }
 
 /** The pool object of each range: where a release looks for what an older system recorded. */
-export function poolsOf(config: IpamConfig, namespace: string, sliced?: readonly SlicedRange[]): PoolUse[] {
+export function poolsOf(config: IpamConfig, namespace: string, sliced: SlicedMap = nothingSliced): PoolUse[] {
   return config.ranges.flatMap((range) => {
     const { floating } = slicedAs({ range, namespace, network: config.networkName, sliced }) ?? {};
     const prefixes = [range.prefix, ...(floating === undefined ? [] : [floating])];

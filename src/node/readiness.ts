@@ -49,8 +49,8 @@ export class Readiness {
    */
   async #assertCurrent(signal: AbortSignal): Promise<void> {
     const { client, state, systemNamespace: namespace } = this.#options;
-    const { version } = readSlicedRanges(await fetchState(client, { namespace, signal }));
-    if (version <= (state.sliced?.version ?? 0)) return;
+    const told = readSlicedRanges(await fetchState(client, { namespace, signal }));
+    if (told !== undefined && told.version <= state.sliced.version) return;
     throw later(
       `this node has not followed yet which ranges were cut into slices (ConfigMap ${stateName}) while it was silent: it goes on by itself in moments.`,
     );
@@ -81,6 +81,7 @@ export class Readiness {
     using limit = deadline(clock, statusMs, signal);
     const found: string[] = [];
     if (state.paused !== "") found.push(`Handing out is paused: ${state.paused}.`);
+    if (state.hasSynced && state.sliced.unknown !== "") found.push(state.sliced.unknown);
     try {
       await this.assertKnown(limit.signal);
       await client.raw("/readyz", { signal: limit.signal });

@@ -1,5 +1,5 @@
 // What daemons are told, and when they must look at everything again.
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, test } from "vitest";
 
 import type { InformerHandler } from "../kube/informer.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
@@ -8,6 +8,7 @@ import { stateObject } from "../ledger/state.ts";
 import { silent } from "../log/log.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { SharedState, type SharedStateOptions } from "./shared-state.ts";
+import type { SeenVersion } from "./slices/seen-version.ts";
 
 const namespace = "kube-system";
 let object: ConfigMap | undefined;
@@ -15,9 +16,22 @@ let tell: InformerHandler<ConfigMap>;
 let changes: number;
 let state: SharedState;
 
+let seen: SeenVersion;
+
 beforeEach(() => {
   object = undefined;
   changes = 0;
+  const disk = { version: 0 };
+  seen = {
+    get version() {
+      return disk.version;
+    },
+    raise: (version) => void (disk.version = Math.max(disk.version, version)),
+  };
+  state = make();
+});
+
+function make(): SharedState {
   const informer = {
     cache: { get: () => object },
     hasSynced: true,
@@ -28,8 +42,8 @@ beforeEach(() => {
     },
   } as unknown as SharedStateOptions["informer"];
   const onChange = () => void (changes += 1);
-  state = new SharedState({ choice: "auto", informer, systemNamespace: namespace, log: silent, onChange });
-});
+  return new SharedState({ choice: "auto", informer, systemNamespace: namespace, log: silent, seen, onChange });
+}
 
 function write(coexistence: boolean, paused = ""): void {
   object = stateObject(namespace, { coexistence, why: "", paused });
@@ -66,22 +80,39 @@ it("what was found out before the leader told is not believed when the leader's 
   expect([state.mustDetect, state.coexistence]).toEqual([true, true]);
 });
 
-it("sliced ranges are not forgotten when the state is deleted, spoilt, or read from a server that lags", () => {
-  const range = { namespace, network: "blue", range: parsePrefix("10.0.0.0/16"), pool: "blue", blocks: [] };
+describe("sliced ranges", () => {
+  const place = { namespace, network: "blue", range: parsePrefix("10.0.0.0/16"), pool: "blue", blocks: [] };
+  const open = { version: 5, ranges: [{ ...place, phase: "open" as const }] };
   const tellSliced = (text: string) => {
-    object = { ...stateObject(namespace, { coexistence: false, why: "", paused: "" }) };
-    object = { ...object, data: { ...object.data, [slicedKey]: text } };
+    const { data, ...rest } = stateObject(namespace, { coexistence: false, why: "", paused: "" });
+    object = { ...rest, data: { ...data, [slicedKey]: text } };
   };
-  const open = { version: 5, ranges: [{ ...range, phase: "open" as const }] };
-  expect(state.sliced).toEqual({ version: 0, ranges: [] });
-  tellSliced(writeSlicedRanges(open));
-  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
-  object = undefined;
-  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
-  tellSliced("{");
-  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
-  tellSliced(writeSlicedRanges({ version: 4, ranges: [] }));
-  expect(state.sliced).toMatchObject({ version: 5, ranges: [{ pool: "blue" }] });
-  tellSliced(writeSlicedRanges({ version: 6, ranges: [] }));
-  expect(state.sliced).toEqual({ version: 6, ranges: [] });
+  const known = () =>
+    `${state.sliced.version} ${state.sliced.ranges.length} ${state.sliced.unknown === "" ? "known" : "unknown"}`;
+
+  it("are not known where nobody tells them, and what is told is on the disk", () => {
+    expect(known()).toBe("0 0 unknown");
+    tellSliced(writeSlicedRanges(open));
+    expect([known(), seen.version]).toEqual(["5 1 known", 5]);
+  });
+
+  test.each<[string, () => void, string]>([
+    ["gone", () => (object = undefined), "is gone"],
+    ["spoilt", () => tellSliced("{"), "does not say"],
+    [
+      "of a phase that this version does not know",
+      () => tellSliced(writeSlicedRanges(open).replace("open", "torn")),
+      "does not say",
+    ],
+    ["older than what was seen", () => tellSliced(writeSlicedRanges({ version: 4, ranges: [] })), "version 4"],
+  ])("are not known where the state is %s, in this life and in the next", (_, spoil, why) => {
+    tellSliced(writeSlicedRanges(open));
+    expect(known()).toBe("5 1 known");
+    spoil();
+    for (const each of [state, (state = make())]) {
+      expect(each.sliced).toMatchObject({ version: 5, ranges: [], unknown: expect.stringContaining(why) });
+    }
+    tellSliced(writeSlicedRanges({ version: 6, ranges: [] }));
+    expect(known()).toBe("6 0 known");
+  });
 });

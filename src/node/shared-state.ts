@@ -5,9 +5,10 @@ import type { Informer } from "../kube/informer.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
-import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
+import type { SeenVersion } from "./slices/seen-version.ts";
 
 export type CoexistenceChoice = "auto" | "on" | "off";
 
@@ -16,8 +17,16 @@ export interface SharedStateOptions {
   readonly informer: Pick<Informer<ConfigMap>, "cache" | "hasSynced" | "synced" | "handle">;
   readonly systemNamespace: string;
   readonly log: Log;
+  /** The newest version of the sliced ranges that this node has seen, on its disk. */
+  readonly seen: SeenVersion;
   /** Pools may have moved or must be adopted anew. */
   readonly onChange: () => void;
+}
+
+/** What this daemon knows of the ranges that are cut into slices. */
+export interface SlicedKnowledge extends SlicedRanges {
+  /** Empty; or in a sentence why what the leader tells is not known. Then `version` is the newest that was ever seen, with no ranges. */
+  readonly unknown: string;
 }
 
 export class SharedState {
@@ -25,7 +34,7 @@ export class SharedState {
   /** What this daemon found itself; undefined: nothing yet. */
   #detected: boolean | undefined;
   /** What was read of the object last. */
-  #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedRanges } | undefined;
+  #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedKnowledge } | undefined;
   /** What whoever asks has been told. */
   #told: string;
 
@@ -62,18 +71,33 @@ export class SharedState {
   }
 
   /**
-   * The ranges that are cut into slices; undefined: not told yet. One that is older than what was read before, or gone, or cannot be
-   * read any more, is not believed: addresses of slices would be shared until the leader has written it again.
+   * The ranges that are cut into slices. What is gone, cannot be read, or is older than what this node has ever seen is not believed:
+   * addresses of slices would be shared until the leader has written it again.
    */
-  get sliced(): SlicedRanges | undefined {
-    if (!this.hasSynced) return undefined;
+  get sliced(): SlicedKnowledge {
+    const { seen } = this.#options;
+    if (!this.hasSynced)
+      return unknown(seen.version, `the API server has not told yet which ranges are cut into slices`);
     const object = this.#object();
-    if (this.#read === undefined || this.#read.object !== object) {
-      const now = readSlicedRanges(object);
-      const before = this.#read?.sliced ?? now;
-      this.#read = { object, sliced: now.version < before.version ? before : now };
-    }
+    if (this.#read === undefined || this.#read.object !== object) this.#read = { object, sliced: this.#judged(object) };
     return this.#read.sliced;
+  }
+
+  #judged(object: ConfigMap | undefined): SlicedKnowledge {
+    const { seen, systemNamespace } = this.#options;
+    const told = readSlicedRanges(object);
+    const name = `ConfigMap ${systemNamespace}/${stateName}`;
+    if (told === undefined) {
+      const what =
+        object === undefined ? "is gone" : `does not say which ranges are cut into slices (key ${slicedKey})`;
+      return unknown(seen.version, `the ${name} ${what}`);
+    }
+    if (told.version < seen.version) {
+      const versions = `version ${told.version} of the sliced ranges, and this node has seen ${seen.version}`;
+      return unknown(seen.version, `the ${name} is an older one, at ${versions}`);
+    }
+    seen.raise(told.version);
+    return { ...told, unknown: "" };
   }
 
   /** What the leader says of persistent addresses. */
@@ -120,4 +144,9 @@ export class SharedState {
     );
     return object as ConfigMap | undefined;
   }
+}
+
+function unknown(version: number, why: string): SlicedKnowledge {
+  const remedy = "look whether a controller leads, which writes it again; it goes on by itself";
+  return { version, ranges: [], unknown: `nothing is handed out of ranges that nodes share, since ${why}: ${remedy}.` };
 }

@@ -20,6 +20,7 @@ import { SlicedView } from "./sliced-view.ts";
 import { Sliced } from "./sliced.ts";
 import { fileMemory, kernelMoment } from "./slices/file-memory.ts";
 import { SliceKeeper } from "./slices/keeper.ts";
+import { type SeenVersion, seenVersionIn } from "./slices/seen-version.ts";
 import { slicedAs } from "./slicing.ts";
 
 export interface SliceAssemblyOptions {
@@ -52,6 +53,10 @@ export interface SliceAssembly {
 
 const folderIn = (state: string) => join(state, "slices");
 
+export function seenVersion(state: string, log: Log): SeenVersion {
+  return seenVersionIn(folderIn(state), log);
+}
+
 /** Throws JournalError where the journal cannot be opened, or another process has it. */
 export function openJournal(state: string, clock: Clock, log: Log): Promise<Journal> {
   return Journal.open({ folder: folderIn(state), now: () => clock.wallMs(), log });
@@ -60,12 +65,16 @@ export function openJournal(state: string, clock: Clock, log: Log): Promise<Jour
 export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
   const { clock, journal, held, shared, random, pods } = options;
   const pools = new SlicedPools(journal, () => clock.wallMs());
-  const view = new SlicedView({ read: () => shared.sliced, now: () => clock.monotonicMs() });
+  const view = new SlicedView({
+    read: () => shared.sliced,
+    grants: () => journal.grants(),
+    now: () => clock.monotonicMs(),
+  });
   const keeper = new SliceKeeper({
     ...options,
     pods,
     seenVersion: () => view.seen(),
-    toldVersion: () => shared.sliced?.version ?? 0,
+    toldVersion: () => shared.sliced.version,
     // Only what was moved there is asked for: no domain of a slice.
     ledgerOf: (namespace) => options.ledgerOf(namespace, ""),
     onMoved: (namespace, hold) => held.put({ namespace, hold }),
@@ -82,7 +91,7 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
       const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
       options.events.record(about, type, reason, message);
     },
-    poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced?.ranges })?.pool,
+    poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced })?.pool,
   });
   const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
   const sliced = new Sliced({ keeper, pools, view, obstacle });

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { SlicedView } from "./sliced-view.ts";
 
 function world() {
-  let version: number | undefined;
+  let version = 0;
   let nowMs = 0;
-  const read = () => (version === undefined ? undefined : { version, ranges: [] });
-  const view = new SlicedView({ read, now: () => nowMs });
+  const read = () => ({ version, ranges: [], unknown: "" });
+  const view = new SlicedView({ read, grants: () => [], now: () => nowMs });
   return { view, tell: (next: number) => void (version = next), pass: (ms: number) => void (nowMs += ms) };
 }
 

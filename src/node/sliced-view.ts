@@ -2,22 +2,23 @@
 //
 // The leader cuts a shared range only when every daemon says that it has seen the change, and a daemon may say so only when no take
 // is under way that was decided before: such a take could still write a reservation inside the range.
-import type { SlicedRanges } from "../ledger/sliced-ranges.ts";
+import type { JournalGrant } from "../ledger/journal/grant.ts";
+import type { SlicedKnowledge } from "./shared-state.ts";
+import { type SlicedMap, withOwn } from "./slicing.ts";
 
 /** A write whose answer was lost may still arrive: nothing waits longer in an API server than its request timeout, a minute. */
 const lateMs = 90_000;
 
 export interface SlicedViewOptions {
-  /** Undefined: the API server has not told yet. */
-  readonly read: () => SlicedRanges | undefined;
+  readonly read: () => SlicedKnowledge;
+  /** Of the node's journal. */
+  readonly grants: () => readonly JournalGrant[];
   /** Monotonic. */
   readonly now: () => number;
 }
 
 /** One request's look at the ranges. */
-export interface SlicedLook extends Disposable {
-  /** Undefined: the API server has not told yet. */
-  readonly ranges: SlicedRanges["ranges"] | undefined;
+export interface SlicedLook extends SlicedMap, Disposable {
   /** What it wrote may still arrive. */
   lost(): void;
 }
@@ -34,12 +35,12 @@ export class SlicedView {
   }
 
   look(): SlicedLook {
-    const read = this.#options.read();
-    const version = read?.version ?? 0;
+    const { version, ranges, unknown } = this.#options.read();
     const key = Symbol("look");
     this.#looks.set(key, version);
     return {
-      ranges: read?.ranges,
+      ranges: withOwn(ranges, this.#options.grants()),
+      unknown,
       lost: () => {
         this.#late = [...this.#late, { version, untilMs: this.#options.now() + lateMs }];
       },
@@ -47,11 +48,10 @@ export class SlicedView {
     };
   }
 
-  /** What the leader may be told: no request works by an older version. 0: not known yet. */
+  /** What the leader may be told: no request works by an older version. 0: none was ever seen. */
   seen(): number {
     const nowMs = this.#options.now();
     this.#late = this.#late.filter(({ untilMs }) => untilMs > nowMs);
-    const current = this.#options.read()?.version ?? 0;
-    return Math.min(current, ...this.#looks.values(), ...this.#late.map(({ version }) => version));
+    return Math.min(this.#options.read().version, ...this.#looks.values(), ...this.#late.map(({ version }) => version));
   }
 }

@@ -1,7 +1,9 @@
 // Where the address of one range comes from: the range that all nodes share, this node's slices of it, or the part of a sliced range
 // that belongs to no node. Pure. docs/decisions/0013 has the rules.
+import { parseDomain } from "../api/domain.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { IpamRange } from "../cni/range.ts";
+import type { JournalGrant } from "../ledger/journal/grant.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import type { Address } from "../net/address.ts";
 import { difference } from "../net/interval-set.ts";
@@ -17,13 +19,22 @@ export type Source =
   /** Like a shared pool of `block`; `excludes` is the rest of the range. */
   | { readonly kind: "floating"; readonly block: Prefix; readonly excludes: readonly Interval[] };
 
+/** What a request knows of the ranges that are cut into slices. */
+export interface SlicedMap {
+  /** As the leader tells, and those that this node's own journal has a grant of, whatever the leader tells. */
+  readonly ranges: readonly SlicedRange[];
+  /** Empty, or in a sentence why the leader's word is not known: then nothing comes from what all nodes share. */
+  readonly unknown: string;
+}
+
+export const nothingSliced: SlicedMap = { ranges: [], unknown: "" };
+
 export interface SourceInput {
   readonly range: Pick<IpamRange, "prefix" | "sliceLength">;
   /** Of the pool objects. */
   readonly namespace: string;
   readonly network: string;
-  /** Every sliced range that the leader tells of; undefined: the API server has not told yet. */
-  readonly sliced: readonly SlicedRange[] | undefined;
+  readonly sliced: SlicedMap;
   /** The address must follow its owner from node to node. */
   readonly isSticky: boolean;
   /** The address that was asked for by its number. */
@@ -44,16 +55,17 @@ export function sourceOf(input: SourceInput): Source {
     const rest = difference([intervalOf(range.prefix)], [intervalOf(block)]);
     return { kind: "floating", block, excludes: [...rest] };
   }
-  if (isSticky) throw input.sliced === undefined ? notTold(use) : nowhereToStay(use);
+  if (isSticky) throw input.sliced.unknown === "" ? nowhereToStay(use) : later(input.sliced.unknown);
   return { kind: "slice", use };
 }
 
-/** What is sliced of the prefix, in pools of the same namespace and network: shared pools leave it alone. */
+/** What is sliced of the prefix, in pools of the same namespace and network: shared pools leave it alone. Throws CniError (11): not known. */
 export function slicedIn(
   prefix: Prefix,
   { namespace, network, sliced }: Pick<SourceInput, "namespace" | "network" | "sliced">,
 ): Interval[] {
-  return (sliced ?? [])
+  if (sliced.unknown !== "") throw later(sliced.unknown);
+  return sliced.ranges
     .filter((each) => each.namespace === namespace && each.network === network)
     .flatMap(({ range, phase, blocks }) => (phase === "opening" ? blocks : [range]))
     .filter((block) => overlaps(block, prefix))
@@ -70,9 +82,32 @@ export function slicedAs({
   | SlicedRange
   | undefined {
   const text = String(range.prefix);
-  return sliced?.find(
+  return sliced.ranges.find(
     (each) => each.namespace === namespace && each.network === network && String(each.range) === text,
   );
+}
+
+/**
+ * What the leader tells, and what this node's journal says beside it: a range in which the journal has a grant is sliced, and a block of
+ * it that is not sealed is not shared, whatever the leader has forgotten.
+ */
+export function withOwn(told: readonly SlicedRange[], grants: readonly JournalGrant[]): readonly SlicedRange[] {
+  const own = new Map<string, SlicedRange>();
+  const nameOf = ({ namespace, network, range }: Pick<SlicedRange, "namespace" | "network" | "range">) =>
+    `${namespace} ${network} ${range}`;
+  for (const grant of grants) {
+    const domain = parseDomain(grant.domain);
+    if (grant.sealed || domain.scope !== "slice") continue;
+    const { namespace, network, range, slice } = grant;
+    const known = own.get(nameOf(grant)) ?? told.find((each) => nameOf(each) === nameOf(grant));
+    const { blocks = [] } = known ?? {};
+    if (known === undefined) {
+      own.set(nameOf(grant), { namespace, network, range, pool: domain.name, phase: "open", blocks: [] });
+    } else if (known.phase === "opening" && !blocks.some((block) => overlaps(block, slice))) {
+      own.set(nameOf(grant), { ...known, blocks: [...blocks, slice] });
+    }
+  }
+  return own.size === 0 ? told : [...told.filter((each) => !own.has(nameOf(each))), ...own.values()];
 }
 
 export function describeUse({ network, range }: SliceUse): string {
@@ -81,12 +116,6 @@ export function describeUse({ network, range }: SliceUse): string {
 
 function beingCut(use: SliceUse): CniError {
   return later(`${describeUse(use)} is being cut into slices of nodes: that takes moments. It goes on by itself.`);
-}
-
-function notTold(use: SliceUse): CniError {
-  return later(
-    `the API server has not told yet whether ${describeUse(use)} has a part that belongs to no node: look at it.`,
-  );
 }
 
 function nowhereToStay(use: SliceUse): CniError {

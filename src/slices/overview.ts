@@ -15,8 +15,8 @@ import { readPool } from "./pool-object.ts";
 import type { PoolPhase } from "./pool-writer.ts";
 import { readSlice } from "./slice-object.ts";
 import type { StateRound } from "./state-round.ts";
-import { joinedBlocks, type Target, targetsOf } from "./target.ts";
-import { wishesOf } from "./wishes.ts";
+import { joinedBlocks, lostPools, type Target, targetsOf } from "./target.ts";
+import { type ExistingPool, wishesOf } from "./wishes.ts";
 import type { SliceWorld } from "./world.ts";
 
 export interface OverviewOptions {
@@ -93,13 +93,16 @@ export class Overview {
     const { world } = this.#options;
     for (const { key, namespace, network, range, name: pool, wanted, refusal } of this.#targets.values()) {
       const object = world.pools.get(key);
-      const allocations = object === undefined ? [] : (readPool(object)?.allocations ?? []);
+      const read = object && readPool(object);
+      const allocations = read?.allocations ?? [];
       const assigned = allocations.filter(({ node }) => node !== floatingNode).map(({ block }) => block);
       const objects = world.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []);
       const all = [...assigned, ...objects];
       const isStaying = wanted && refusal === undefined;
       const blocks = isStaying ? (all.length === 0 ? [] : [range]) : joinedBlocks(all, range);
-      yield { namespace, network, range, pool, blocks };
+      // Slices of a pool without a phase: it was lost, or is of a version that wrote none. Closed first, so that nobody shares any of it.
+      const lost = objects.length === 0 ? undefined : isStaying ? "closing" : "opening";
+      yield { namespace, network, range, pool, phase: read?.phase ?? lost, blocks };
     }
   }
 
@@ -145,12 +148,16 @@ export class Overview {
     const { definitions, state, systemNamespace, world } = this.#options;
     const objects = definitions.list();
     await this.#lookAtState(signal);
-    if (objects === undefined || state.gate.rests !== "") return;
-    const pools = [...world.pools.list()].flatMap((object) => readPool(object) ?? []);
+    // What is not listed yet would look like nothing.
+    if (objects === undefined || state.gate.isPaused) return;
+    const there: ExistingPool[] = [...world.pools.list()].flatMap((object) => readPool(object) ?? []);
     const slices = [...world.slices.list()].flatMap((object) => readSlice(object) ?? []);
-    this.#targets = targetsOf(wishesOf(readDefinitions(objects, systemNamespace).readable, pools), pools, slices);
+    const pools = [...there, ...lostPools(there, slices)];
+    this.#targets = targetsOf(wishesOf(readDefinitions(objects, systemNamespace).readable, pools), pools);
     await state.move(this.#targets.values(), signal);
-    this.#touchChanged();
+    // Nobody hands out of a shared range before it is told.
+    if (state.gate.sliced === undefined) this.wake();
+    if (state.gate.rests === "") this.#touchChanged();
   }
 
   async #lookAtState(signal: AbortSignal): Promise<void> {

@@ -3,9 +3,12 @@
 //   none ──> closing ──> open ──> opening ──> none          none ──> open, where it was never shared
 //              └───────────────────^    └──> closing
 //
+// The phase of a range stands on its NodeSlicePool, and is written there first; what daemons are told is made from that, so one that was
+// lost is made again as it was.
+//
 // Promised: a range opens only when every daemon that lives has said that it works by a version in which it was closing; what is still
 // a slice is never shared; versions rise, also where the state was lost.
-import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
+import type { SlicedPhase, SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 
 export interface WantedRange {
@@ -24,12 +27,15 @@ export interface PoolBlocks {
   readonly network: string;
   readonly range: Prefix;
   readonly pool: string;
+  /** On record: on the pool; of one that is gone while slices of it are there, the safe side. Undefined: it is not cut. */
+  readonly phase: SlicedPhase | undefined;
   /** Everything that still is somebody's slice. */
   readonly blocks: readonly Prefix[];
 }
 
 export interface PhaseFacts {
-  readonly current: SlicedRanges;
+  /** What daemons are told now; undefined: it is gone, or cannot be read. */
+  readonly told: SlicedRanges | undefined;
   readonly wanted: readonly WantedRange[];
   /** Of every pool that is there. */
   readonly pools: readonly PoolBlocks[];
@@ -40,55 +46,84 @@ export interface PhaseFacts {
 }
 
 export interface NextSliced {
-  /** The very same value if nothing changes. */
+  /** The very value that is told if nothing changes. */
   readonly sliced: SlicedRanges;
   /** Ranges that wait for the reservation ledger to be listed, and for nothing else. */
   readonly needsList: boolean;
 }
 
 export function nextSliced(facts: PhaseFacts): NextSliced {
-  const { current, seen } = facts;
+  const { told, seen } = facts;
+  const version = told?.version ?? 0;
   // Written from a copy that was restored: daemons work by what they saw later, and what they say of this version means nothing.
-  const isBehind = seen.some((version) => (version ?? 0) > current.version);
-  const haveSeen = !isBehind && seen.every((version) => version !== undefined && version >= current.version);
-  const entries = new Map(current.ranges.map((each) => [keyOf(each), each]));
+  const isBehind = seen.some((each) => (each ?? 0) > version);
+  const haveSeen = !isBehind && seen.every((each) => each !== undefined && each >= version);
+  const phaseOf = phasesOf(facts);
   const wanted = new Map(facts.wanted.map((each) => [keyOf(each), each]));
   const pools = new Map(facts.pools.map((each) => [keyOf(each), each]));
-  const keys = [...new Set([...entries.keys(), ...wanted.keys(), ...pools.keys()])].sort();
+  const keys = [...new Set([...wanted.keys(), ...pools.keys()])].sort();
   const next = keys.flatMap((key) => {
-    const entry = entries.get(key);
     const want = wanted.get(key);
     const pool = pools.get(key);
-    if (want === undefined) return unwanted(entry, pool);
-    return [wantedEntry(entry, want, pool, haveSeen && facts.isListed)];
+    const mayOpen = haveSeen && facts.isListed && isTold(told, key);
+    return want === undefined ? unwanted(pool!) : [wantedEntry(phaseOf(key), want, pool, mayOpen)];
   });
-  const needsList = haveSeen && !facts.isListed && current.ranges.some(({ phase }) => phase === "closing");
-  if (!isBehind && isSameList(next, current.ranges)) return { sliced: current, needsList };
-  // A state that was lost begins anew, but what daemons have seen does not.
-  const version = 1 + seen.reduce<number>((most, each) => Math.max(most, each ?? 0), current.version);
-  return { sliced: { version, ranges: next }, needsList };
+  const needsList = haveSeen && !facts.isListed && told?.ranges.some(({ phase }) => phase === "closing") === true;
+  return {
+    sliced: told !== undefined && !isBehind && isSameList(next, told.ranges) ? told : after(facts, next),
+    needsList,
+  };
+}
+
+/**
+ * Daemons work by what they are told, so that counts where it is known. What is not told counts as it is on record: closing and opening were about
+ * to be told; open was never shared, which is looked at again. What was lost counts as it is on record.
+ */
+export function phasesOf({
+  told,
+  pools,
+}: Pick<PhaseFacts, "told" | "pools">): (key: string) => SlicedPhase | undefined {
+  const recorded = new Map(pools.map((each) => [keyOf(each), each.phase]));
+  if (told === undefined) return (key) => recorded.get(key);
+  const entries = new Map(told.ranges.map((each) => [keyOf(each), each.phase]));
+  return (key) => entries.get(key) ?? (recorded.get(key) === "open" ? undefined : recorded.get(key));
+}
+
+/** What is on record as closing, and not told yet, nobody can have seen. */
+function isTold(told: SlicedRanges | undefined, key: string): boolean {
+  return told?.ranges.some((each) => each.phase === "closing" && keyOf(each) === key) ?? false;
+}
+
+/** What is on record, told again with nothing moved on: for a leader that may not do more. */
+export function toldAgain(facts: Pick<PhaseFacts, "told" | "pools" | "seen">): SlicedRanges {
+  const ranges = facts.pools.flatMap(({ phase, blocks, ...place }): SlicedRange[] =>
+    phase === undefined ? [] : [{ ...place, phase, blocks: phase === "opening" ? blocks : [] }],
+  );
+  return after(facts, ranges);
+}
+
+/** A state that was lost begins anew, but what daemons have seen does not. */
+function after({ told, seen }: Pick<PhaseFacts, "told" | "seen">, ranges: readonly SlicedRange[]): SlicedRanges {
+  const version = 1 + seen.reduce<number>((most, each) => Math.max(most, each ?? 0), told?.version ?? 0);
+  return { version, ranges };
 }
 
 function wantedEntry(
-  entry: SlicedRange | undefined,
+  phase: SlicedPhase | undefined,
   { wasNeverShared, floating, ...place }: WantedRange,
   pool: PoolBlocks | undefined,
   mayOpen: boolean,
 ): SlicedRange {
   const withFloating = floating === undefined ? {} : { floating };
-  const isFirst = entry === undefined && wasNeverShared && (pool?.blocks.length ?? 0) === 0;
-  if (isFirst || entry?.phase === "open" || (entry?.phase === "closing" && mayOpen)) {
+  const isFirst = phase === undefined && wasNeverShared && (pool?.blocks.length ?? 0) === 0;
+  if (isFirst || phase === "open" || (phase === "closing" && mayOpen)) {
     return { ...place, phase: "open", blocks: [], ...withFloating };
   }
   return { ...place, phase: "closing", blocks: [], ...withFloating };
 }
 
-function unwanted(entry: SlicedRange | undefined, pool: PoolBlocks | undefined): SlicedRange[] {
-  const blocks = pool?.blocks ?? [];
-  const place = entry ?? pool;
-  if (blocks.length === 0 || place === undefined) return [];
-  const { namespace, network, range } = place;
-  return [{ namespace, network, range, pool: pool!.pool, phase: "opening", blocks }];
+function unwanted({ phase: _, ...pool }: PoolBlocks): SlicedRange[] {
+  return pool.blocks.length === 0 ? [] : [{ ...pool, phase: "opening" }];
 }
 
 /** Where two ranges of one network overlap, the one is a shared pool's or one that is drained. */
@@ -102,7 +137,12 @@ export function isSharedOver(
   return false;
 }
 
-function keyOf({ namespace, network, range, pool }: Pick<SlicedRange, "namespace" | "network" | "range" | "pool">) {
+export function keyOf({
+  namespace,
+  network,
+  range,
+  pool,
+}: Pick<SlicedRange, "namespace" | "network" | "range" | "pool">) {
   return `${namespace} ${network} ${range} ${pool}`;
 }
 

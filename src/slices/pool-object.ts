@@ -3,6 +3,7 @@ import { networkAnnotation } from "../api/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { StoredSlicePool } from "../ledger/resources.ts";
+import { readPhase, type SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Allocation } from "./plan/facts.ts";
 import { prefixOf } from "./slice-object.ts";
@@ -11,7 +12,12 @@ import type { ExistingPool } from "./wishes.ts";
 /** Annotation: the prefix length of the floating part, which whereabouts has no field for. */
 const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
 
+/** Annotation: whether the range is sliced (src/ledger/sliced-ranges.ts). On record here before any daemon is told. */
+const phaseAnnotation = `${holdfastGroup}/phase`;
+
 export interface ReadPool extends ExistingPool {
+  /** Undefined: it is not cut, or whereabouts' work. */
+  readonly phase?: SlicedPhase;
   readonly object: DeepReadonly<StoredSlicePool>;
   readonly allocations: readonly Allocation[];
   readonly lastGeneration: number;
@@ -41,6 +47,7 @@ function reading(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
   if (range === undefined || sliceLength === undefined) return undefined;
   const network = annotations[networkAnnotation];
   const floatingLength = lengthOf(annotations[floatingSizeAnnotation]);
+  const phase = readPhase(annotations[phaseAnnotation]);
   const allocations = (object.status?.allocations ?? []).flatMap(({ nodeName, sliceRange }): Allocation[] => {
     const block = nodeName === "" ? undefined : prefixOf(sliceRange);
     return block === undefined ? [] : [{ node: nodeName, block }];
@@ -53,6 +60,7 @@ function reading(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
     range,
     sliceLength,
     ...(floatingLength !== undefined && { floatingLength }),
+    ...(phase !== undefined && { phase }),
     allocations,
     lastGeneration: object.status?.lastGeneration ?? 0,
     assigned: new Set(allocations.map(allocationKey)),
@@ -114,4 +122,15 @@ export function withSpec(object: DeepReadonly<StoredSlicePool>, spec: PoolSpec):
     },
     spec: { ...object.spec, ...wanted.spec },
   };
+}
+
+/** The object with the phase on record; undefined where it has it. */
+export function withPhase<T extends DeepReadonly<StoredSlicePool>>(
+  object: T,
+  phase: SlicedPhase,
+): StoredSlicePool | undefined {
+  if (object.metadata.annotations?.[phaseAnnotation] === phase) return undefined;
+  const stored = object as unknown as StoredSlicePool;
+  const annotations = { ...stored.metadata.annotations, [phaseAnnotation]: phase };
+  return { ...stored, metadata: { ...stored.metadata, annotations } };
 }

@@ -2,7 +2,7 @@
 import { countOf } from "../api/fields.ts";
 import { type Condition, withCondition } from "../kube/conditions.ts";
 import type { StoredSlicePool } from "../ledger/resources.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
+import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { ReadPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
@@ -13,7 +13,7 @@ export interface StatusInput {
   readonly target: Target;
   readonly plan: SlicePlan;
   /** In the state; undefined: it is not in it. */
-  readonly phase: SlicedRange["phase"] | undefined;
+  readonly phase: SlicedPhase | undefined;
   readonly nowMs: number;
 }
 

@@ -7,11 +7,19 @@ import { isEqual } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { nodeSlicePools, type StoredSlicePool } from "../ledger/resources.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
+import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Crowd } from "./crowd.ts";
 import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "./plan/facts.ts";
 import { planSlices } from "./plan/plan.ts";
-import { allocationKey, type PoolSpec, poolObject, type ReadPool, readPool, withSpec } from "./pool-object.ts";
+import {
+  allocationKey,
+  type PoolSpec,
+  poolObject,
+  type ReadPool,
+  readPool,
+  withPhase,
+  withSpec,
+} from "./pool-object.ts";
 import { poolStatus } from "./pool-status.ts";
 import type { ReservedView } from "./reserved-view.ts";
 import { readSlice, type SliceObject, type SlicePlace } from "./slice-object.ts";
@@ -33,7 +41,7 @@ export interface PoolWriterOptions {
 
 /** What the state says of the pool's range. */
 export interface PoolPhase {
-  readonly phase: SlicedRange["phase"] | undefined;
+  readonly phase: SlicedPhase | undefined;
   readonly floatingInUse?: PoolFacts["floatingInUse"];
 }
 
@@ -73,6 +81,14 @@ export class PoolWriter {
     const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
     if (target.wanted || !isEmpty || now === undefined) return now === undefined;
     return this.#removePool(now as StoredSlicePool, signal);
+  }
+
+  /** The pool is there afterwards, and its phase on record. */
+  async mark(target: Target, phase: SlicedPhase, signal: AbortSignal): Promise<void> {
+    const { client, world } = this.#options;
+    const there = world.pools.get(target.key) ?? (await this.#made(target, signal))?.object;
+    const marked = there && withPhase(there, phase);
+    if (marked !== undefined) world.pools.put(await client.update(nodeSlicePools, marked, { signal }));
   }
 
   #slices(key: string): SliceObject[] {

@@ -4,15 +4,16 @@ import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
 // Not promised: one moment. The kinds are read one after the other, the slices before the pools that assign them: a slice that was
 // assigned in between shows as an allocation without its object, which is the harmless side.
 import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../api/node-lease.ts";
-import { sliceLabelName } from "../api/slice-grant.ts";
+import { floatingNode, sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { KubeObject, ObjectName } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
 import * as kinds from "../ledger/resources.ts";
-import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState } from "../ledger/state.ts";
+import { readPool } from "./pool-object.ts";
 import { nodeOfLease } from "./presence.ts";
 import {
   isUnreadable,
@@ -85,13 +86,25 @@ export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot
   const leases = objects.leases.flatMap((each) => leaseViewOf(each) ?? []);
   return {
     nowMs,
-    sliced: readSlicedRanges(objects.state),
+    sliced: readSlicedRanges(objects.state) ?? onRecord(objects.pools),
     pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
     slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [each])),
     leases: new Map(leases.map((lease) => [lease.node, lease])),
     nodes: new Map(objects.nodes.map((node) => [node.metadata.name ?? "", node])),
     unreadable: [...slices, ...pools].filter(isUnreadable),
   };
+}
+
+/** What daemons will be told again: it stands on the pools. */
+function onRecord(pools: readonly kinds.StoredSlicePool[]): SlicedRanges {
+  const ranges = pools.flatMap((object): SlicedRange[] => {
+    const pool = readPool(object);
+    if (pool?.network === undefined) return [];
+    const { namespace, network, range, name, phase = "open", allocations } = pool;
+    const [floating] = allocations.filter(({ node }) => node === floatingNode).map(({ block }) => block);
+    return [{ namespace, network, range, pool: name, phase, ...(floating && { floating }), blocks: [] }];
+  });
+  return { version: 0, ranges };
 }
 
 async function readSliceObjects({ client, node, signal }: SlicesOptions): Promise<kinds.StoredPool[]> {

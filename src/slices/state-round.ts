@@ -1,7 +1,8 @@
 // The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
 //
-// Promised: only the key `sliced` is written, guarded by resourceVersion, and nothing while whereabouts is active or handing out is paused. Where the state cannot be read
-// the leader rests: it may be paused.
+// Promised: only the key `sliced` is written, guarded by resourceVersion, and nothing while handing out is paused; while whereabouts is active
+// only where it is missing, as it is on record. A phase is on its NodeSlicePool before a daemon is told. Where the state cannot be read the
+// leader rests: it may be paused.
 import { networkAnnotation } from "../api/hold-marks.ts";
 import { seenAnnotation } from "../api/node-lease.ts";
 import { readPoolName } from "../api/pool-name.ts";
@@ -9,9 +10,9 @@ import { sliceLabelName } from "../api/slice-grant.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { configMaps, ipPools, type ConfigMap } from "../ledger/resources.ts";
 import {
-  noSlicedRanges,
   readSlicedRanges,
   slicedKey,
+  type SlicedPhase,
   type SlicedRange,
   type SlicedRanges,
   writeSlicedRanges,
@@ -20,7 +21,16 @@ import { fetchState, readState } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Nodes } from "./nodes.ts";
-import { isSharedOver, nextSliced, type PoolBlocks, type WantedRange } from "./phases.ts";
+import {
+  isSharedOver,
+  keyOf,
+  nextSliced,
+  type PhaseFacts,
+  phasesOf,
+  type PoolBlocks,
+  toldAgain,
+  type WantedRange,
+} from "./phases.ts";
 import type { PoolPhase } from "./pool-writer.ts";
 import type { Reserved } from "./reserved.ts";
 import { prefixOf } from "./slice-object.ts";
@@ -36,16 +46,20 @@ export interface StateRoundOptions {
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
   readonly floating: (key: string) => { readonly block?: Prefix } | undefined;
+  /** Writes the phase on the pool of the range; it is made where it is missing. */
+  readonly mark: (target: Target, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
 }
 
 export interface Gate {
   /** Empty, or in a sentence why nothing is done. */
   readonly rests: string;
-  readonly sliced: SlicedRanges;
+  readonly isPaused: boolean;
+  /** What daemons are told; undefined: it is gone, or cannot be read. */
+  readonly sliced: SlicedRanges | undefined;
   readonly object?: ConfigMap;
 }
 
-const closed: Gate = { rests: "the state has not been read yet", sliced: noSlicedRanges };
+const closed: Gate = { rests: "the state has not been read yet", isPaused: true, sliced: undefined };
 
 export class StateRound {
   readonly #options: StateRoundOptions;
@@ -71,57 +85,81 @@ export class StateRound {
     // Two looks at once: the later answer counts.
     if (object !== undefined && versionOf(object) < versionOf(this.#gate.object)) return this.#gate;
     const { coexistence, why, paused } = readState(object);
-    const rests =
-      paused !== "" ? `handing out is paused: ${paused}` : coexistence ? `whereabouts may be active: ${why}` : "";
-    this.#gate = { rests, sliced: readSlicedRanges(object), ...(object && { object }) };
+    const isPaused = paused !== "";
+    const rests = isPaused
+      ? `handing out is paused: ${paused}`
+      : coexistence
+        ? `whereabouts may be active: ${why}`
+        : "";
+    this.#gate = { rests, isPaused, sliced: readSlicedRanges(object), ...(object && { object }) };
     return this.#gate;
   }
 
   /** Moves ranges on; true if the state was changed. `look` comes first. */
   async move(targets: Iterable<Target>, signal: AbortSignal): Promise<boolean> {
-    const { object, sliced: current, rests } = this.#gate;
-    if (rests !== "" || object === undefined) return false;
-    const wanted = await this.#wanted(targets, current, signal);
-    const facts = { current, wanted, pools: [...this.#options.pools()], seen: [...this.#options.nodes.seen(seenOf)] };
-    let next = nextSliced({ ...facts, isListed: this.#listedAt === current.version });
+    const { object, sliced: told, rests, isPaused } = this.#gate;
+    if (object === undefined || isPaused) return false;
+    const pools = [...this.#options.pools()];
+    const known = { told, pools, seen: [...this.#options.nodes.seen(seenOf)] };
+    if (rests !== "") {
+      if (told === undefined) await this.#write(object, toldAgain(known), signal);
+      return told === undefined;
+    }
+    const all = [...targets];
+    const facts = { ...known, wanted: await this.#wanted(all, known, signal) };
+    let next = nextSliced({ ...facts, isListed: told !== undefined && this.#listedAt === told.version });
     if (next.needsList) {
       await this.#options.reserved.refresh(signal);
-      this.#listedAt = current.version;
+      this.#listedAt = told!.version;
       next = nextSliced({ ...facts, isListed: true });
     }
-    if (next.sliced === current) return false;
+    await this.#record(all, next.sliced, signal);
+    if (next.sliced === told) return false;
     await this.#write(object, next.sliced, signal);
     return true;
   }
 
+  /** Before any daemon is told: what is told can be made again from what is on record. */
+  async #record(targets: readonly Target[], { ranges }: SlicedRanges, signal: AbortSignal): Promise<void> {
+    for (const entry of ranges) {
+      const target = targets.find((each) => isOf(entry, each));
+      if (target !== undefined) await this.#options.mark(target, entry.phase, signal);
+    }
+  }
+
   phaseOf(target: Target): PoolPhase {
     const { sliced } = this.#gate;
-    const entry = sliced.ranges.find((each) => isOf(each, target));
+    const entry = sliced?.ranges.find((each) => isOf(each, target));
     // Only when every daemon works by this state, the part that it names is all that is taken from.
-    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => seen === sliced.version);
+    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => seen === sliced?.version);
     const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
     return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
   }
 
-  async #wanted(targets: Iterable<Target>, current: SlicedRanges, signal: AbortSignal): Promise<WantedRange[]> {
+  async #wanted(
+    targets: Iterable<Target>,
+    { told, pools }: Pick<PhaseFacts, "told" | "pools">,
+    signal: AbortSignal,
+  ): Promise<WantedRange[]> {
     const wanted: WantedRange[] = [];
+    const phaseOf = phasesOf({ told, pools });
     for (const target of targets) {
       if (!target.wanted || target.refusal !== undefined) continue;
       const { namespace, network, range, name: pool, key } = target;
-      const entry = current.ranges.find((each) => isOf(each, target));
+      const entry = told?.ranges.find((each) => isOf(each, target));
       const planned = this.#options.floating(key);
       const floating = planned === undefined ? entry?.floating : planned.block;
-      const isNew = entry === undefined && target.isOriginal;
-      const wasNeverShared = isNew && !(await this.#isShared(target, current, signal));
+      const isNew = target.isOriginal && phaseOf(keyOf({ ...target, pool })) === undefined;
+      const wasNeverShared = isNew && !(await this.#isShared(target, pools, signal));
       wanted.push({ namespace, network, range, pool, wasNeverShared, ...(floating && { floating }) });
     }
     return wanted;
   }
 
   /** Asked of the server: a pool that a daemon has just made may not have been told yet. */
-  async #isShared(target: Target, current: SlicedRanges, signal: AbortSignal): Promise<boolean> {
+  async #isShared(target: Target, pools: readonly PoolBlocks[], signal: AbortSignal): Promise<boolean> {
     const { namespace } = target;
-    const opening = current.ranges.filter(({ phase }) => phase === "opening");
+    const opening = pools.filter(({ phase }) => phase === "opening");
     if (isSharedOver(target, opening)) return true;
     const { items } = await this.#options.client.list(ipPools, {
       namespace,
@@ -160,7 +198,7 @@ function versionOf(object: ConfigMap | undefined): number {
   return Number(object?.metadata.resourceVersion ?? "0");
 }
 
-function isOf(entry: SlicedRange, target: Target): boolean {
+function isOf(entry: Pick<SlicedRange, "namespace" | "network" | "range" | "pool">, target: Target): boolean {
   return (
     entry.namespace === target.namespace &&
     entry.network === target.network &&

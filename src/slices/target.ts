@@ -8,9 +8,9 @@ import { IntervalSet } from "../net/interval-set.ts";
 import { intervalOf } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { poolNames } from "./names.ts";
-import type { PoolSpec, ReadPool } from "./pool-object.ts";
+import type { PoolSpec } from "./pool-object.ts";
 import type { SliceObject } from "./slice-object.ts";
-import type { Refusal, Wish, Wishes } from "./wishes.ts";
+import type { ExistingPool, Refusal, Wish, Wishes } from "./wishes.ts";
 
 export interface Target extends PoolSpec {
   /** namespace/name of the pool. */
@@ -28,12 +28,21 @@ export interface Target extends PoolSpec {
   readonly definitions: readonly DefinitionObject[];
 }
 
-/** Key of the result: that of the target. */
-export function targetsOf(
-  { accepted, refused }: Wishes,
-  pools: readonly ReadPool[],
-  slices: Iterable<SliceObject>,
-): Map<string, Target> {
+/** Pools that a hand deleted while slices of them are there: they are made again under the names that those know. */
+export function lostPools(pools: readonly ExistingPool[], slices: Iterable<SliceObject>): ExistingPool[] {
+  const there = new Set(pools.map(({ namespace, name }) => `${namespace}/${name}`));
+  const lost = new Map<string, ExistingPool>();
+  for (const { pool, object, network, block, range = block } of slices) {
+    if (there.has(pool)) continue;
+    const namespace = object.metadata.namespace ?? "";
+    const sliceLength = Math.min(block.length, lost.get(pool)?.sliceLength ?? block.length);
+    lost.set(pool, { namespace, name: pool.slice(namespace.length + 1), network, range, sliceLength, hasSlices: true });
+  }
+  return [...lost.values()];
+}
+
+/** Key of the result: that of the target. `pools`: also those that were lost. */
+export function targetsOf({ accepted, refused }: Wishes, pools: readonly ExistingPool[]): Map<string, Target> {
   const targets = new Map<string, Target>();
   const names = poolNames([...accepted, ...refused.map(({ wish }) => wish)], pools);
   const refusals = new Map(refused.map(({ wish, reason, why }) => [wish.key, { reason, why }]));
@@ -48,10 +57,6 @@ export function targetsOf(
     // One of whereabouts' that no definition explains is left alone: what network it is of is not known.
     if (!targets.has(key) && pool.network !== undefined)
       targets.set(key, unwishedTarget(key, { ...pool, network: pool.network }));
-  }
-  for (const slice of slices) {
-    // Its pool was deleted by hand: it is made again, so that what is granted is drained and not forgotten.
-    if (!targets.has(slice.pool)) targets.set(slice.pool, lostTarget(slice));
   }
   return targets;
 }
@@ -82,17 +87,6 @@ function unwishedTarget(key: string, pool: Omit<PoolSpec, "floatingLength">): Ta
   const { namespace, name, network, range, sliceLength } = pool;
   const nothing = { wanted: false, useful: new IntervalSet(), isOriginal: false, definitions: [] };
   return { key, namespace, name, network, range, sliceLength, ...nothing };
-}
-
-function lostTarget({ pool, object, network, block, range = block }: SliceObject): Target {
-  const namespace = object.metadata.namespace ?? "";
-  return unwishedTarget(pool, {
-    namespace,
-    name: pool.slice(namespace.length + 1),
-    network,
-    range,
-    sliceLength: block.length,
-  });
 }
 
 /** What the state says of blocks is bounded: 1,000 of 45 characters are 45 KB, of the megabyte that a ConfigMap has. */

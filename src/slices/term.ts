@@ -80,6 +80,7 @@ export class Term {
       reserved: this.#reserved,
       pools: () => this.#overview.blocks(),
       floating: (key) => this.#overview.floating(key),
+      mark: (target, phase, end) => this.#writer.mark(target, phase, end),
     });
     this.#overview = new Overview({ ...options, world: this.#world, state, touch: (key) => this.#pace.touch(key) });
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));

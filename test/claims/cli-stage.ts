@@ -9,9 +9,9 @@ import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
+import { tellState } from "../ledger/told-state.ts";
 import { command } from "../pools/command.ts";
 import { type PoolsServer, Stage, system } from "../pools/stage.ts";
 import { install } from "./kubevirt/crds.ts";
@@ -65,8 +65,7 @@ export class CliStage {
     await this.client.delete(webhooks, { name: theirHook }).catch(ignoreGone);
     await this.stage.clear();
     await this.stage.node("n1");
-    const metadata = { namespace: system, name: stateName };
-    await this.client.create(kinds.configMaps, { metadata, data: { coexistence: "off", why: "a test", paused: "" } });
+    await tellState(this.client);
     await this.define("blue", { range: "10.0.0.0/24" });
     await this.define("dual", { ipRanges: [{ range: "10.1.0.0/24" }, { range: "fd00::/64" }] });
   }

@@ -21,6 +21,7 @@ import { silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
+import { tellState } from "../ledger/told-state.ts";
 import type { Server } from "../node/world.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
@@ -76,10 +77,7 @@ export class Stage {
     await stage.#served(kinds.networkAttachmentDefinitions);
     for (const name of [system, shop])
       await stage.#make(() => stage.client.create(kinds.namespaces, { metadata: { name } }));
-    await stage.client.create(kinds.configMaps, {
-      metadata: { namespace: system, name: stateName },
-      data: { coexistence: "off", why: "", paused: "", sliced: "kept" },
-    });
+    await tellState(stage.client);
     for (const name of ["n1", "n2"]) await addNode(stage.client, name);
     return stage;
   }

@@ -15,6 +15,7 @@ import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
+import { tellState } from "../ledger/told-state.ts";
 import { Rig } from "../node/rig.ts";
 import { podArgs } from "../node/shim.ts";
 import { Wire } from "./wire.ts";
@@ -52,6 +53,7 @@ beforeAll(async () => {
     { what: "IPAMClaims to be served" },
   );
   await client.create(namespaces, { metadata: { name: "shop" } });
+  await tellState(client);
   wire = await Wire.of([{ name: "old" }, { name: "young" }]);
 });
 afterAll(async () => {

@@ -6,6 +6,7 @@ import type { Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
 import { namespaces, type Pod, pods } from "../../src/ledger/resources.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
+import { tellState } from "../ledger/told-state.ts";
 import { Rig, type RigOptions } from "./rig.ts";
 import { type Ask, podArgs, type Told } from "./shim.ts";
 
@@ -46,6 +47,7 @@ export class World {
   static async open(server: Server): Promise<World> {
     const world = new World(server);
     await installDefinitions(world.admin);
+    await tellState(world.admin);
     return world;
   }
 

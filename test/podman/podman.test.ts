@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { apis, type LabApi } from "../lab/holdfast/api.ts";
 import { type LabHost, startHost } from "../lab/holdfast/host.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
+import { toldState } from "../ledger/told-state.ts";
 import { Podman } from "./podman.ts";
 
 const reservations = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/overlappingrangeipreservations";
@@ -18,6 +19,7 @@ describe.each(["embedded", "real"] as const)("podman on the %s API", (kind) => {
   let podman: Podman;
   beforeAll(async () => {
     api = await apis[kind]();
+    await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
     host = await startHost({ kubeconfig: api.nodeKubeconfig, nodeName: "host" });
     podman = await Podman.start(host);
     const plugin = {

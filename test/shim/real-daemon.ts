@@ -12,6 +12,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { reservations } from "../../src/ledger/resources.ts";
+import { tellState } from "../ledger/told-state.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
 const definitions = defineResource({
@@ -44,6 +45,7 @@ export class RealDaemon implements AsyncDisposable {
     const folder = mkdtempSync(join(tmpdir(), "holdfast-daemon-"));
     const api = openApi({ path: ":memory:" });
     await applyDefinitions(api);
+    await tellState(new KubeClient({ transport: api.transport }));
     const served = await serve(api, { kubeconfigPath: join(folder, "kubeconfig") });
     const daemon = new RealDaemon(folder, api, served);
     await daemon.startProcess();

@@ -97,6 +97,11 @@ export class Fleet {
     return leader;
   }
 
+  /** None of them does another write. */
+  async killLeaders(): Promise<void> {
+    for (const leader of this.#leaders) await leader.kill();
+  }
+
   /** A leader that has said that whereabouts is not there: one that meets a shared pool first waits two minutes for it. */
   async ledAlone(): Promise<void> {
     this.lead();

@@ -61,16 +61,16 @@ describe("join and leave", () => {
     stage.daemons.get("n3")!.take("blue", 64);
   });
 
-  it("nothing is done while whereabouts is active or handing out is paused", async () => {
+  it("nothing is done while whereabouts is active or handing out is paused, but that nothing is sliced is told", async () => {
     await stage.state({ coexistence: "on", why: "it runs" });
     const leader = stage.lead();
     await join("n1");
     await stage.define("a", blue);
     for (let step = 0; step < 40; step++) await stage.pass(500);
-    expect(leader.writes).toBe(0);
+    expect([leader.writes, await stage.sliced()]).toEqual([1, { version: 1, ranges: [] }]);
     await stage.state({ coexistence: "off", paused: "a migration" });
     for (let step = 0; step < 40; step++) await stage.pass(500);
-    expect(leader.writes).toBe(0);
+    expect(leader.writes).toBe(1);
     await stage.state({ paused: "" });
     await stage.granted("blue", ["n1"]);
   });

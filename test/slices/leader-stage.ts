@@ -17,7 +17,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
+import { noSlicedRanges, readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
@@ -85,7 +85,8 @@ export class Stage {
   }
 
   async sliced() {
-    return readSlicedRanges(await this.client.get(kinds.configMaps, { namespace: system, name: stateName }));
+    const object = await this.client.get(kinds.configMaps, { namespace: system, name: stateName });
+    return readSlicedRanges(object) ?? noSlicedRanges;
   }
 
   lead(options: Partial<SlicesOptions> = {}, killAtWrite = Number.POSITIVE_INFINITY): Leader {

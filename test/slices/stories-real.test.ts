@@ -17,5 +17,5 @@ sliceStories(
       },
     };
   },
-  { startMs: coldStartTimeoutMs, parts: ["changes", "kills", "churn"], kills: 15, rounds: 10, seeds: [3] },
+  { startMs: coldStartTimeoutMs, parts: ["changes", "losses", "kills", "churn"], kills: 15, rounds: 10, seeds: [3] },
 );

@@ -8,13 +8,14 @@ import { changeStories } from "./stories/changes.ts";
 import { churnStories } from "./stories/churn.ts";
 import { dailyStories } from "./stories/daily.ts";
 import { killStories } from "./stories/kills.ts";
+import { lossStories } from "./stories/losses.ts";
 import { cutOffStories, nodeStories } from "./stories/nodes.ts";
 import { prepare, wipe } from "./wipe.ts";
 
 export interface SuiteOptions {
   readonly startMs?: number;
   /** Each part in a file of its own takes its time beside the others: they mostly wait. */
-  readonly parts: readonly ("daily" | "changes" | "nodes" | "cut-off" | "kills" | "churn")[];
+  readonly parts: readonly ("daily" | "changes" | "nodes" | "cut-off" | "kills" | "churn" | "losses")[];
   readonly kills?: number;
   readonly rounds?: number;
   readonly seeds?: readonly number[];
@@ -46,6 +47,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
       nodes: { title: "nodes", tell: () => nodeStories(get) },
       "cut-off": { title: "nodes", tell: () => cutOffStories(get) },
       kills: { title: "the controller", tell: () => killStories(get, kills) },
+      losses: { title: "losses", tell: () => lossStories(get) },
       churn: { title: "churn", tell: () => churnStories(get, rounds, seeds) },
     };
     for (const part of options.parts) {

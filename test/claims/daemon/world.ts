@@ -31,6 +31,7 @@ import {
 } from "../../../src/ledger/resources.ts";
 import { stateName } from "../../../src/ledger/state.ts";
 import { until } from "../../lab/wait.ts";
+import { toldState } from "../../ledger/told-state.ts";
 import type { Rig, RigOptions } from "../../node/rig.ts";
 import { podArgs, type Told } from "../../node/shim.ts";
 import { network, type Server, World } from "../../node/world.ts";
@@ -101,9 +102,7 @@ export class ClaimWorld {
   /** What the leader tells. */
   async gate(gate: "on" | "off" | "unknown", needsLabel = false): Promise<void> {
     const data = {
-      coexistence: "off",
-      why: "",
-      paused: "",
+      ...toldState().data,
       ...(gate !== "unknown" && { [claimsKey]: writeClaimsState({ gate, needsLabel }) }),
     };
     const object = { metadata: { namespace: "kube-system", name: stateName }, data };

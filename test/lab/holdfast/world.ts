@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
+import { toldState } from "../../ledger/told-state.ts";
 import { Component } from "../component.ts";
 import { onTheMachine } from "../place.ts";
 import { freePort } from "../port.ts";
@@ -59,6 +60,7 @@ export class World {
     const world = new World(api, daemons, controller, state);
     try {
       for (const { name } of daemons) await api.rest.create("/api/v1/nodes", { metadata: { name } });
+      if (controller === undefined) await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
       await controller?.start();
       await together(daemons.map((daemon) => () => daemon.process.start()));
       return world;

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 
-import { configMaps } from "../../../src/ledger/resources.ts";
-import { stateName, stateObject } from "../../../src/ledger/state.ts";
+import { tellState } from "../../ledger/told-state.ts";
 import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
@@ -93,17 +92,13 @@ export function upkeepStories(world: GetWorld): void {
     const rig = await world().daemon();
     const config = network("pause", { range: "10.9.2.0/24", network_name: "pause" }, { cniVersion: "1.1.0" });
     await given(rig, { ...pod("before"), config });
-    const state = { coexistence: false, why: "a test", paused: "" };
-    await world().admin.create(
-      configMaps,
-      stateObject("kube-system", { ...state, paused: "holdfast migrate, by ann" }),
-    );
+    await tellState(world().admin, { paused: "holdfast migrate, by ann" });
     await expect.poll(async () => (await rig.ask({ command: "STATUS", config })).json?.code).toBe(50);
     const told = await rig.ask({ command: "ADD", ...pod("during"), config });
     expect(told).toMatchObject({ status: 1, json: { code: 11, msg: expect.stringContaining("by ann") } });
     expect(await rig.ask({ command: "DEL", ...pod("before"), config })).toMatchObject({ status: 0 });
     expect(await world().held("network:pause ")).toHaveLength(1);
-    await world().admin.delete(configMaps, { namespace: "kube-system", name: stateName });
+    await tellState(world().admin);
     await expect.poll(() => world().held("network:pause "), { timeout: 40_000 }).toEqual([]);
     expect(await given(rig, { ...pod("after"), config })).toEqual(["10.9.2.1/24"]);
   });
