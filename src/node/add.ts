@@ -55,7 +55,10 @@ export async function add(
   return parts.attachments.add(invocation, signal, async (own) => {
     // What comes from this node's slices alone needs no API server.
     const isLocal = parts.sliced.isWhole(loaded.config);
-    if (!isLocal) await parts.assertReady(own);
+    if (!isLocal) {
+      await parts.assertReady(own);
+      await parts.sliced.told(own);
+    }
     const known = await podOf(parts, invocation, loaded, own);
     const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
     using look = parts.sliced.look();

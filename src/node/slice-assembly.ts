@@ -94,7 +94,7 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
     poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced })?.pool,
   });
   const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
-  const sliced = new Sliced({ keeper, pools, view, obstacle });
+  const sliced = new Sliced({ keeper, pools, view, clock, obstacle });
   return {
     keeper,
     sliced,

@@ -48,6 +48,10 @@ export class SlicedView {
     };
   }
 
+  get isTold(): boolean {
+    return this.#options.read().unknown === "";
+  }
+
   /** What the leader may be told: no request works by an older version. 0: none was ever seen. */
   seen(): number {
     const nowMs = this.#options.now();

@@ -4,6 +4,7 @@ import type { Attachment } from "../cni/attachments.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
 import { contains } from "../net/prefix.ts";
 import type { HeldEntry } from "./held.ts";
 import type { SlicedPools } from "./sliced-pools.ts";
@@ -14,9 +15,14 @@ export interface SlicedOptions {
   readonly keeper: Pick<SliceKeeper, "journal">;
   readonly pools: SlicedPools;
   readonly view: SlicedView;
+  readonly clock: Clock;
   /** Empty, or in a sentence why nothing is handed out of slices now. */
   readonly obstacle: () => string;
 }
+
+/** A runtime asks again anyway. */
+const patienceMs = 10_000;
+const lookMs = 100;
 
 export class Sliced {
   readonly #options: SlicedOptions;
@@ -28,6 +34,13 @@ export class Sliced {
   /** The ranges that are sliced; kept until it is disposed of. */
   look(): SlicedLook {
     return this.#options.view.look();
+  }
+
+  /** Until the leader's word is known: one that has just begun to lead says it within seconds. */
+  async told(signal: AbortSignal): Promise<void> {
+    const { clock, view } = this.#options;
+    const endMs = clock.monotonicMs() + patienceMs;
+    while (!view.isTold && clock.monotonicMs() < endMs) await sleep(clock, lookMs, signal);
   }
 
   /** Every address comes from a slice, says the configuration itself. */

@@ -177,6 +177,8 @@ export class Term {
     if (target === undefined) return;
     const phase = await this.#overview.mayWork(target, signal);
     if (phase === undefined) return this.#pools.enqueueAfter(key, restMs);
+    // On record, and not told yet: it is looked at when it is.
+    if (phase.phase === undefined && target.wanted && target.refusal === undefined) return;
     this.#pace.began(key);
     // What others follow may lag: what the ledger holds is asked for once.
     await this.#reserved.known(signal, this.#lifetime);
