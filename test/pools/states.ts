@@ -211,7 +211,7 @@ export function stateStories(stage: () => Stage): void {
       await leader.look(watching.signal);
       expect(await state()).toMatchObject({ coexistence: true, why: expect.stringContaining("1 holds") });
       const begun = await fetchState(stage().client, { namespace: system });
-      expect([begunAt(begun), readSlicedRanges(begun).version]).toEqual([5, 5]);
+      expect([begunAt(begun), readSlicedRanges(begun)?.version]).toEqual([5, 5]);
       const look = () =>
         readCoexistence(
           { client: stage().client, clock: realClock, signal: watching.signal },

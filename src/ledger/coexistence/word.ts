@@ -33,8 +33,10 @@ export function inForce(object: Pick<ConfigMap, "data"> | undefined): boolean | 
  * what one that was cut off asks for before it hands anything out.
  */
 export function begun(data: Readonly<Record<string, string>>): Record<string, string> {
-  const { version, ranges } = readSlicedRanges({ data });
-  if (version === 0) return { ...data };
+  const told = readSlicedRanges({ data });
+  // What is not known nobody acts by.
+  if (told === undefined) return { ...data };
+  const { version, ranges } = told;
   const next = version + 1;
   return { ...data, [slicedKey]: writeSlicedRanges({ version: next, ranges }), [sinceKey]: String(next) };
 }
