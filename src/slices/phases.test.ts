@@ -120,19 +120,17 @@ test("a shared pool is over a range of the same namespace and network only", () 
  */
 test("no daemon takes from a shared range while there is a slice in it", () => {
   const events = fc.constantFrom(
-    ...[
-      "want",
-      "drop",
-      "see 0",
-      "see 1",
-      "lead",
-      "lead and die",
-      "list",
-      "grant",
-      "seal",
-      "lose the state",
-      "lose the pool",
-    ],
+    "want",
+    "drop",
+    "see 0",
+    "see 1",
+    "lead",
+    "lead and die",
+    "list",
+    "grant",
+    "seal",
+    "lose the state",
+    "lose the pool",
   );
   fc.assert(
     fc.property(fc.array(events, { minLength: 30, maxLength: 80, size: "max" }), (story) => {

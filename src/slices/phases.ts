@@ -122,7 +122,7 @@ function wantedEntry(
   return { ...place, phase: "closing", blocks: [], ...withFloating };
 }
 
-function unwanted({ phase: _, ...pool }: PoolBlocks): SlicedRange[] {
+function unwanted(pool: PoolBlocks): SlicedRange[] {
   return pool.blocks.length === 0 ? [] : [{ ...pool, phase: "opening" }];
 }
 

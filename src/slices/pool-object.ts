@@ -125,12 +125,9 @@ export function withSpec(object: DeepReadonly<StoredSlicePool>, spec: PoolSpec):
 }
 
 /** The object with the phase on record; undefined where it has it. */
-export function withPhase<T extends DeepReadonly<StoredSlicePool>>(
-  object: T,
-  phase: SlicedPhase,
-): StoredSlicePool | undefined {
+export function withPhase(object: DeepReadonly<StoredSlicePool>, phase: SlicedPhase): StoredSlicePool | undefined {
   if (object.metadata.annotations?.[phaseAnnotation] === phase) return undefined;
-  const stored = object as unknown as StoredSlicePool;
+  const stored = object as StoredSlicePool;
   const annotations = { ...stored.metadata.annotations, [phaseAnnotation]: phase };
   return { ...stored, metadata: { ...stored.metadata, annotations } };
 }
