@@ -65,7 +65,7 @@ export function askingOf(input: AskingInput): Asking {
     config,
     statics: statics.requests,
     owner: claim?.owner ?? owner,
-    namespace: poolNamespaceOf(config, input.systemNamespace, invocation, selection),
+    namespace: poolNamespaceOf(loaded, input.systemNamespace, invocation, pod, selection),
     ...(preferred !== undefined && { preferred }),
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
     sliced: input.sliced,
@@ -84,19 +84,24 @@ export function askingOf(input: AskingInput): Asking {
   };
 }
 
-/** With `pool_namespace: nad` the pools are where the network is defined, and only the pod's selection says where that is. */
+/**
+ * With `pool_namespace: nad` the pools are where the network is defined, and only the pod's selection says where that is. What no
+ * definition selects (the node's own network, podman's) has its pools where all others have them. A pod that nobody knows could be of either.
+ */
 function poolNamespaceOf(
-  config: IpamConfig,
+  { config, network: { name } }: LoadedConfig,
   systemNamespace: string,
-  { interfaceName, args }: AttachmentInvocation,
+  { args }: AttachmentInvocation,
+  pod: PodFacts | undefined,
   selection: Selection | undefined,
 ): string {
   if (config.poolNamespace === "cluster") return systemNamespace;
   if (selection !== undefined) return selection.namespace;
+  if (pod !== undefined || args.podNamespace === "") return systemNamespace;
   throw new CniError(
-    errorCodes.badConfiguration,
-    `pool_namespace is nad, and pod ${args.podNamespace}/${args.podName} selects no network for its interface ${interfaceName}: ` +
-      "add it to the annotation k8s.v1.cni.cncf.io/networks, with that interface name, or set pool_namespace to cluster.",
+    errorCodes.tryAgainLater,
+    `the API server has no pod ${args.podNamespace}/${args.podName}, and only its annotations say whose the pools of the network ${name} are ` +
+      "(pool_namespace is nad): make the pod anew if it was deleted.",
   );
 }
 

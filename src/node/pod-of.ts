@@ -1,5 +1,6 @@
 // The pod behind a request, as far as it can be known.
 import type { AttachmentInvocation } from "../cni/invocation.ts";
+import { selectionOf } from "../cni/selection.ts";
 import { asError } from "../kube/abort.ts";
 import type { LoadedConfig } from "./configs.ts";
 import type { Parts } from "./parts.ts";
@@ -15,15 +16,19 @@ const awayMs = 2000;
  */
 export async function podOf(
   parts: Parts,
-  { args }: AttachmentInvocation,
+  { args, interfaceName }: AttachmentInvocation,
   { config, persistence }: LoadedConfig,
   signal: AbortSignal,
 ): Promise<PodFacts | undefined> {
   const { podNamespace: namespace, podName: name, podUid: uid } = args;
   if (namespace === "" || name === "") return undefined;
-  const mustKnow = parts.isolation.isolated || config.sticky !== "none" || persistence.isAllowed;
+  const isOwn = config.poolNamespace === "nad";
+  const mustKnow = parts.isolation.isolated || config.sticky !== "none" || persistence.isAllowed || isOwn;
   if (!parts.sliced.isWhole(config) || mustKnow) {
-    return parts.pods.find({ namespace, name, uid }, signal);
+    const pod = await parts.pods.find({ namespace, name, uid }, signal);
+    // An interface that was plugged into a running pod a moment ago may not have come to the informer yet.
+    const isNew = isOwn && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
+    return isNew ? parts.pods.find({ namespace, name, uid, isFresh: true }, signal) : pod;
   }
   try {
     return await parts.pods.find({ namespace, name, uid }, AbortSignal.any([signal, AbortSignal.timeout(awayMs)]));

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import { ipPools } from "../../../src/ledger/resources.ts";
+import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 
@@ -117,9 +118,58 @@ export function networkStories(world: GetWorld): void {
     const other = await select("tenant-a", "tenant-b/shared");
     expect(await given(rig, attach(other, config))).toEqual(["10.4.0.2/24"]);
     expect(await world().held("tenant-b network:shared ")).toHaveLength(2);
-    const lost = await rig.ask({ command: "ADD", ...attach(await select("tenant-a", "x@net7"), config) });
-    expect(lost).toMatchObject({ status: 1, json: { code: 7 } });
-    expect(lost.json.msg).toContain("net1");
+  });
+
+  it("where no definition is behind the interface, its pools are where all others are", async () => {
+    const rig = await world().daemon();
+    const tenant = await world().namespace(world().fresh("tenant"));
+    const config = network("fallen", { range, network_name: "fallen", pool_namespace: "nad" });
+    expect(await given(rig, attach(await select(tenant, "x@net7"), config))).toEqual(["10.4.0.1/24"]);
+    const podman = { container: "c-podman", interfaceName: "eth0", args: "K8S_POD_NAME=db", config };
+    expect(await given(rig, podman)).toEqual(["10.4.0.2/24"]);
+    expect(await world().held("kube-system network:fallen ")).toHaveLength(2);
+    const unknown = { container: "c-unknown", args: podArgs(tenant, "nobody", "u"), config };
+    const told = await rig.ask({ command: "ADD", ...unknown });
+    expect(told).toMatchObject({ status: 1, json: { code: 11, msg: expect.stringContaining(`${tenant}/nobody`) } });
+  });
+
+  it.each([
+    ["whereabouts", "scheme-10.4.30.0-24"],
+    ["slices", "scheme-10.4.30.0-24"],
+    ["network", "scheme"],
+  ])("pool_naming %s: addresses of the pool %s", async (naming, name) => {
+    const rig = await world().daemon();
+    const namespace = await world().namespace(world().fresh("naming"));
+    const ipam = { range: "10.4.30.0/24", network_name: "scheme", pool_naming: naming, pool_namespace: "nad" };
+    const config = network("scheme", ipam);
+    const first = attach(await select(namespace, "scheme"), config);
+    expect(await given(rig, first)).toEqual(["10.4.30.1/24"]);
+    expect(await given(rig, attach(await select(namespace, "scheme"), config))).toEqual(["10.4.30.2/24"]);
+    const { items } = await world().admin.list(ipPools, { namespace });
+    expect(items.map(({ metadata, spec }) => [metadata.name, spec.range])).toEqual([[name, "10.4.30.0/24"]]);
+    const later = await world().daemon();
+    expect(await given(later, attach(await select(namespace, "scheme"), config))).toEqual(["10.4.30.3/24"]);
+    await later.ask({ command: "DEL", ...first });
+    expect(await world().held(`${namespace} network:scheme `)).toHaveLength(2);
+    // A pool of one scheme is found by the others: nobody hands out beside it.
+    const other = network("scheme", { ...ipam, pool_naming: naming === "network" ? "whereabouts" : "network" });
+    expect(await given(later, attach(await select(namespace, "scheme"), other))).toEqual(["10.4.30.1/24"]);
+    expect((await world().admin.list(ipPools, { namespace })).items).toHaveLength(1);
+  });
+
+  it("a name that two ranges would share is refused, in words, and the first keeps it", async () => {
+    const rig = await world().daemon();
+    const ipam = { network_name: "narrow", pool_naming: "network" };
+    expect(await given(rig, { ...pod("n1"), config: network("narrow", { ...ipam, range: "10.4.31.0/24" }) })).toEqual([
+      "10.4.31.1/24",
+    ]);
+    const told = await rig.ask({
+      command: "ADD",
+      ...pod("n2"),
+      config: network("narrow", { ...ipam, range: "10.4.32.0/24" }),
+    });
+    expect(told).toMatchObject({ status: 1, json: { msg: expect.stringContaining("choose another pool_naming") } });
+    expect(await world().held("network:narrow ")).toHaveLength(1);
   });
 
   it.each([
