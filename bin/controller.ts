@@ -88,6 +88,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     systemNamespace,
     cooldownMs,
     definitions,
+    allowMassRelease,
     gate: options.persistentIps,
     needsLabel: options.persistentIpsLabel,
     events,

@@ -52,6 +52,10 @@ export class HeldClaims {
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
+  *all(): IterableIterator<HeldClaim> {
+    for (const some of this.#byObject.values()) yield* some;
+  }
+
   ofClaim(uid: string): readonly HeldClaim[] {
     return this.#byClaim.get(uid);
   }

@@ -21,6 +21,8 @@ export interface ClaimsOptions {
   readonly systemNamespace: string;
   /** Of networks that name none. */
   readonly cooldownMs: number;
+  /** End claims also where the owners of very many seem to be gone at once. Default: no. */
+  readonly allowMassRelease?: boolean;
   /** Default: on. */
   readonly gate?: GateMode;
   /** Only VMs with the label allow-persistent-ips.k8s.cni.cncf.io=true get claims. Default: no. */

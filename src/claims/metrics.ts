@@ -8,6 +8,7 @@ export class ClaimMetrics {
   readonly #failures: Counter;
   readonly #waits: Histogram;
   readonly #upstream: Gauge;
+  readonly #heldBack: Gauge;
   #counts: () => ReadonlyMap<string, number> = () => new Map();
 
   constructor(registry: Registry) {
@@ -46,6 +47,11 @@ export class ClaimMetrics {
       help: "1 while kubevirt/ipam-extensions works in the same cluster.",
       registers,
     });
+    this.#heldBack = new Gauge({
+      name: "holdfast_claims_held_back",
+      help: "1 while no claim of a VM that is gone is ended, since so many seem to be gone at once.",
+      registers,
+    });
   }
 
   /** State -> how many; asked at each scrape. Of the term that is, or was the last. */
@@ -54,5 +60,6 @@ export class ClaimMetrics {
   readonly did = (kind: ClaimStep["kind"]): void => this.#steps.inc({ kind });
   readonly failed = (): void => this.#failures.inc();
   readonly madeAfter = (ms: number): void => this.#waits.observe(ms / 1000);
+  readonly heldBack = (isHeldBack: boolean): void => this.#heldBack.set(isHeldBack ? 1 : 0);
   readonly upstream = (isThere: boolean): void => this.#upstream.set(isThere ? 1 : 0);
 }

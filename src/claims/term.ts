@@ -10,6 +10,7 @@ import { Recent } from "../kube/recent.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
+import { stateName } from "../ledger/state.ts";
 import { Actor } from "./actor.ts";
 import { Beside } from "./beside.ts";
 import { freshObjects } from "./fresh.ts";
@@ -19,6 +20,7 @@ import { Gatherer, namedFamilyOf } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { Making } from "./making.ts";
+import { MassEnd } from "./mass-end.ts";
 import { ClaimNetworks } from "./networks.ts";
 import { Places } from "./place.ts";
 import type { FamilyFacts } from "./plan/facts.ts";
@@ -43,6 +45,8 @@ const sweepMs = 600_000;
 /** So many at once, so that a VM that starts meanwhile waits for a few milliseconds of them. */
 const sweepChunk = 500;
 const sweepPauseMs = 50;
+/** Somebody looks into it, or the VMs come back. */
+const heldBackMs = 5000;
 /** Claims that have gone: about 150 bytes each. */
 const remembered = 20_000;
 
@@ -63,6 +67,7 @@ export class Term {
   readonly #tally = new Tally();
   readonly #making: Making;
   readonly #unseen: Unseen;
+  readonly #massEnd: MassEnd;
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   /** Family -> when its VM or VMI was told of, until it is planned. */
@@ -102,6 +107,13 @@ export class Term {
         const instance = metadata.annotations?.[claimInstanceAnnotation];
         if (instance !== undefined) this.#instances.set(metadata.uid ?? "", instance);
       },
+    });
+    this.#massEnd = new MassEnd({
+      clock,
+      held: () => this.#held.all(),
+      lives: (uid) => world.familyOf(uid) !== undefined,
+      isAllowed: options.allowMassRelease === true,
+      onChange: (why) => this.#heldBack(why),
     });
     this.#actor = this.#makeActor();
     this.#controller = this.#makeController();
@@ -164,15 +176,26 @@ export class Term {
     // Without the kind there is nothing to make and nothing that could be read: what is held stays.
     if (!this.#world.claims.isListed) return undefined;
     const facts = this.#gatherer.facts(family);
-    const steps = planFamily(facts);
+    const planned = planFamily(facts);
+    const steps = planned.filter((step) => !this.#massEnd.holdsBack(step));
     this.#count(family, facts);
-    if (steps.length === 0) return undefined;
+    const backMs = steps.length < planned.length ? { requeueAfterMs: heldBackMs } : undefined;
+    if (steps.length === 0) return backMs;
     // A create that fails is tried again: the time counts from the first sight.
     if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
     // Before anything else is planned: whoever is next counts them.
     for (const step of steps) if (step.kind === "create") this.#making.begin(keyOf(step.claim));
     const afterMs = await this.#actor.act(family, steps, context.signal);
-    return afterMs === undefined ? undefined : { requeueAfterMs: afterMs };
+    return afterMs === undefined ? backMs : { requeueAfterMs: afterMs };
+  }
+
+  #heldBack(why: string): void {
+    const { log, events, metrics, systemNamespace: namespace } = this.#options;
+    metrics?.heldBack(why !== "");
+    const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
+    if (why === "") return log.info("claims of VMs that are gone are ended again");
+    log.error("no claim of a VM that is gone is ended", { why });
+    events?.record(about, "Warning", "ClaimsHeldBack", `The VMs of claims: ${why}`);
   }
 
   /** A claim is counted at its home. */
