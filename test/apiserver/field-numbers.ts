@@ -1,7 +1,9 @@
 // Makes src/apiserver/schema/field-numbers.json out of the .proto files of the Kubernetes modules: the protobuf number of every field.
-// Types are not needed, since the schemas have them. A field that JSON writes inline holds the numbers of what is inside.
+// Types are not needed, since the schemas have them. A field that JSON writes inline holds the numbers of what is inside. A name with a
+// question mark is of a field that Go writes on the wire whatever it holds, and leaves out of JSON when it is zero: the Go types say which.
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 
 import type { JsonObject } from "../../src/apiserver/json.ts";
 import { digObject } from "../../src/apiserver/json.ts";
@@ -12,6 +14,8 @@ interface Field {
   readonly name: string;
   readonly number: number;
   readonly type: string;
+  /** Neither a pointer nor always written in JSON: zero and absent are the same. */
+  readonly isAbsentAtZero: boolean;
 }
 
 /** Key: package and message, like k8s.io.api.core.v1.Pod. */
@@ -27,12 +31,27 @@ export function readMessages(): Messages {
   const folders = [...said.matchAll(/"Dir": "(.+)"/g)].map((match) => match[1]!);
   if (folders.length !== modules.length) throw new Error(`go mod download named ${folders.length} folders: ${said}`);
   for (const folder of folders) {
-    for (const file of globSync(`${folder}/**/generated.proto`)) readFile(readFileSync(file, "utf8"), messages);
+    for (const file of globSync(`${folder}/**/generated.proto`)) {
+      readFile(readFileSync(file, "utf8"), absentAtZero(dirname(file)), messages);
+    }
   }
   return messages;
 }
 
-function readFile(text: string, messages: Messages): void {
+/** `Message.number` of every such field of the Go types beside a .proto file. */
+function absentAtZero(folder: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const file of globSync(`${folder}/*.go`)) {
+    if (file.endsWith("generated.pb.go")) continue;
+    for (const [, struct, body] of readFileSync(file, "utf8").matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
+      const fields = body!.matchAll(/^\t\w+\s+(\S+)\s+`json:"[^"]*,omitempty[^"]*".*protobuf:"\w+,(\d+),opt/gm);
+      for (const [, type, number] of fields) if (!type!.startsWith("*")) found.add(`${struct}.${number}`);
+    }
+  }
+  return found;
+}
+
+function readFile(text: string, zeros: ReadonlySet<string>, messages: Messages): void {
   const name = /^package ([\w.]+);/m.exec(text)?.[1] ?? "";
   for (const [, message, body] of text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
     const fields = [...body!.matchAll(/^ {2}(?:optional |repeated )?(map<[^>]+>|\.?[\w.]+) (\w+) = (\d+);/gm)].map(
@@ -40,6 +59,7 @@ function readFile(text: string, messages: Messages): void {
         type: match[1]!.replace(/^\./, ""),
         name: match[2]!,
         number: Number(match[3]),
+        isAbsentAtZero: zeros.has(`${message}.${match[3]}`),
       }),
     );
     messages.set(`${name}.${message}`, fields);
@@ -64,12 +84,12 @@ export function fieldNumbers(messages: Messages, definitions: JsonObject): JsonO
 
 function numbersOf(messages: Messages, message: string, fields: readonly Field[], properties: JsonObject): JsonObject {
   const numbers: JsonObject = {};
-  // A few names differ in the case of their first letters.
-  const spelled = new Map(Object.keys(properties).map((name) => [name.toLowerCase(), name]));
-  for (const { name, number, type } of fields) {
+  // A few names differ in the case of their first letters; those of schemas have dashes and dollars in JSON.
+  const spelled = new Map(Object.keys(properties).map((name) => [name.toLowerCase().replaceAll(/[$-]/g, ""), name]));
+  for (const { name, number, type, isAbsentAtZero } of fields) {
     const inline = messages.get(type) ?? messages.get(`${message.slice(0, message.lastIndexOf("."))}.${type}`);
     const known = spelled.get(name.toLowerCase());
-    if (known !== undefined) numbers[number] = known;
+    if (known !== undefined) numbers[number] = isAbsentAtZero ? `${known}?` : known;
     else if (inline !== undefined) numbers[number] = numbersOf(messages, message, inline, properties);
   }
   return numbers;

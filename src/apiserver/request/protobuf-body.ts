@@ -32,8 +32,7 @@ function definitionOf(apiVersion: string, kind: string): string {
     (each) => each.kind === kind && apiVersion === (each.group === "" ? each.version : `${each.group}/${each.version}`),
   );
   const definition = resource?.definition ?? others[kind];
-  // The schemas inside a CRD have forms of their own on the wire, which nobody was seen to send.
-  if (definition !== undefined && resource?.group !== "apiextensions.k8s.io") return definition;
+  if (definition !== undefined) return definition;
   throw new ApiError(
     415,
     "UnsupportedMediaType",

@@ -1,7 +1,7 @@
 // Reads the protobuf form of built-in objects, in which current kubectl and controllers send what they create. Answers are always JSON.
 //
 // The wire knows numbers only: the names come from field-numbers.json, the types from the schemas. Go writes every field that is not a
-// pointer, set or not; so an empty string counts as absent, while 0 and false are kept, since they may have been meant.
+// pointer, set or not. Where JSON would leave it out at zero, the name there has a question mark, and zero counts as absent.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -83,51 +83,58 @@ export function openEnvelope(body: Buffer): { apiVersion: string; kind: string; 
   return found;
 }
 
-export function decodeMessage(raw: Buffer, definition: string): JsonObject {
+/** As of JSON bodies: the schema inside a CRD may contain itself, and whoever reads it afterwards is recursive too. */
+const depthMax = 1000;
+
+export function decodeMessage(raw: Buffer, definition: string, depth = 0): JsonObject {
+  if (depth > depthMax) throw new ProtobufError(`the protobuf body is nested more than ${depthMax} deep`);
   const schema = builtinDefinitions()[definition];
   if (!isObject(schema)) throw new ProtobufError(`${definition} is not known in protobuf`);
   const result: JsonObject = {};
-  fill(result, raw, fieldNumbers(definition), digObject(schema, "properties"));
+  fill(result, raw, fieldNumbers(definition), digObject(schema, "properties"), depth + 1);
   return result;
 }
 
-function fill(result: JsonObject, raw: Buffer, names: JsonObject, properties: JsonObject): void {
+function fill(result: JsonObject, raw: Buffer, names: JsonObject, properties: JsonObject, depth: number): void {
   for (const field of fieldsOf(raw)) {
-    const name = names[field.number];
-    if (isObject(name)) fill(result, field.bytes, name, properties);
-    if (typeof name !== "string") continue;
+    const entry = names[field.number];
+    if (isObject(entry)) fill(result, field.bytes, entry, properties, depth);
+    if (typeof entry !== "string") continue;
+    const name = entry.replace("?", "");
     const schema = digObject(properties, name);
     const { items, additionalProperties } = schema;
     if (isObject(items)) {
       const list = result[name];
-      const value = valueOf(field, items);
-      if (Array.isArray(list)) list.push(value ?? "");
-      else result[name] = [value ?? ""];
+      const value = valueOf(field, items, depth);
+      if (Array.isArray(list)) list.push(value ?? null);
+      else result[name] = [value ?? null];
     } else if (isObject(additionalProperties)) {
       const map = isObject(result[name]) ? result[name] : {};
-      addPair(map, field.bytes, additionalProperties);
+      addPair(map, field.bytes, additionalProperties, depth);
       result[name] = map;
     } else {
-      const value = valueOf(field, schema);
-      if (value !== undefined) result[name] = value;
+      const value = valueOf(field, schema, depth);
+      if (value !== undefined && !(name !== entry && isZero(value))) result[name] = value;
     }
   }
 }
 
+const isZero = (value: JsonValue) => value === "" || value === 0 || value === false;
+
 /** A map is a list of pairs: 1 is the key, 2 the value. */
-function addPair(map: JsonObject, raw: Buffer, schema: JsonObject): void {
+function addPair(map: JsonObject, raw: Buffer, schema: JsonObject, depth: number): void {
   let key = "";
   let value: JsonValue = schema["type"] === "string" ? "" : {};
   for (const field of fieldsOf(raw)) {
     if (field.number === 1) key = field.bytes.toString("utf8");
-    if (field.number === 2) value = valueOf(field, schema) ?? value;
+    if (field.number === 2) value = valueOf(field, schema, depth) ?? value;
   }
   map[key] = value;
 }
 
-function valueOf(field: Field, schema: JsonObject): JsonValue | undefined {
+function valueOf(field: Field, schema: JsonObject, depth: number): JsonValue | undefined {
   const reference = schema["$ref"];
-  if (typeof reference === "string") return special(reference, field.bytes) ?? named(reference, field);
+  if (typeof reference === "string") return special(reference, field.bytes, depth) ?? named(reference, field, depth);
   const type = textOf(schema["type"]);
   switch (type) {
     case "boolean":
@@ -138,21 +145,21 @@ function valueOf(field: Field, schema: JsonObject): JsonValue | undefined {
       return field.bytes.readDoubleLE(0);
     case "string":
       if (schema["format"] === "byte") return field.bytes.toString("base64");
-      return field.bytes.length === 0 ? undefined : field.bytes.toString("utf8");
+      return field.bytes.toString("utf8");
     default:
       throw new ProtobufError("a field of this kind cannot be read from protobuf: send it as JSON");
   }
 }
 
 /** An absent time is an empty message, which is no value. */
-function named(definition: string, field: Field): JsonValue | undefined {
+function named(definition: string, field: Field, depth: number): JsonValue | undefined {
   return specials[definition.slice(definition.lastIndexOf(".") + 1)] === undefined
-    ? decodeMessage(field.bytes, definition)
+    ? decodeMessage(field.bytes, definition, depth)
     : undefined;
 }
 
-function special(definition: string, bytes: Buffer): JsonValue | undefined {
-  return specials[definition.slice(definition.lastIndexOf(".") + 1)]?.(bytes);
+function special(definition: string, bytes: Buffer, depth: number): JsonValue | undefined {
+  return specials[definition.slice(definition.lastIndexOf(".") + 1)]?.(bytes, depth);
 }
 
 const text = (bytes: Buffer, number: number) =>
@@ -161,13 +168,26 @@ const count = (bytes: Buffer, number: number) =>
   Number(BigInt.asIntN(64, [...fieldsOf(bytes)].find((field) => field.number === number)?.value ?? 0n));
 
 /** Types that are one value in JSON. Key: the last part of the definition's name. */
-const specials: Readonly<Record<string, (bytes: Buffer) => JsonValue | undefined>> = {
+const specials: Readonly<Record<string, (bytes: Buffer, depth: number) => JsonValue | undefined>> = {
   Quantity: (bytes) => text(bytes, 1),
   Time: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace(/\.\d+Z$/, "Z")),
-  MicroTime: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace("Z", "000Z")),
+  MicroTime: (bytes) => (bytes.length === 0 ? undefined : time(bytes).replace(/\.\d+Z$/, `.${micros(bytes)}Z`)),
   IntOrString: (bytes) => (count(bytes, 1) === 0 ? count(bytes, 2) : (text(bytes, 3) ?? "")),
   FieldsV1: (bytes) => JSON.parse(text(bytes, 1) ?? "{}") as JsonValue,
   RawExtension: (bytes) => JSON.parse(text(bytes, 1) ?? "null") as JsonValue,
+  // Of the schemas in a CustomResourceDefinition: any value, and what may be one of two things.
+  JSON: (bytes) => JSON.parse(text(bytes, 1) ?? "null") as JsonValue,
+  JSONSchemaPropsOrArray: (bytes, depth) => schemasOf(bytes, 1, depth)[0] ?? schemasOf(bytes, 2, depth),
+  JSONSchemaPropsOrBool: (bytes, depth) => schemasOf(bytes, 2, depth)[0] ?? count(bytes, 1) !== 0,
+  JSONSchemaPropsOrStringArray: (bytes, depth) => schemasOf(bytes, 1, depth)[0] ?? texts(bytes, 2),
 };
 
+const schemaDefinition = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+const partsOf = (bytes: Buffer, number: number) => [...fieldsOf(bytes)].filter((field) => field.number === number);
+const schemasOf = (bytes: Buffer, number: number, depth: number): JsonObject[] =>
+  partsOf(bytes, number).map((field) => decodeMessage(field.bytes, schemaDefinition, depth));
+const texts = (bytes: Buffer, number: number): string[] =>
+  partsOf(bytes, number).map((field) => field.bytes.toString("utf8"));
+
+const micros = (bytes: Buffer) => String(Math.floor(count(bytes, 2) / 1000)).padStart(6, "0");
 const time = (bytes: Buffer) => new Date(count(bytes, 1) * 1000 + count(bytes, 2) / 1e6).toISOString();
