@@ -58,7 +58,7 @@ describe("webhooks without sockets", () => {
     expect(refused).toMatchObject({ status: 409, body: { reason: "Conflict" } });
     expect(refused.body["message"]).toBe('admission webhook "hook.holdfast.test" denied the request: not today');
   });
-  test("one that fails refuses the request, unless it may be ignored; a service is a failure with words", async () => {
+  test("one that fails refuses the request, unless it may be ignored; a service that is not there is a failure with words", async () => {
     const broken = { callWebhook: () => Promise.reject(new Error("no route")) };
     const strict = open(broken);
     await register(strict, "Validating");
@@ -72,7 +72,37 @@ describe("webhooks without sockets", () => {
     const inCluster = open(broken);
     await register(inCluster, "Validating", { clientConfig: { service: { name: "s", namespace: "default" } } });
     const refused = await call(inCluster, "POST", maps, map("a"));
-    expect(refused.body["message"]).toContain("service references are not supported");
+    expect(refused.body["message"]).toContain('service "s" not found');
+  });
+  test("a service leads to its endpoints, its external name or its address, under its own name", async () => {
+    const asked: object[] = [];
+    const api = open({
+      callWebhook: ({ url, serverName, host, port }) => {
+        asked.push({ url, serverName, host, port });
+        return Promise.reject(new Error("seen"));
+      },
+    });
+    await register(api, "Validating", { clientConfig: { service: { name: "s", namespace: "default", path: "/p" } } });
+    const services = "/api/v1/namespaces/default/services";
+    const service = (spec: object) => ({ metadata: { name: "s" }, spec: { ports: [{ port: 443 }], ...spec } });
+    const ask = async () => (await call(api, "POST", maps, map("a"))).body["message"];
+    await call(api, "POST", services, service({ ports: [{ port: 80 }] }));
+    expect(await ask()).toContain("no service port 443 found");
+    await call(api, "PUT", `${services}/s`, service({ clusterIP: "None" }));
+    expect(await ask()).toContain("no endpoints available");
+    await call(api, "PUT", `${services}/s`, service({ clusterIP: "10.0.0.1" }));
+    await ask();
+    const subsets = [{ addresses: [{ ip: "10.1.0.1" }], ports: [{ port: 9443 }] }];
+    await call(api, "POST", "/api/v1/namespaces/default/endpoints", { metadata: { name: "s" }, subsets });
+    await ask();
+    await call(api, "PUT", `${services}/s`, service({ type: "ExternalName", externalName: "host.test" }));
+    await ask();
+    const same = { url: "https://s.default.svc:443/p", serverName: "s.default.svc" };
+    expect(asked).toEqual([
+      { ...same, host: "10.0.0.1", port: 443 },
+      { ...same, host: "10.1.0.1", port: 9443 },
+      { ...same, host: "host.test", port: 443 },
+    ]);
   });
   test("an update that somebody overtakes while the webhook thinks is made again on top", async () => {
     let overtake: (() => Promise<unknown>) | undefined;

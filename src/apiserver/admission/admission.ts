@@ -1,6 +1,8 @@
 // Admission: asks the configured webhooks, mutating ones first, one after the other by name; validating ones at the same time.
-// Not done: matchPolicy (rules match the version that was asked for), reinvocation, matchConditions, and services as targets, since no
-// cluster network is here: such a webhook fails as if it could not be reached.
+// Not done: matchPolicy (rules match the version that was asked for) and reinvocation.
+import { evaluate } from "../cel/evaluate.ts";
+import { CelError, parseCel } from "../cel/parse.ts";
+import { valueOf } from "../cel/rules.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { clone, dig, digList, digString, isObject, writeJson } from "../json.ts";
 import { newUid } from "../names.ts";
@@ -9,10 +11,11 @@ import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import type { Context } from "../request/context.ts";
 import { isDryRun } from "../request/context.ts";
 import { selects } from "../selector.ts";
-import { ApiError, badRequest } from "../status.ts";
+import { ApiError, badRequest, forbidden } from "../status.ts";
 import type { Reason } from "../status.ts";
 import type { Store } from "../store/store.ts";
 import type { CallWebhook } from "./call.ts";
+import { targetOf } from "./target.ts";
 import { coversRequest, webhooksOf } from "./webhook.ts";
 import type { Operation, Webhook } from "./webhook.ts";
 
@@ -128,17 +131,16 @@ export class Admission {
 
   /** The response; undefined when the webhook failed and may be ignored. Throws a refusal. */
   async #ask(webhook: Webhook, review: Review): Promise<JsonObject | undefined> {
+    if (!isMeant(webhook, review)) return undefined;
     if (review.isDry && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
       throw badRequest(`admission webhook ${JSON.stringify(webhook.name)} does not support dry run`);
     }
     const uid = newUid(this.#random);
     let response: JsonObject;
     try {
-      if (webhook.url === undefined)
-        throw new Error("service references are not supported by this server: use clientConfig.url");
       const body = writeJson(requestOf(review, uid));
       const reply = await this.#call({
-        url: webhook.url,
+        ...targetOf(webhook, this.#store),
         caBundle: webhook.caBundle,
         timeoutMs: webhook.timeoutMs,
         body,
@@ -153,6 +155,26 @@ export class Admission {
     review.context.warnings.push(...digList(response, "warnings").filter((warning) => typeof warning === "string"));
     if (response["allowed"] !== true) throw denied(webhook, response);
     return response;
+  }
+}
+
+/** By its conditions. One that cannot be evaluated is a failure of the webhook. */
+function isMeant(webhook: Webhook, review: Review): boolean {
+  if (webhook.conditions.length === 0) return true;
+  const { object, before } = review;
+  const request = dig(requestOf(review, ""), "request") ?? null;
+  const given: [string, JsonValue][] = [
+    ["object", object ?? null],
+    ["oldObject", before ?? null],
+    ["request", request],
+  ];
+  const scope = new Map(given.map(([name, value]) => [name, valueOf(value)]));
+  try {
+    return webhook.conditions.every((condition) => evaluate(parseCel(condition), scope) === true);
+  } catch (cause) {
+    if (!(cause instanceof CelError)) throw cause;
+    if (webhook.isIgnoredOnFailure) return false;
+    throw forbidden(review.context.resource, object?.metadata.name ?? "", `matchConditions: ${cause.message}`);
   }
 }
 

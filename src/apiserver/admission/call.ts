@@ -3,12 +3,12 @@ import { request } from "node:https";
 
 import type { JsonObject } from "../json.ts";
 import { isObject } from "../json.ts";
+import type { Target } from "./target.ts";
 
 /** A response carries a patch of one object at most: twice the object limit, in base64 (4/3), leaves room for the rest. */
 const replyBytesMax = 4 * 1024 * 1024;
 
-interface WebhookCall {
-  readonly url: string;
+interface WebhookCall extends Target {
   readonly caBundle: string | undefined;
   readonly timeoutMs: number;
   readonly body: string;
@@ -30,6 +30,8 @@ export const callOverHttps: CallWebhook = (call) =>
           "content-length": Buffer.byteLength(call.body),
         },
         ...(call.caBundle === undefined ? {} : { ca: call.caBundle }),
+        ...(call.serverName !== undefined && { servername: call.serverName }),
+        ...(call.host !== undefined && { host: call.host, hostname: call.host, port: call.port }),
         agent: false,
         signal: AbortSignal.timeout(call.timeoutMs),
       },

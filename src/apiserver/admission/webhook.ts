@@ -9,14 +9,38 @@ export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 export interface Webhook {
   readonly name: string;
   readonly configuration: string;
+  /** Absent where it stands behind a Service. */
   readonly url: string | undefined;
+  readonly service: ServiceReference | undefined;
   readonly caBundle: string | undefined;
   readonly isIgnoredOnFailure: boolean;
   readonly timeoutMs: number;
   readonly sideEffects: string;
   readonly rules: readonly JsonObject[];
+  /** In CEL; all of them must hold. */
+  readonly conditions: readonly string[];
   readonly objectSelector: JsonValue | undefined;
   readonly namespaceSelector: JsonValue | undefined;
+}
+
+interface ServiceReference {
+  readonly namespace: string;
+  readonly name: string;
+  readonly path: string;
+  readonly port: number;
+}
+
+function serviceOf(webhook: JsonObject): ServiceReference | undefined {
+  const service = dig(webhook, "clientConfig", "service");
+  if (!isObject(service)) return undefined;
+  const { port } = service;
+  const path = digString(service, "path") ?? "/";
+  return {
+    namespace: digString(service, "namespace") ?? "",
+    name: digString(service, "name") ?? "",
+    path: path.startsWith("/") ? path : `/${path}`,
+    port: typeof port === "number" ? port : 443,
+  };
 }
 
 export function webhooksOf(configuration: KubeObject): Webhook[] {
@@ -29,16 +53,21 @@ export function webhooksOf(configuration: KubeObject): Webhook[] {
         name: digString(webhook, "name") ?? "",
         configuration: configuration.metadata.name ?? "",
         url: digString(webhook, "clientConfig", "url"),
+        service: serviceOf(webhook),
         caBundle: caBundle === undefined ? undefined : Buffer.from(caBundle, "base64").toString("utf8"),
         isIgnoredOnFailure: dig(webhook, "failurePolicy") === "Ignore",
         timeoutMs: (typeof seconds === "number" ? seconds : 10) * 1000,
         sideEffects: digString(webhook, "sideEffects") ?? "",
         rules: digList(webhook, "rules").filter(isObject),
+        conditions: digList(webhook, "matchConditions").map((each) => digString(each, "expression") ?? ""),
         objectSelector: dig(webhook, "objectSelector"),
         namespaceSelector: dig(webhook, "namespaceSelector"),
       };
     });
 }
+
+/** What the conditions of a webhook speak of. The authorizer is not among it: whoever may speak to this server may do everything. */
+export const conditionVariables: ReadonlySet<string> = new Set(["object", "oldObject", "request"]);
 
 const includes = (rule: JsonObject, field: string, value: string) => {
   const list = digList(rule, field);

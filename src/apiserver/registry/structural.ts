@@ -1,4 +1,5 @@
 // Whether a CRD's schema is structural: every field has a type, and logic only restricts what the structure declares.
+import { ruleErrors } from "../cel/rules.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { digList, digObject, isObject } from "../json.ts";
 import { validate } from "../schema/validate.ts";
@@ -24,7 +25,7 @@ export function structuralErrors(schema: JsonObject, path: string, isRoot: boole
   }
   if (type === "array" && !isObject(schema["items"]))
     errors.push(fieldError.required(`${path}.items`, "must be specified"));
-  errors.push(...listErrors(schema, path));
+  errors.push(...listErrors(schema, path), ...ruleErrors(schema, path));
   if (schema["properties"] !== undefined && isObject(schema["additionalProperties"])) {
     errors.push(
       fieldError.forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"),

@@ -1,4 +1,6 @@
 // Webhook configurations: defaults, and the checks that keep a bad one from being stored.
+import { conditionVariables } from "../admission/webhook.ts";
+import { faultOf } from "../cel/rules.ts";
 import { dig, digList, digString, isObject } from "../json.ts";
 import { fieldError } from "../status.ts";
 import type { FieldError } from "../status.ts";
@@ -35,6 +37,12 @@ export const webhookConfiguration: Strategy = {
           fieldError.invalid(`${path}.name`, name, "should be a domain with at least three segments separated by dots"),
         );
       }
+      digList(webhook, "matchConditions").forEach((condition, position) => {
+        const expression = digString(condition, "expression") ?? "";
+        const why = faultOf(expression, conditionVariables);
+        const place = `${path}.matchConditions[${position}].expression`;
+        if (why !== undefined) errors.push(fieldError.invalid(place, expression, `compilation failed: ${why}`));
+      });
       const url = digString(webhook, "clientConfig", "url");
       if (url === undefined && dig(webhook, "clientConfig", "service") === undefined) {
         errors.push(fieldError.required(`${path}.clientConfig`, "exactly one of url or service is required"));

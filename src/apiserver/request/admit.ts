@@ -1,4 +1,5 @@
 // From what a client sent to what may be stored: known fields only, defaults, checks. Everything here is synchronous and touches no storage.
+import { evaluateRules } from "../cel/rules.ts";
 import { isObject } from "../json.ts";
 import { checkLabels, checkName, checkQualifiedName } from "../names.ts";
 import type { KubeObject } from "../object.ts";
@@ -85,6 +86,7 @@ export function check(
   if (resource.custom !== undefined && resource.schema !== undefined) {
     const { metadata: _metadata, ...rest } = object;
     errors.push(...validate(rest, resource.schema, "").filter((error) => error.field !== "metadata"));
+    if (errors.length === 0) errors.push(...evaluateRules(object, before, resource.schema));
   }
   if (subresource === "") errors.push(...(strategyOf(resource.storage).validate?.(object, before) ?? []));
   if (errors.length > 0) throw invalid(resource, object.metadata.name ?? "", errors);

@@ -30,6 +30,7 @@ import { openApi } from "./cases/openapi.ts";
 import { paging } from "./cases/paging.ts";
 import { pods } from "./cases/pods.ts";
 import { pruning } from "./cases/pruning.ts";
+import { rules } from "./cases/rules.ts";
 import { schemas } from "./cases/schema.ts";
 import { secrets } from "./cases/secrets.ts";
 import { selectors } from "./cases/selectors.ts";
@@ -65,6 +66,7 @@ export const subjects: readonly Subject[] = [
   namespaces,
   defining,
   schemas,
+  rules,
   defaulting,
   pruning,
   versions,

@@ -197,7 +197,7 @@ export async function register(world: World, options: HookOptions): Promise<Kube
   const canary = await webhook(world, ({ name }) => ({ allowed: name !== ready, status: { message: ready } }));
   const probe = registration(world, { ...options, ...canary, rules: [rule(["CREATE"], ["serviceaccounts"])] });
   const [hook] = probe.body.webhooks;
-  const { objectSelector: _unused, ...asked } = hook as Record<string, unknown>;
+  const { objectSelector: _unused, matchConditions: _neither, ...asked } = hook as Record<string, unknown>;
   const second = { ...asked, name: "canary.holdfast.test", failurePolicy: "Fail" };
   const made = await world.lend(collection, { ...body, webhooks: [...body.webhooks, second] });
   const trial = post(world.at("serviceaccounts"), { metadata: { name: ready } }, { dryRun: "All" });

@@ -84,6 +84,22 @@ export const webhookRules: Subject = {
       await denying(world, { namespaceSelector: { matchExpressions } });
       await denied(world, create(world, "a"));
     },
+    "conditions in CEL leave other requests out": async (world) => {
+      await denying(world, {
+        matchConditions: [
+          { name: "guarded", expression: "has(object.metadata.labels) && 'guarded' in object.metadata.labels" },
+          { name: "made", expression: "request.operation == 'CREATE' && oldObject == null" },
+        ],
+      });
+      await world.api.done(create(world, "a"));
+      await denied(world, create(world, "b", { labels: { guarded: "yes" } }));
+    },
+    "a condition that is no CEL is refused": async (world) => {
+      const matchConditions = [{ name: "wrong", expression: "object." }];
+      const hook = await webhook(world, deny);
+      const { collection, body } = registration(world, { ...hook, matchConditions });
+      await world.api.refused(post(collection, body), 422, "Invalid");
+    },
     "a webhook that cannot be reached fails the request": async (world) => {
       await register(world, { ...(await deadEnd(world)), failurePolicy: "Fail" });
       const status = await world.api.refused(create(world, "a"), 500, "InternalError");

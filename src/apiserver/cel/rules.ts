@@ -1,0 +1,192 @@
+// The rules in a CRD's schema (x-kubernetes-validations): which of them can be looked at here, and what they say of an object.
+//
+// Promised: a rule is evaluated, or the definition that has it is refused; none is passed over in silence. Not promised: the checks of types
+// that the real server makes when a rule is written; what does not fit is found when an object is looked at, and refuses it.
+import type { JsonObject, JsonValue } from "../json.ts";
+import { digList, digString, isObject, own } from "../json.ts";
+import { childOf, listTypeOf } from "../schema/schema.ts";
+import type { Schema } from "../schema/schema.ts";
+import { fieldError } from "../status.ts";
+import type { FieldError } from "../status.ts";
+import { beyond, evaluate } from "./evaluate.ts";
+import { Opaque, type Value } from "./functions.ts";
+import { CelError, type Expression, parseCel } from "./parse.ts";
+
+interface Rule {
+  readonly source: string;
+  /** Why it cannot be evaluated: only where the definition was stored by a version of this server that did not look. */
+  readonly fault: string | undefined;
+  readonly expression: Expression;
+  /** It compares with what was before: it is for updates only. */
+  readonly isTransition: boolean;
+  readonly message: string | undefined;
+  readonly messageExpression: Expression | undefined;
+  readonly reason: string;
+  readonly fieldPath: string;
+}
+
+const key = "x-kubernetes-validations";
+const variables: ReadonlySet<string> = new Set(["self", "oldSelf"]);
+
+/** What is wrong with the rules of one schema, not of those below it. */
+export function ruleErrors(schema: JsonObject, path: string): FieldError[] {
+  return digList(schema, key).flatMap((rule, at) => {
+    const place = `${path}.${key}[${at}]`;
+    if (isObject(rule) && rule["optionalOldSelf"] === true)
+      return [fieldError.invalid(`${place}.optionalOldSelf`, true, "this server does not evaluate it")];
+    return ["rule", "messageExpression"].flatMap((field) => {
+      const source = digString(rule, field);
+      if (source === undefined) return field === "rule" ? [fieldError.required(`${place}.rule`)] : [];
+      const why = faultOf(source);
+      return why === undefined ? [] : [fieldError.invalid(`${place}.${field}`, source, `compilation failed: ${why}`)];
+    });
+  });
+}
+
+/** Why it cannot be evaluated here; undefined where it can. */
+export function faultOf(source: string, names: ReadonlySet<string> = variables): string | undefined {
+  try {
+    return beyond(parseCel(source), names);
+  } catch (error) {
+    if (error instanceof CelError) return error.message;
+    throw error;
+  }
+}
+
+/** Parsed once. Key: the schema that has them. */
+const parsed = new WeakMap<Schema, readonly Rule[]>();
+
+function rulesOf(schema: Schema): readonly Rule[] {
+  const known = parsed.get(schema);
+  if (known !== undefined) return known;
+  const rules = digList(schema as unknown as JsonObject, key).map((rule): Rule => {
+    const source = digString(rule, "rule") ?? "";
+    const given = digString(rule, "messageExpression");
+    const message = given === undefined || faultOf(given) !== undefined ? undefined : given;
+    const fault = faultOf(source);
+    const expression = fault === undefined ? parseCel(source) : ({ kind: "literal", value: false } as const);
+    return {
+      source,
+      fault,
+      expression,
+      isTransition: beyond(expression, new Set(["self"])) !== undefined,
+      message: digString(rule, "message"),
+      messageExpression: message === undefined ? undefined : parseCel(message),
+      reason: digString(rule, "reason") ?? "FieldValueInvalid",
+      fieldPath: digString(rule, "fieldPath") ?? "",
+    };
+  });
+  parsed.set(schema, rules);
+  return rules;
+}
+
+/** Whether there is any rule in it: most kinds have none, and pay nothing. */
+const ruled = new WeakMap<Schema, boolean>();
+
+function hasRules(schema: Schema): boolean {
+  const known = ruled.get(schema);
+  if (known !== undefined) return known;
+  ruled.set(schema, false); // a schema that contains itself has none of its own beyond this
+  const below = [...Object.values(schema.properties ?? {}), schema.items, schema.additionalProperties];
+  const found = rulesOf(schema).length > 0 || below.some((each) => typeof each === "object" && hasRules(each));
+  ruled.set(schema, found);
+  return found;
+}
+
+/** `old`: what was at this place before, where that can be told. */
+export function evaluateRules(value: JsonValue, old: JsonValue | undefined, schema: Schema, path = ""): FieldError[] {
+  if (value === null || !hasRules(schema)) return [];
+  const errors = rulesOf(schema).flatMap((rule) => broken(rule, value, old, schema, path));
+  if (Array.isArray(value) && schema.items !== undefined) {
+    const before = partnersOf(schema, old);
+    for (const [at, item] of value.entries())
+      errors.push(...evaluateRules(item, before(item), schema.items, `${path}[${at}]`));
+  } else if (isObject(value)) {
+    for (const [name, item] of Object.entries(value)) {
+      const child = childOf(schema, name);
+      if (child === undefined || item === undefined) continue;
+      const before = isObject(old) ? own(old, name) : undefined;
+      errors.push(...evaluateRules(item, before, child, path === "" ? name : `${path}.${name}`));
+    }
+  }
+  return errors;
+}
+
+/** Items of a list are the same ones as before only where they have keys. */
+function partnersOf(schema: Schema, old: JsonValue | undefined): (item: JsonValue) => JsonValue | undefined {
+  const keys = schema["x-kubernetes-list-map-keys"];
+  if (listTypeOf(schema) !== "map" || keys === undefined || !Array.isArray(old)) return () => undefined;
+  const named = (item: JsonValue) => JSON.stringify(keys.map((name) => (isObject(item) ? item[name] : undefined)));
+  const before = new Map(old.map((item) => [named(item), item]));
+  return (item) => before.get(named(item));
+}
+
+function broken(rule: Rule, value: JsonValue, old: JsonValue | undefined, schema: Schema, path: string): FieldError[] {
+  if (rule.isTransition && (old === undefined || old === null)) return [];
+  const isRoot = path === "";
+  const scope = new Map<string, Value>([["self", valueOf(value, schema, isRoot)]]);
+  if (old !== undefined) scope.set("oldSelf", valueOf(old, schema, isRoot));
+  const field = `${path}${isRoot ? rule.fieldPath.replace(/^\./, "") : rule.fieldPath}`;
+  try {
+    if (rule.fault !== undefined) throw new CelError(rule.fault);
+    if (evaluate(rule.expression, scope) === true) return [];
+    return [refusal(rule, field, value, said(rule, scope))];
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    return [
+      refusal(
+        { ...rule, reason: "" },
+        field,
+        value,
+        `rule evaluation error: ${error.message} evaluating rule: ${rule.message ?? rule.source}`,
+      ),
+    ];
+  }
+}
+
+function said({ message, messageExpression, source }: Rule, scope: ReadonlyMap<string, Value>): string {
+  const fallback = message ?? `failed rule: ${source}`;
+  if (messageExpression === undefined) return fallback;
+  try {
+    const text = evaluate(messageExpression, scope);
+    return typeof text === "string" && text.trim() !== "" ? text : fallback;
+  } catch (error) {
+    if (error instanceof CelError) return fallback;
+    throw error;
+  }
+}
+
+function refusal({ reason }: Pick<Rule, "reason">, field: string, value: JsonValue, detail: string): FieldError {
+  if (reason === "FieldValueForbidden") return fieldError.forbidden(field, detail);
+  if (reason === "FieldValueRequired") return fieldError.required(field, detail);
+  return fieldError.invalid(field, value, detail);
+}
+
+const opaque: ReadonlySet<string> = new Set(["date-time", "date", "duration", "byte"]);
+
+/** Numbers become what the schema says they are. Of an object's own metadata, rules see its name only. */
+export function valueOf(value: JsonValue, schema?: Schema, isRoot = false): Value {
+  if (typeof value === "number") return schema?.type === "number" || !Number.isInteger(value) ? value : BigInt(value);
+  if (typeof value === "string") {
+    const format = schema?.type === "string" ? (schema.format ?? "") : "";
+    return opaque.has(format) ? new Opaque(format) : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => valueOf(item, schema?.items));
+  if (!isObject(value)) return value;
+  const fields = new Map<string, Value>();
+  for (const [name, item] of Object.entries(value)) {
+    if (item === undefined || (item === null && childOf(schema, name)?.nullable !== true)) continue;
+    if (isRoot && name === "metadata") fields.set(name, namesOf(item));
+    else fields.set(name, valueOf(item, childOf(schema, name)));
+  }
+  return fields;
+}
+
+function namesOf(metadata: JsonValue): Value {
+  return new Map(
+    ["name", "generateName"].flatMap((name) => {
+      const text = digString(metadata, name);
+      return text === undefined ? [] : [[name, text] as const];
+    }),
+  );
+}
