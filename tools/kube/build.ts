@@ -98,11 +98,12 @@ async function buildAll(
 
 const unfinished = ".unfinished";
 
-async function buildOne(
+/** Of any module of ours: the program appears whole in the folder, or not at all. */
+export async function buildOne(
   go: Go,
   module: string,
   folder: string,
-  program: Program,
+  program: { readonly name: string; readonly package: string },
   kubernetes: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -156,7 +157,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function goVersionOf(module: string): string {
+export function goVersionOf(module: string): string {
   return /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(readFileSync(join(module, "go.mod"), "utf8"))?.[1] ?? "1.26";
 }
 
