@@ -3,6 +3,7 @@
 // Promised: the same owner gets the same answer; a new sandbox takes the holds over. What a failed ADD has newly taken is given
 // back; what was held before stays. Where the outcome of a write is not known an intent is on the disk before the error is
 // answered, so that nothing is left behind when the runtime does not ask again.
+import { allocationReasons } from "../api/claim-marks.ts";
 import { isSliceDomain } from "../api/domain.ts";
 import { answerOf } from "../cni/answer.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
@@ -13,7 +14,7 @@ import { ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { type Asking, type AskingInput, askingOf } from "./asking.ts";
 import { attachmentKey } from "./attachment.ts";
-import { addByClaim, tellMisread } from "./claims/add.ts";
+import { addByClaim, tellClaim } from "./claims/add.ts";
 import { claimOf } from "./claims/of-pod.ts";
 import type { ClaimUse } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
@@ -86,7 +87,11 @@ function understood(input: AskingInput, parts: Parts): Asking {
   try {
     return askingOf(input);
   } catch (error) {
-    if (error instanceof CniError && claim !== undefined) tellMisread(parts, claim, error);
+    if (error instanceof CniError && claim !== undefined) {
+      // What may not be asked for is out of what the network hands out; the rest cannot be read.
+      const reason = error.code === errorCodes.refused ? allocationReasons.outOfRange : allocationReasons.other;
+      tellClaim(parts, claim.claim, claim.user.name, { reason, message: error.message });
+    }
     if (error instanceof CniError && pod !== undefined) tellRefused(parts, pod, invocation, error);
     throw error;
   }

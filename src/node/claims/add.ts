@@ -4,12 +4,12 @@
 // there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
 // at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
 import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
-import { allocatedWords } from "../../api/claim-status.ts";
+import { allocatedWords, type ClaimCondition } from "../../api/claim-status.ts";
 import { answerOf } from "../../cni/answer.ts";
 import { consentFault, placeFault } from "../../cni/by-number.ts";
-import type { CniError } from "../../cni/error.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { formatCidr } from "../../cni/route.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
@@ -293,14 +293,13 @@ function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readon
   parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
 }
 
-/** What is asked for by number cannot be had from this network, or not be read: the VM's user looks at the claim, not at the kubelet. */
-export function tellMisread(parts: Parts, use: ClaimUse, { message }: CniError): void {
-  const reason = allocationReasons.other;
+/** Before anything was taken: the VM's user looks at the claim, not at the kubelet. What it has stays. */
+export function tellClaim(parts: Parts, claim: StoredClaim, pod: string, { reason, message }: ClaimCondition): void {
   parts.claims.statuses.write({
-    claim: use.claim,
+    claim,
     make: (before) => ({ ips: before?.ips ?? [], pod: before?.ownerPod?.name, condition: { reason, message } }),
   });
-  parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
+  parts.tell(claim, "Warning", reason, `pod ${pod}: ${message}`);
 }
 
 function besideWhereabouts(use: ClaimUse) {

@@ -6,6 +6,8 @@ import { isApiError } from "../../kube/errors.ts";
 import type { LoadedConfig } from "../configs.ts";
 import type { Parts } from "../parts.ts";
 import type { PodFacts } from "../pods.ts";
+import { tellClaim } from "./add.ts";
+import { ClaimRefusal } from "./refusal.ts";
 import type { ClaimUse } from "./use.ts";
 import { wishOf } from "./wish.ts";
 
@@ -38,8 +40,10 @@ export async function claimOf(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof CniError) {
-      if (error.code === errorCodes.tryAgainLater)
-        parts.tell(wish.pod.object, "Warning", "WaitingForClaim", `${interfaceName}: ${error.message}`);
+      const reason = error.code === errorCodes.tryAgainLater ? "WaitingForClaim" : "AddressRefused";
+      if (mayWait) parts.tell(wish.pod.object, "Warning", reason, `${interfaceName}: ${error.message}`);
+      if (mayWait && error instanceof ClaimRefusal && error.claim !== undefined)
+        tellClaim(parts, error.claim, wish.pod.name, error);
       throw error;
     }
     // Where nobody was promised more: what comes from this node's slices alone needs no API server, and no right to read VMs.

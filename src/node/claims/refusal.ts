@@ -3,14 +3,18 @@ import { allocationReasons } from "../../api/claim-marks.ts";
 import type { AllocationReason } from "../../api/claim-status.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
 import type { RefusalCode } from "../../ipam/request.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
 
 export class ClaimRefusal extends CniError {
   readonly reason: AllocationReason;
+  /** The claim that says it, where the ADD does not go by it. */
+  readonly claim?: StoredClaim;
 
-  constructor(reason: AllocationReason, message: string) {
+  constructor(reason: AllocationReason, message: string, claim?: StoredClaim) {
     super(errorCodes.refused, message);
     this.name = "ClaimRefusal";
     this.reason = reason;
+    if (claim !== undefined) this.claim = claim;
   }
 }
 

@@ -4,7 +4,7 @@
 // pod that comes later must find none. VMI and claim are read at once where the claim's name is known or can be guessed. The VM is read only
 // where there is no claim. Nobody waits longer than `waitMs`.
 import { takesPart } from "../../api/claim-choice.ts";
-import { claimName } from "../../api/claim-marks.ts";
+import { allocationReasons, claimName } from "../../api/claim-marks.ts";
 import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { ownerUidOf } from "../../api/vm-owner.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
@@ -18,6 +18,7 @@ import type { ClaimsState } from "../../ledger/claims-state.ts";
 import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines } from "../../ledger/resources.ts";
 import { later } from "../failure.ts";
 import { untilChanged } from "./changed.ts";
+import { ClaimRefusal } from "./refusal.ts";
 import { type ClaimUse, type Sibling, useOf } from "./use.ts";
 import { judgeClaims, type Seeker } from "./verdict.ts";
 import { type ClaimWish, nicFor, requestedFor } from "./wish.ts";
@@ -72,7 +73,7 @@ export class ClaimSearch {
         const sight = await this.#look(wish, limit.signal);
         const verdict = sight && (await this.#judge(sight, limit.signal));
         if (sight === undefined || verdict === undefined) return undefined;
-        if (verdict.kind === "refuse") throw refused(verdict.why);
+        if (verdict.kind === "refuse") throw refused(verdict);
         if (verdict.kind === "use") return this.#use(wish, sight, verdict.claim);
         const isExpected = why !== "" || (await this.#isExpected(wish, sight.seeker, limit.signal));
         if (!isExpected || !mayWait) return undefined;
@@ -182,6 +183,8 @@ function isOf({ metadata }: VirtualMachineInstance, uid: string): boolean {
   return uid === "" || metadata.uid === uid;
 }
 
-function refused(why: string): CniError {
-  return new CniError(errorCodes.refused, why);
+function refused({ why, claim }: { readonly why: string; readonly claim?: StoredClaim }): CniError {
+  return claim === undefined
+    ? new CniError(errorCodes.refused, why)
+    : new ClaimRefusal(allocationReasons.inUse, why, claim);
 }

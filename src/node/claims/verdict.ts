@@ -25,7 +25,8 @@ export type Verdict =
   | { readonly kind: "read"; readonly name: string }
   /** It is not there, or not finished: a matter of moments. `why` begins with the claim. */
   | { readonly kind: "wait"; readonly name: string; readonly why: string }
-  | { readonly kind: "refuse"; readonly why: string };
+  /** `claim`: of another owner, who is told too. */
+  | { readonly kind: "refuse"; readonly why: string; readonly claim?: StoredClaim };
 
 /** Name -> the claim; undefined: there is none of that name. What has no entry was not read. */
 export type ClaimsRead = ReadonlyMap<string, StoredClaim | undefined>;
@@ -38,7 +39,7 @@ export function judgeClaims(seeker: Seeker, read: ClaimsRead): Verdict {
   const claim = read.get(reference);
   const standing = claim === undefined ? "missing" : standingOf(claim, seeker, true);
   if (claim !== undefined && standing === "fits") return { kind: "use", claim };
-  if (standing === "foreign") return { kind: "refuse", why: anothers(seeker, reference) };
+  if (standing === "foreign") return { kind: "refuse", why: anothers(seeker, reference), claim: claim! };
   // Whoever wrote the reference may have mistaken one NIC for another; the NIC's own claim is right.
   const better = own.length === 0 ? undefined : judgeOwn(seeker, own, read);
   if (better?.kind === "use" || better?.kind === "read") return better;

@@ -3,20 +3,12 @@ import { expect, it } from "vitest";
 
 import { requestedAnnotation } from "../../../src/api/claim-marks.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
-import { defineResource } from "../../../src/kube/resource.ts";
 import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { podArgs } from "../../node/shim.ts";
 import type { LauncherOptions } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { conditionOf, namespace, persistent } from "./world.ts";
-
-interface Event extends KubeObject {
-  readonly reason: string;
-  readonly involvedObject: { readonly name: string };
-}
-
-const events = defineResource<Event>({ group: "", version: "v1", plural: "events", kind: "Event", namespaced: true });
 
 export function addressStories(world: GetClaimWorld): void {
   const scene = async (prefix: string, metadata: Partial<KubeObject["metadata"]> = {}) => {
@@ -93,11 +85,7 @@ export function addressStories(world: GetClaimWorld): void {
     expect(await until(() => world().add(pod, tight), { what: "the address that rests", everyMs: 200 })).toEqual([
       "10.66.2.9/24",
     ]);
-    const isTold = async () => {
-      const { items } = await world().admin.list(events, { namespace });
-      return items.some((each) => each.reason === "AddressGivenEarly" && each.involvedObject.name === pod.name);
-    };
-    await until(isTold, { what: "the event" });
+    await world().told(`${pod.name} AddressGivenEarly`);
   });
 
   it.each([
@@ -165,6 +153,18 @@ export function addressStories(world: GetClaimWorld): void {
     expect(await addresses(net)).toHaveLength(1);
   });
 
+  it("one that was asked for by number too: it is out of range at once, and never anything else", async () => {
+    const { claim, launch, config } = await scene("shrunk", { annotations: { [requestedAnnotation]: "10.69.0.77" } });
+    const pod = await launch();
+    expect(await world().add(pod, config({ range: "10.69.0.0/24" }))).toEqual(["10.69.0.77/24"]);
+    await world().settled(claim, (each) => conditionOf(each) === "True SuccessfulAllocation");
+    await world().gone(pods, pod.name);
+    const { json } = await world().ask("ADD", await launch(), config({ range: "10.69.0.0/26" }));
+    expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("10.69.0.0/26") as string });
+    const told = await world().settled(claim, (each) => conditionOf(each) !== "True SuccessfulAllocation");
+    expect(conditionOf(told)).toBe("False OutOfRange");
+  });
+
   it("a namespace's quota counts what claims hold, and gives back what would break it", async () => {
     const { net, launch, config } = await scene("quota");
     await world().add(await launch(), config({ range: "10.71.0.0/24" }));
@@ -224,6 +224,17 @@ export function addressStories(world: GetClaimWorld): void {
     const given = told.filter(({ status }) => status === 0);
     expect(await world().held(net)).toHaveLength(given.length);
     expect(given.length).toBeLessThanOrEqual(1);
+    // Who saw too many was told so, and nothing else; asked one after the other, as a kubelet does, one of them has the address.
+    for (const { json } of told.filter(({ status }) => status !== 0)) {
+      expect(json).toMatchObject({ code: 101, msg: expect.stringContaining("max-addresses") as string });
+    }
+    const again = async () => {
+      let count = 0;
+      for (const { rig, ask } of ready) count += Number((await rig.ask({ command: "ADD", ...ask })).status === 0);
+      return count === 1;
+    };
+    await until(again, { what: "one of them to have the address" });
+    expect(await world().held(net)).toHaveLength(1);
   });
 
   it("no default route and no DNS come with it unless they are configured", async () => {

@@ -30,7 +30,7 @@ export function ownerStories(world: GetClaimWorld): void {
       .catch(() => {});
   };
 
-  it("a pod that names the claim of another owner is refused, and has an event", async () => {
+  it("a pod that names the claim of another owner is refused: pod and claim have an event, the claim a condition, and keeps its address", async () => {
     const net = world().fresh("foreign");
     const machine = await world().machine(net);
     await world().claim(machine, "blue", net);
@@ -44,9 +44,9 @@ export function ownerStories(world: GetClaimWorld): void {
     const plain = await world().pod("node1", `${net}-plain`, referring(`${net}.blue`));
     expect((await world().askAt("ADD", plain, persistent(net, range), "net1")).json.code).toBe(101);
     expect(await world().held(net)).toEqual(before);
-    expect(conditionOf(await world().settled(`${net}.blue`, (each) => each.status !== undefined))).toBe(
-      "True SuccessfulAllocation",
-    );
+    const { status } = await world().settled(`${net}.blue`, (each) => conditionOf(each) === "True InUse");
+    expect(status?.ips).toHaveLength(1);
+    await world().told(`${plain.name} AddressRefused`, `${launcher.name} AddressRefused`, `${net}.blue InUse`);
   });
 
   it.each([

@@ -56,6 +56,13 @@ const definitions = defineResource<AnyObject>({
   namespaced: false,
 });
 
+interface Event extends KubeObject {
+  readonly reason: string;
+  readonly involvedObject: { readonly name: string };
+}
+
+const events = defineResource<Event>({ group: "", version: "v1", plural: "events", kind: "Event", namespaced: true });
+
 export class ClaimWorld {
   readonly #world: World;
   readonly #server: Server;
@@ -232,6 +239,16 @@ export class ClaimWorld {
       },
       { what: `the status of ${name}`, everyMs: 50, timeoutMs: 15_000 },
     );
+  }
+
+  /** Waits for events, each as `object reason`. */
+  async told(...wanted: readonly string[]): Promise<void> {
+    const isTold = async () => {
+      const { items } = await this.admin.list(events, { namespace });
+      const lines = new Set(items.map(({ reason, involvedObject }) => `${involvedObject.name} ${reason}`));
+      return wanted.every((each) => lines.has(each));
+    };
+    await until(isTold, { what: wanted.join(", ") });
   }
 
   ask(command: string, launcher: Launcher, config: object, nic = "blue", rig?: Rig): Promise<Told> {
