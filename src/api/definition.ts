@@ -33,7 +33,7 @@ export function definitionOf(kind: Kind): Definition {
           served: true,
           storage: true,
           schema: { openAPIV3Schema },
-          ...("status" in openAPIV3Schema.properties && { subresources: { status: {} } }),
+          ...("status" in openAPIV3Schema.properties && kind.plainStatus !== true && { subresources: { status: {} } }),
           additionalPrinterColumns: [...columns, age],
         },
       ],

@@ -31,6 +31,8 @@ export interface Kind<S extends z.ZodType<KindObject> = z.ZodType<KindObject>> {
   readonly description: string;
   readonly schema: S;
   readonly columns: readonly Column[];
+  /** No status subresource, although it has a status: others write it by plain updates. */
+  readonly plainStatus?: true;
 }
 
 export const whereaboutsGroup = "whereabouts.cni.cncf.io";

@@ -1,7 +1,7 @@
 // NodeSlicePool (whereabouts.cni.cncf.io/v1alpha1): a range cut into slices, and which node has which.
 //
-// whereabouts' own definition has no status subresource and writes the status with a plain update; under this one, as under
-// the fork's, such an update changes the spec only. docs/objects.md says what that means for a cluster that still runs it.
+// As in whereabouts' own definition there is no status subresource: its node-slice-controller writes the status by plain updates, which
+// a definition with one ignores without a word.
 import { z } from "zod";
 
 import { conditions, count } from "./fields.ts";
@@ -53,6 +53,7 @@ export const nodeSlicePoolKind: Kind<typeof schema> = {
   shortNames: ["nsp"],
   description: "A range that is cut into slices, one or more for each node.",
   schema,
+  plainStatus: true,
   columns: [
     { name: "Range", type: "string", jsonPath: ".spec.range" },
     { name: "SliceSize", type: "string", jsonPath: ".spec.sliceSize" },

@@ -21,10 +21,8 @@ export interface StatusInput {
 export function poolStatus(pool: ReadPool, input: StatusInput): PoolStatus {
   const { plan, nowMs } = input;
   const before = (pool.object.status ?? {}) as Partial<PoolStatus>;
-  const { generation } = pool.object.metadata;
-  const observed = generation === undefined ? {} : { observedGeneration: generation };
   const conditions = [ready(input), agreed(input), exhausted(input)].reduce<readonly Condition[]>(
-    (all, condition) => withCondition(all, { ...condition, ...observed }, nowMs),
+    (all, condition) => withCondition(all, condition, nowMs),
     (before.conditions ?? []) as readonly Condition[],
   );
   return {

@@ -157,7 +157,11 @@ export class PoolWriter {
     const { object } = pool;
     if (isEqual(object.status, status)) return;
     const wanted = { ...(object as StoredSlicePool), ...(status && { status }) };
-    world.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
+    const written = await client.update(nodeSlicePools, wanted, { signal });
+    world.pools.put(written);
+    // Under the definition of whereabouts' fork a plain update leaves the status as it was.
+    if (isEqual(written.status, object.status) && written.metadata.resourceVersion === object.metadata.resourceVersion)
+      world.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
   }
 
   async #removePool({ metadata }: StoredSlicePool, signal: AbortSignal): Promise<boolean> {

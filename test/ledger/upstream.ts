@@ -5,7 +5,7 @@ import { realClock } from "../../src/kube/clock.ts";
 import { LeaseLock } from "../../src/kube/lease.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { detectUpstream } from "../../src/ledger/coexistence/upstream.ts";
-import { configMaps, daemonSets, deployments, ipPools, leases } from "../../src/ledger/resources.ts";
+import { configMaps, daemonSets, deployments, ipPools, leases, nodeSlicePools } from "../../src/ledger/resources.ts";
 import { fetchState, readState, stateObject } from "../../src/ledger/state.ts";
 import { Corner, type LedgerWorld } from "./world.ts";
 
@@ -149,6 +149,15 @@ export function upstreamTests(world: LedgerWorld): void {
       expect(found.why[0]).toMatch(/"whereabouts" wrote IPPool .*\/10\.0\.0\.0-24 at /);
       expect(await look(() => Date.now() + 2 * hourMs)).toMatchObject({ active: false });
     });
+  });
+
+  it("a plain update writes the status of a NodeSlicePool: whereabouts' node-slice-controller knows no other way", async () => {
+    const { client, namespace } = await Corner.of(world);
+    const spec = { range: "10.0.0.0/16", sliceSize: "/24" };
+    const made = await client.create(nodeSlicePools, { metadata: { namespace, name: "blue" }, spec });
+    const allocations = [{ nodeName: "n1", sliceRange: "10.0.0.0/24" }];
+    await client.update(nodeSlicePools, { ...made, status: { allocations } });
+    expect((await client.get(nodeSlicePools, { namespace, name: "blue" })).status).toEqual({ allocations });
   });
 
   describe("the state", () => {

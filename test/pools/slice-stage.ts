@@ -86,11 +86,11 @@ export class SliceStage {
     return this.client.create(kinds.ipPools, sliceObject(parts));
   }
 
-  /** The status is a subresource: created, then written. */
+  /** Created, then written. */
   async pool(parts: SlicePoolParts = {}): Promise<void> {
     const { status, ...object } = slicePoolObject(parts);
     const made = await this.client.create(kinds.nodeSlicePools, object);
-    await this.client.update(kinds.nodeSlicePools, { ...made, status: status! }, { subresource: "status" });
+    await this.client.update(kinds.nodeSlicePools, { ...made, status: status! });
   }
 
   async node(name: string, ready: "True" | "False" | "Unknown"): Promise<void> {

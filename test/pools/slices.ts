@@ -44,7 +44,7 @@ export function sliceStories(stage: () => Stage): void {
     });
     const { status, ...object } = slicePoolObject();
     const made = await stage().client.create(kinds.nodeSlicePools, object);
-    await stage().client.update(kinds.nodeSlicePools, { ...made, status: status! }, { subresource: "status" });
+    await stage().client.update(kinds.nodeSlicePools, { ...made, status: status! });
     await stage().client.create(kinds.configMaps, slicedState({}));
     const networks = [{ name: "shop/blue", interface: "net1", ips: ["10.0.0.5"] }];
     const uid = await stage().pod("shop", "web", { networks });

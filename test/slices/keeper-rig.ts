@@ -265,11 +265,8 @@ export class KeeperRig {
       metadata: { namespace, name: network },
       spec: { range: String(range), sliceSize: "/28" },
     });
-    await this.client.update(
-      nodeSlicePools,
-      { ...made, status: { lastGeneration, allocations: [...allocations] } },
-      { subresource: "status" },
-    );
+    const status = { lastGeneration, allocations: [...allocations] };
+    await this.client.update(nodeSlicePools, { ...made, status });
   }
 
   async pod(name: string, more: { annotations?: Record<string, string>; phase?: string } = {}): Promise<void> {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { readGrant } from "../../src/api/slice-grant.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { Stage, system } from "./leader-stage.ts";
+import { crds, Stage, system } from "./leader-stage.ts";
 
 // A quarantine of a day is 8,640 looks of ten seconds.
 vi.setConfig({ testTimeout: 120_000 });
@@ -111,6 +111,18 @@ describe("exhaustion", () => {
 });
 
 describe("what whereabouts wrote", () => {
+  it("under the definition of its fork, whose status is a subresource, slices are assigned as under ours", async () => {
+    const at = { name: "nodeslicepools.whereabouts.cni.cncf.io" };
+    const operations = [{ op: "add", path: "/spec/versions/0/subresources", value: { status: {} } }] as const;
+    await stage.client.patch(crds, at, { type: "json", operations });
+    await stage.api.settled();
+    stage.lead();
+    await join("n1");
+    await stage.define("a", blue);
+    await stage.granted("blue", ["n1"]);
+    expect(await stage.allocations("blue")).toEqual({ n1: ["10.0.0.0/26"] });
+  });
+
   it("its pool, blank entries and slices are taken over, entries and all", async () => {
     await stage.client.create(kinds.nodeSlicePools, {
       metadata: { namespace: system, name: "blue" },
@@ -122,7 +134,7 @@ describe("what whereabouts wrote", () => {
       { nodeName: "", sliceRange: "10.0.0.64/26" },
       { nodeName: "n1", sliceRange: "10.0.0.128/26" },
     ];
-    await stage.client.update(kinds.nodeSlicePools, { ...pool, status: { allocations } }, { subresource: "status" });
+    await stage.client.update(kinds.nodeSlicePools, { ...pool, status: { allocations } });
     const entry = { id: "sandbox", podref: "shop/web", ifname: "net1" };
     const metadata = { namespace: system, name: "blue-n1-10.0.0.128-26" };
     await stage.client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.128/26", allocations: { 7: entry } } });
@@ -202,7 +214,7 @@ describe("what whereabouts wrote", () => {
       spec: { range: "10.0.0.0/24", sliceSize: "26" },
     });
     const allocations = Object.entries(slices).map(([nodeName, sliceRange]) => ({ nodeName, sliceRange }));
-    await stage.client.update(kinds.nodeSlicePools, { ...object, status: { allocations } }, { subresource: "status" });
+    await stage.client.update(kinds.nodeSlicePools, { ...object, status: { allocations } });
   }
 
   async function oldPool(

@@ -76,7 +76,7 @@ async function recordOld(stage: Stage, slices: Readonly<Record<string, string>>)
   const spec = { range: network.range, sliceSize: network.node_slice_size };
   const pool = await stage.client.create(kinds.nodeSlicePools, { metadata, spec });
   const allocations = Object.entries(slices).map(([nodeName, sliceRange]) => ({ nodeName, sliceRange }));
-  await stage.client.update(kinds.nodeSlicePools, { ...pool, status: { allocations } }, { subresource: "status" });
+  await stage.client.update(kinds.nodeSlicePools, { ...pool, status: { allocations } });
   for (const [node, range] of Object.entries(slices)) {
     const at = { namespace: system, name: `blue-${node}` };
     const entry = { id: `sandbox-${node}`, podref: `shop/${node}`, ifname: "net1" };

@@ -28,7 +28,7 @@ import { Daemon, system } from "./leader-daemon.ts";
 export { system };
 
 const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
-const crds = defineResource({
+export const crds = defineResource({
   group: "apiextensions.k8s.io",
   version: "v1",
   plural: "customresourcedefinitions",
