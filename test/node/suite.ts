@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 
 import { adoptionStories } from "./stories/adoption.ts";
 import { attachmentStories } from "./stories/attachments.ts";
+import { besideStories } from "./stories/beside.ts";
 import { burstStories } from "./stories/bursts.ts";
 import { garbageStories } from "./stories/garbage.ts";
 import { keptStories } from "./stories/kept.ts";
@@ -44,6 +45,9 @@ export function nodeStories(name: string, start: () => Promise<Server>, timeoutM
     });
     describe("what whereabouts gave", () => {
       adoptionStories(get);
+    });
+    describe("beside whereabouts", () => {
+      besideStories(get);
     });
     describe("quotas", () => {
       quotaStories(get);

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+
+import { ipPools, reservations } from "../../../src/ledger/resources.ts";
+import { PlayedWhereabouts } from "../played-whereabouts.ts";
+import { DaemonWriter, race, type RaceNetwork } from "../race.ts";
+import type { GetWorld } from "../suite.ts";
+
+/** ADDs of each of the eight lanes; `RACE_ROUNDS=400` is some 3,000 for each network. */
+const rounds = Number(process.env["RACE_ROUNDS"] ?? 25);
+
+export function besideStories(world: GetWorld): void {
+  it.each<RaceNetwork>([
+    { name: "race4", range: "10.77.0.0/27", size: 30, overlaps: true },
+    { name: "race6", range: "fd00:77::/123", size: 30, overlaps: true },
+    { name: "raceown", range: "10.78.0.0/27", size: 30, overlaps: false },
+  ])("$range, overlaps protected: $overlaps: no address is given twice", { timeout: 900_000 }, async (network) => {
+    const { transport, admin } = world();
+    const rig = await world().daemon({ coexistence: "on" });
+    const ours = Array.from({ length: 4 }, () => new DaemonWriter(rig));
+    const theirs = [true, false, false, false].map((lease) => new PlayedWhereabouts({ transport, lease }));
+    const { given, duplicates, reasons } = await race(network, [...ours, ...theirs], rounds);
+    expect({ duplicates, reasons }).toMatchObject({ duplicates: [] });
+    for (const name of ["holdfast", "whereabouts", "whereabouts without its lease"]) {
+      expect(given[name] ?? 0, `${name}: ${reasons.join(" | ")}`).toBeGreaterThan(rounds / 5);
+    }
+    const name = `${network.name}-${network.range.replaceAll(/[:/]/g, "-")}`;
+    const { spec } = await admin.get(ipPools, { namespace: "kube-system", name });
+    expect(spec.allocations).toEqual({});
+    const left = (await admin.list(reservations, { namespace: "kube-system" })).items;
+    const ofOurs = left.filter(({ metadata }) => metadata.name?.startsWith(`${network.name}-`) && metadata.finalizers);
+    expect(ofOurs.map(({ metadata }) => metadata.name)).toEqual([]);
+  });
+}
