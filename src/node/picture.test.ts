@@ -51,6 +51,13 @@ describe("pools of one domain", () => {
     expect([lowest(wide), lowest(narrow)]).toEqual(["10.0.0.2", "10.0.0.2"]);
   });
 
+  it("what was given back before its own pool was made is its owner's while it rests, whatever other pools there are", () => {
+    picture.poolFor({ ...wide, prefix: parsePrefix("10.9.0.0/24") });
+    picture.released(hold(7, "own").address, pod("own"), 500);
+    const rests = () => picture.poolFor({ ...wide, cooldownMs: 500 }).returnsTo(hold(7, "own").address, pod("own"));
+    expect(rests()).toBe(true);
+  });
+
   it("the same definition is the same pool", () => {
     expect(picture.poolFor({ ...wide })).toBe(picture.poolFor(wide));
     expect(picture.poolFor({ ...wide, cooldownMs: 1 })).not.toBe(picture.poolFor(wide));

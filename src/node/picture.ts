@@ -101,8 +101,9 @@ export class DomainPicture {
   released(address: Address, owner: Owner, cooldownMs: number, lastOwner: OwnerKey = ownerKey(owner)): void {
     const nowMs = this.#options.now();
     const untilMs = nowMs + cooldownMs;
-    // A daemon that has just started frees the sandboxes of before before it hands anything out: no pool has been made yet.
-    if (this.#pools.size === 0 && cooldownMs > 0) {
+    // A daemon that has just started frees the sandboxes of before before it hands anything out: its pool has not been made yet.
+    const isMade = this.#pools.values().some(({ definition }) => contains(definition.prefix, address));
+    if (!isMade && cooldownMs > 0) {
       const others = this.#resting.filter((each) => each.untilMs > nowMs && !equal(each.address, address));
       this.#resting = [...others.slice(-restingMax), { address, untilMs, lastOwner }];
     }

@@ -166,6 +166,28 @@ test(
 );
 
 test(
+  "without daemons and controller pods end, as after an uninstall; daemons that come back free what was theirs",
+  { timeout: storyMs },
+  async () => {
+    await holdfast.controller.kill(); // so that nobody collects
+    for (const node of lab.nodes) await holdfast.daemon(node).kill();
+    await scale(lab, "deployments", "triple", 10);
+    await until(
+      async () => {
+        const { items } = await lab.rest.get<{ items: ObservedPod[] }>("/api/v1/namespaces/default/pods");
+        return items.length === 10;
+      },
+      { what: "20 pods to be gone", everyMs: 500, timeoutMs: storyMs },
+    );
+    const spools = await Promise.all(lab.nodes.map((node) => node.exec(["ls", "/var/lib/holdfast/spool"])));
+    expect(spools.flatMap((names) => names.trim().split("\n").filter(Boolean)).length).toBeGreaterThanOrEqual(20 * 3);
+    for (const node of lab.nodes) await holdfast.daemon(node).start();
+    await settled(lab, 10 * 4);
+    await holdfast.controller.start();
+  },
+);
+
+test(
   "at the end everything is free, `check` finds nothing, and no address was ever seen twice",
   { timeout: storyMs },
   async () => {

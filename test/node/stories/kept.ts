@@ -66,6 +66,20 @@ export function keptStories(world: GetWorld): void {
     expect(await held()).toEqual([`${address!.split("/")[0]} default/again eth0 c-again`]);
   });
 
+  it("pods that come back in new sandboxes while their old ones are being released have the addresses they had", async () => {
+    const { config, held } = networkOf("10.95.0.0/24");
+    const names = Array.from({ length: 60 }, (_, index) => `back-${index}`);
+    const rig = await world().daemon({ cooldownMs: 30_000 });
+    const before = await Promise.all(names.map((name) => given(rig, { ...pod(name, `${name}-old`), config })));
+    await rig.stop();
+    for (const name of names) keep(rig, pod(name, `${name}-old`), config);
+    await rig.start();
+    const after = await Promise.all(names.map((name) => given(rig, { ...pod(name, `${name}-new`), config })));
+    expect(after).toEqual(before);
+    await expect.poll(() => rig.registry.metrics(), { timeout: 40_000 }).toContain("holdfast_releases_pending 0");
+    expect(await held()).toHaveLength(names.length);
+  });
+
   it("kept while the daemon is alive but slow: done without anybody asking", async () => {
     const { config, held } = networkOf("10.93.0.0/24");
     const rig = await world().daemon();
