@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import { Controller, type ControllerOptions, type Outcome, type Reconcile, TerminalError } from "./controller.ts";
+import { ApiError } from "./errors.ts";
 import { Informer } from "./informer.ts";
 import { LeadershipLostError } from "./leader.ts";
 import { ManualClock, settle } from "./manual-clock.ts";
@@ -53,6 +54,21 @@ describe("results", () => {
     await clock.advance(10_000);
     expect(failures).toEqual([0, 0, 0]);
     expect(outcomes).toEqual(["requeue-after", "requeue-after", "requeue-after"]);
+  });
+
+  test("a server that asks to be left alone is: not before its time, and later where the backoff is longer", async () => {
+    const times: number[] = [];
+    const { controller, clock } = started(async () => {
+      times.push(clock.monotonicMs());
+      const words = "too many";
+      throw new ApiError("too-many-requests", words, {
+        status: 429,
+        retryAfterMs: times.length < 3 ? 20_000 : undefined,
+      });
+    });
+    controller.enqueue("a");
+    await clock.advance(40_100);
+    expect(times.map((time) => time - times[0]!).slice(0, 4)).toEqual([0, 20_000, 40_000, 40_020]);
   });
 
   test("a throw: again with backoff, and the count of failures", async () => {

@@ -7,6 +7,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { asError, untilAborted } from "./abort.ts";
 import { type Clock, deadline, type Deadline, realClock, sleep } from "./clock.ts";
+import { retryAfterOf } from "./errors.ts";
 import type { Informer, InformerEvent } from "./informer.ts";
 import { LeadershipLostError } from "./leader.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./meta.ts";
@@ -197,7 +198,7 @@ export class Controller {
         this.#queue.forget(key);
         return "terminal-error";
       }
-      this.#queue.addRateLimited(key);
+      this.#queue.addRateLimited(key, retryAfterOf(error));
       return "error";
     }
   }

@@ -156,6 +156,11 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
+/** How long the server asked to be left alone; 0 if it did not. */
+export function retryAfterOf(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+}
+
 /** A watch or list from a version that the server has not reached: its storage was restored from an older copy. */
 export function isVersionTooLarge(error: unknown): boolean {
   const causes: unknown = error instanceof ApiError ? error.details?.causes : undefined;

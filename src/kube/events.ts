@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 // Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
 import { asError } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
-import { isApiError } from "./errors.ts";
+import { isApiError, retryAfterOf } from "./errors.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import type { DeepReadonly, KubeObject } from "./meta.ts";
 import { Recent } from "./recent.ts";
@@ -38,6 +38,7 @@ export interface EventRecorderOptions {
   /** Which of them: the pod or host name. */
   readonly instance: string;
   readonly clock?: Clock;
+  readonly random?: () => number;
   readonly onError?: (error: Error) => void;
 }
 
@@ -122,7 +123,8 @@ export class EventRecorder {
           this.#options.onError?.(asError(error));
           return;
         }
-        const waitMs = Math.max(error.retryAfterMs ?? 0, 1000 * 2 ** (tries - 1));
+        const waitMs =
+          Math.max(retryAfterOf(error), 1000 * 2 ** (tries - 1)) * (1 + (this.#options.random ?? Math.random)());
         await sleep(this.#clock, waitMs, signal);
       }
     }

@@ -29,6 +29,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly pageSize?: number;
+  /** See the reflector's. */
+  readonly fromCache?: boolean;
   readonly idleMs?: number;
   /** Told of what went wrong and is being retried, and of handlers that threw. */
   readonly onError?: (error: Error) => void;
@@ -76,9 +78,15 @@ export class Informer<T extends KubeObject> {
 
   /** Follows the server until the signal ends it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, resource, scope, clock = realClock, random, pageSize, idleMs } = this.#options;
+    const { client, resource, scope, clock = realClock, random, pageSize, fromCache, idleMs } = this.#options;
     const onError = (error: Error) => this.#report(error);
-    const settings = { pageSize, idleMs, dropManagedFields: true, ...(random === undefined ? {} : { random }) };
+    const settings = {
+      pageSize,
+      fromCache,
+      idleMs,
+      dropManagedFields: true,
+      ...(random === undefined ? {} : { random }),
+    };
     const reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());
     await reflector.run(signal);
   }

@@ -6,7 +6,7 @@ import type { Lease } from "./lease.ts";
 import { ManualClock, settle } from "./manual-clock.ts";
 import { KubeClient } from "./rest.ts";
 import { FakeApi } from "./testing/fake-api.ts";
-import { status } from "./testing/fake-transport.ts";
+import { json, status } from "./testing/fake-transport.ts";
 
 const path = "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases/controller";
 
@@ -325,4 +325,29 @@ test("durations that cannot be safe are refused", () => {
     new Elector({ client, namespace: "n", name: "l", identity: "i", ...options });
   expect(make({ leaseDurationMs: 10_000 })).toThrow(RangeError);
   expect(make({ retryPeriodMs: 9000 })).toThrow(RangeError);
+});
+
+test("a server that asks to be left alone is, as long as the lease can be renewed once more", async () => {
+  const { clock, api, candidate } = world();
+  const { state } = candidate("a");
+  await clock.advance(0);
+  expect(state.leading).toBe(true);
+  const busyFor = (seconds: string) => () =>
+    json(429, { kind: "Status", code: 429, reason: "TooManyRequests" }, { "retry-after": seconds });
+  const asked = api.requests.length;
+  api.fault = busyFor("5");
+  await clock.advance(2000);
+  const first = api.requests.length;
+  expect(first).toBeGreaterThan(asked);
+  api.fault = () => undefined;
+  await clock.advance(4999);
+  expect(api.requests.length).toBe(first);
+  await clock.advance(1);
+  expect(api.requests.length).toBeGreaterThan(first);
+  // A minute is longer than the lease lives: it is asked once more before it is lost.
+  api.fault = busyFor("60");
+  await clock.advance(2000);
+  api.fault = () => undefined;
+  await clock.advance(30_000);
+  expect(state).toMatchObject({ leading: true, error: undefined });
 });

@@ -6,6 +6,7 @@
 // safe without leadership (guarded by resourceVersion, or created if absent); the lease only keeps two from doing the same work.
 import { asError } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
+import { retryAfterOf } from "./errors.ts";
 import { LeaseLock } from "./lease.ts";
 import type { KubeClient } from "./rest.ts";
 
@@ -49,6 +50,8 @@ export class Elector {
   readonly #leaseDurationMs: number;
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
+  /** How long the server asked to be left alone, when it was asked last. */
+  #askedMs = 0;
 
   constructor(options: ElectorOptions) {
     this.#options = options;
@@ -112,7 +115,8 @@ export class Elector {
     while (!signal.aborted) {
       const askedMs = this.#clock.monotonicMs();
       if (await this.#try(signal, this.#renewDeadlineMs / 2)) return askedMs;
-      await sleep(this.#clock, this.#retryPeriodMs * (1 + this.#random() * jitter), signal);
+      const waitMs = Math.max(this.#retryPeriodMs, this.#askedMs) * (1 + this.#random() * jitter);
+      await sleep(this.#clock, waitMs, signal);
     }
     return undefined;
   }
@@ -122,7 +126,8 @@ export class Elector {
     let renewedMs = acquiredMs;
     for (;;) {
       const untilMs = renewedMs + this.#renewDeadlineMs;
-      await sleep(this.#clock, Math.min(this.#retryPeriodMs, untilMs - this.#clock.monotonicMs()), signal);
+      const waitMs = this.#pauseMs(untilMs - this.#clock.monotonicMs());
+      await sleep(this.#clock, waitMs, signal);
       if (signal.aborted) return undefined;
       const nowMs = this.#clock.monotonicMs();
       const leftMs = untilMs - nowMs;
@@ -137,12 +142,20 @@ export class Elector {
     }
   }
 
+  /** What the server asked for counts, as far as the lease can be renewed once more afterwards. */
+  #pauseMs(leftMs: number): number {
+    const longestMs = Math.max(this.#retryPeriodMs, leftMs - this.#retryPeriodMs);
+    return Math.min(leftMs, longestMs, Math.max(this.#retryPeriodMs, this.#askedMs));
+  }
+
   /** One deadline over all that a try asks of the server. */
   async #try(signal: AbortSignal, timeoutMs: number): Promise<boolean> {
     using limit = deadline(this.#clock, timeoutMs, signal);
+    this.#askedMs = 0;
     try {
       return await this.#lock.tryHold(limit.signal, timeoutMs);
     } catch (error) {
+      this.#askedMs = retryAfterOf(error);
       if (!signal.aborted) this.#options.onError?.(asError(error));
       return false;
     }

@@ -17,6 +17,10 @@ const pools = defineResource<Pool>({ group: "h.io", version: "v1", plural: "pool
 const path = (name: string) => `/apis/h.io/v1/namespaces/a/pools/${name}`;
 const pool = (node: string): Pool => ({ metadata: {}, spec: { node } });
 
+/** What each list asked for, without what stands before the question mark. */
+const lists = (api: FakeApi) =>
+  api.requests.filter(({ path: at }) => !at.includes("watch=true")).map(({ path: at }) => at.split("?")[1] ?? "");
+
 let end: (() => Promise<void>) | undefined;
 afterEach(async () => end?.());
 
@@ -234,7 +238,7 @@ describe("reflector", () => {
     await clock.advance(10_000);
     expect(seen).toEqual(["delete gone n", "update changed n2", "add new n"]);
     expect(events[0]).toMatchObject({ type: "delete", missed: true });
-    expect(api.count("GET", "limit=")).toBe(2);
+    expect(lists(api)).toHaveLength(2);
   });
 
   test("replaced while away: the same name with another uid is a delete and an add", async () => {
@@ -270,7 +274,7 @@ describe("reflector", () => {
       });
     };
     await clock.advance(20_000);
-    expect(api.count("GET", "limit=")).toBe(2);
+    expect(lists(api)).toHaveLength(2);
     expect(api.watchers).toBe(1);
   });
 
@@ -316,6 +320,67 @@ describe("reflector", () => {
     await settle();
     expect(await failures(799)).toBe(0);
     expect(await failures(1)).toBe(1);
+  });
+
+  test("what is asked for: the latest, by pages; from the cache where the first may be behind", async () => {
+    const plain = await started({ scope: { labelSelector: "a=b" } });
+    expect(lists(plain.api)).toEqual(["labelSelector=a%3Db&limit=1000"]);
+    await end?.();
+    const cached = await started({ scope: { labelSelector: "a=b" }, fromCache: true });
+    expect(lists(cached.api)).toEqual(["labelSelector=a%3Db&resourceVersion=0"]);
+  });
+
+  test("a second list is at least as new as what was seen, in one answer from the cache", async () => {
+    const { api, clock } = await started({}, (fake) => fake.put(path("p1"), pool("n")));
+    api.put(path("p2"), pool("n"));
+    await settle();
+    const seen = api.version;
+    api.cutWatches(new Error("reset"));
+    api.put(path("p3"), pool("n"));
+    api.compact();
+    await clock.advance(10_000);
+    expect(lists(api)).toEqual(["limit=1000", `resourceVersion=${seen}`]);
+  });
+
+  test("a version that the server has forgotten, or never reached, is not asked for again", async () => {
+    const tooLarge = { details: { causes: [{ reason: "ResourceVersionTooLarge" }] } };
+    for (const answer of [
+      () => status(410, "Expired", "old"),
+      () => status(504, "Timeout", "Too large resource version", tooLarge),
+    ]) {
+      const { api, clock } = await started({}, (fake) => fake.put(path("p1"), pool("n")));
+      const seen = api.version;
+      api.fault = ({ path: at }) =>
+        at.includes(`resourceVersion=${seen}`) && !at.includes("watch") ? answer() : undefined;
+      api.cutWatches(new Error("reset"));
+      api.put(path("p2"), pool("n"));
+      api.compact();
+      await clock.advance(20_000);
+      expect(lists(api)).toEqual(["limit=1000", `resourceVersion=${seen}`, "limit=1000"]);
+      expect(api.watchers).toBe(1);
+      await end?.();
+    }
+  });
+
+  test("Retry-After: a crowd that was sent away together does not come back together", async () => {
+    const times = await Promise.all(
+      [0, 0.25, 0.5, 0.9].map(async (random) => {
+        const asked: number[] = [];
+        const clock = new ManualClock();
+        const transport = async () => {
+          asked.push(clock.monotonicMs());
+          return json(429, { kind: "Status", code: 429, reason: "TooManyRequests" }, { "retry-after": "20" });
+        };
+        const stop = new AbortController();
+        const client = new KubeClient({ transport, clock });
+        const running = new Informer({ client, resource: pools, clock, random: () => random }).run(stop.signal);
+        await clock.advance(45_000);
+        stop.abort();
+        await running;
+        return asked[1]! - asked[0]!;
+      }),
+    );
+    expect(times).toEqual([20_000, 25_000, 30_000, 38_000]);
   });
 
   test("Retry-After beyond the backoff is honoured", async () => {
@@ -406,7 +471,7 @@ describe("reflector", () => {
       };
     });
     await clock.advance(2000);
-    expect(api.count("GET", "limit=")).toBe(2);
+    expect(lists(api)).toHaveLength(2);
     expect(api.watchers).toBe(1);
   });
 });

@@ -5,7 +5,7 @@
 import { asError } from "./abort.ts";
 import { Backoff, type BackoffSettings, reflectorBackoff } from "./backoff.ts";
 import { type Clock, sleep } from "./clock.ts";
-import { ApiError, isApiError, isVersionTooLarge } from "./errors.ts";
+import { ApiError, isApiError, isVersionTooLarge, retryAfterOf } from "./errors.ts";
 import type { KubeObject } from "./meta.ts";
 import type { Resource } from "./resource.ts";
 import type { KubeClient, Scope } from "./rest.ts";
@@ -29,6 +29,11 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random?: () => number;
   readonly backoff?: BackoffSettings;
   readonly pageSize?: number | undefined;
+  /**
+   * The first list may come from the server's watch cache, which may be a moment behind: for a selection out of many objects that very many
+   * clients ask for. API servers up to 1.30, and 1.33, read every object of the kind from etcd for a list that must be the latest.
+   */
+  readonly fromCache?: boolean | undefined;
   /** The sink has no use for managedFields: lists come without them. */
   readonly dropManagedFields?: boolean;
   readonly idleMs?: number | undefined;
@@ -49,11 +54,14 @@ export class Reflector<T extends KubeObject> {
   readonly #backoff: Backoff;
   /** The last version seen; undefined if a list is due. */
   #version: string | undefined;
+  /** A list is at least as new: nobody is set back. Empty: the latest. "0": whatever the cache has. */
+  #atLeast: string;
 
   constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
     this.#options = options;
     this.#sink = sink;
     this.#random = options.random ?? Math.random;
+    this.#atLeast = options.fromCache === true ? "0" : "";
     this.#backoff = new Backoff(options.backoff ?? reflectorBackoff, options.clock, this.#random);
   }
 
@@ -69,11 +77,13 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
+  /** From the watch cache where a version is given, and in one answer: a page of such a list would come from etcd. */
   async #list(signal: AbortSignal): Promise<void> {
     const { client, resource, scope, pageSize, dropManagedFields = false } = this.#options;
     this.#sink.relist();
-    const limits = { signal, timeoutMs: listTimeoutMs, ...(pageSize === undefined ? {} : { pageSize }) };
-    const options = { ...scope, ...limits, dropManagedFields };
+    const size = this.#atLeast === "" ? (pageSize === undefined ? {} : { pageSize }) : { pageSize: 0 };
+    const from = this.#atLeast === "" ? {} : { resourceVersion: this.#atLeast };
+    const options = { ...scope, signal, timeoutMs: listTimeoutMs, ...size, ...from, dropManagedFields };
     const metadata = await client.listEach(resource, options, {
       item: (object) => this.#sink.listed(object),
       restart: () => this.#sink.relist(),
@@ -83,6 +93,7 @@ export class Reflector<T extends KubeObject> {
     }
     this.#sink.replaced();
     this.#version = metadata.resourceVersion;
+    this.#atLeast = metadata.resourceVersion;
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
@@ -98,21 +109,26 @@ export class Reflector<T extends KubeObject> {
 
   #take(event: WatchEvent<T>): void {
     if (event.type === "BOOKMARK") {
-      if (event.resourceVersion !== "") this.#version = event.resourceVersion;
+      if (event.resourceVersion !== "") this.#version = this.#atLeast = event.resourceVersion;
       return;
     }
     // Read before the sink has the object, which may freeze or keep it; set after, so that a sink that throws gets it again.
     const { resourceVersion } = event.object.metadata;
     this.#sink.changed(event.type, event.object);
     this.#version = resourceVersion;
+    this.#atLeast = resourceVersion ?? this.#atLeast;
   }
 
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
+    // A version that the server has forgotten, never reached or cannot read: it is asked for the latest, whatever that is.
+    const isRefused = this.#version === undefined && isApiError(error, "gone", "bad-request", "invalid");
+    if (isRefused || isVersionTooLarge(error)) this.#atLeast = "";
     if (needsList(error)) this.#version = undefined;
     this.#options.onError?.(asError(error));
-    const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(this.#backoff.next(), asked);
+    // Those who were told to come back in so many seconds do not all come back in the same one.
+    const askedMs = retryAfterOf(error) * (1 + this.#random());
+    const waitMs = Math.max(this.#backoff.next(), askedMs);
     await sleep(this.#options.clock, waitMs, signal);
   }
 }

@@ -315,6 +315,27 @@ describe("list", () => {
     expect(requests[2]!.path).not.toContain("limit");
   });
 
+  test("a server that is busy in the middle of a list is left alone as it asks, and the pages before are not asked for again", async () => {
+    const busy: Answer = () => json(429, { kind: "Status", code: 429 }, { "retry-after": "7" });
+    const { client, requests, clock } = clientWith(page(["a"], "t1"), busy, busy, page(["b"]));
+    const listed = client.list(pools, { pageSize: 1 });
+    await clock.advance(6999);
+    expect(requests).toHaveLength(2);
+    await clock.advance(28_001);
+    expect((await listed).items.map(({ metadata }) => metadata.name)).toEqual(["a", "b"]);
+    expect(requests).toHaveLength(4);
+    expect(clock.pending).toBe(0);
+  });
+  test("one that stays busy, or is busy at the first page, is the caller's to know", async () => {
+    const busy: Answer = () => json(429, { kind: "Status", code: 429 }, { "retry-after": "1" });
+    const first = clientWith(busy);
+    expect(await failure(first.client.list(pools))).toMatchObject({ code: "too-many-requests", retryAfterMs: 1000 });
+    const { client, requests, clock } = clientWith(page(["a"], "t1"), busy, busy, busy, busy, busy);
+    const refused = failure(client.list(pools, { pageSize: 1 }));
+    await clock.advance(10_000);
+    expect(await refused).toMatchObject({ code: "too-many-requests" });
+    expect(requests).toHaveLength(6);
+  });
   test("a first page that is gone is the caller's to know", async () => {
     const { client } = clientWith(() => status(410, "Expired"));
     expect(isApiError(await failure(client.list(pools)), "gone")).toBe(true);

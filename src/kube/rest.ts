@@ -3,8 +3,8 @@
 // Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs` for the caller to honour.
 import { readText } from "./body.ts";
 import { type CallReport, type Caller, eachChunk, perform, readJson } from "./call.ts";
-import { type Clock, realClock } from "./clock.ts";
-import { ApiError } from "./errors.ts";
+import { type Clock, realClock, sleep } from "./clock.ts";
+import { ApiError, isApiError, retryAfterOf } from "./errors.ts";
 import { ItemSplitter } from "./item-splitter.ts";
 import { withoutManagedFields } from "./managed-fields.ts";
 import { keyOf, type KubeObject, type ListMeta, type ObjectName } from "./meta.ts";
@@ -40,7 +40,7 @@ export interface Scope {
 }
 
 export interface ListOptions extends CallOptions, Scope {
-  /** Objects per page. */
+  /** Objects per page; 0: all in one answer. */
   readonly pageSize?: number;
   /** Objects come without their managedFields. */
   readonly dropManagedFields?: boolean;
@@ -60,6 +60,7 @@ export interface ClientOptions {
   /** Deadline of a call that names none. */
   readonly timeoutMs?: number;
   readonly userAgent?: string;
+  readonly random?: () => number;
   readonly observe?: (report: CallReport) => void;
   /** Told what the server and its webhooks warn of: deprecated versions, questionable values. */
   readonly onWarning?: (warning: string, what: string) => void;
@@ -71,12 +72,15 @@ const defaultTimeoutMs = 30_000;
 const defaultPageSize = 1000;
 /** 100,000 pages of 1,000 are 100 million objects: more than etcd holds, so a server that never ends the list is at fault. */
 const maxPages = 100_000;
+/** client-go's ten tries of any call would be ten minutes of the longest pause; a list that is refused so often is begun anew, later. */
+const pageTriesMax = 5;
 /** Bookmarks come about once a minute; three missed ones are a dead peer. Reopening a quiet but healthy watch costs one request. */
 const defaultIdleMs = 180_000;
 
 export class KubeClient {
   readonly #caller: Caller;
   readonly #timeoutMs: number;
+  readonly #random: () => number;
 
   constructor(options: ClientOptions) {
     this.#caller = {
@@ -87,6 +91,7 @@ export class KubeClient {
       onWarning: options.onWarning,
     };
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+    this.#random = options.random ?? Math.random;
   }
 
   async get<T extends KubeObject>(
@@ -181,12 +186,14 @@ export class KubeClient {
   ): Promise<ListMeta> {
     let query: Query = {
       ...selectors(options),
-      limit: options.pageSize ?? defaultPageSize,
+      limit: options.pageSize === 0 ? undefined : (options.pageSize ?? defaultPageSize),
       resourceVersion: options.resourceVersion,
     };
     for (let page = 0; page < maxPages; page++) {
       try {
-        const metadata = await this.#page(resource, options, query, (object) => sink.item(object));
+        const metadata = await this.#patiently(query, options, () =>
+          this.#page(resource, options, query, (object) => sink.item(object)),
+        );
         if (metadata.continue === undefined || metadata.continue === "") return metadata;
         query = { ...selectors(options), limit: query["limit"], continue: metadata.continue };
       } catch (error) {
@@ -216,6 +223,21 @@ export class KubeClient {
   async raw(path: string, options: CallOptions = {}): Promise<string> {
     const call = { what: `get ${path}`, method: "GET", path, ...this.#limits(options) };
     return perform(this.#caller, call, ({ body }, signal) => readText(body, signal));
+  }
+
+  /** A server that asks for a pause in the middle of a list gets it, and is not asked for the pages before a second time. */
+  async #patiently(query: Query, { signal }: CallOptions, ask: () => Promise<ListMeta>): Promise<ListMeta> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask();
+      } catch (error) {
+        const askedMs = retryAfterOf(error);
+        const isPassing = isApiError(error, "too-many-requests", "unavailable") && askedMs > 0;
+        if (!isPassing || query["continue"] === undefined || tries === pageTriesMax) throw error;
+        const waitMs = askedMs * (1 + this.#random());
+        if (!(await sleep(this.#caller.clock, waitMs, signal ?? new AbortController().signal))) throw error;
+      }
+    }
   }
 
   async #page<T extends KubeObject>(

@@ -3,7 +3,7 @@ import { isPair, type KeyPair } from "./certificate.ts";
 // Keeps a webhook's certificate alive: loads it, renews it before it expires, and tells who serves it. All replicas share one Secret,
 // so that they serve under one authority; whoever comes first makes it, the others take it.
 import { type Clock, realClock, sleep } from "./clock.ts";
-import { isApiError } from "./errors.ts";
+import { isApiError, retryAfterOf } from "./errors.ts";
 import type { KubeObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
 import type { KubeClient } from "./rest.ts";
@@ -71,7 +71,7 @@ export class WebhookCertificate {
         this.#told = material;
       } catch (error) {
         if (!signal.aborted) this.#options.onError?.(asError(error));
-        waitMs = retryMs;
+        waitMs = Math.max(retryMs, retryAfterOf(error));
       }
       await sleep(this.#clock, waitMs, signal);
     }

@@ -106,11 +106,11 @@ export class Workqueue {
     else this.#waiting.add(key, delayMs);
   }
 
-  /** Adds the key when the rate limiter allows: for what failed. */
-  addRateLimited(key: ObjectKey): void {
+  /** Adds the key when the rate limiter allows, and not before the server that refused it allows: for what failed. */
+  addRateLimited(key: ObjectKey, atLeastMs = 0): void {
     if (this.#closed) return;
     this.#observer.retried?.();
-    this.addAfter(key, this.#limiter.when(key));
+    this.addAfter(key, Math.max(this.#limiter.when(key), atLeastMs));
   }
 
   /** Ends the backoff of a key that succeeded. It does not take the key out. */

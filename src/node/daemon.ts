@@ -102,6 +102,7 @@ class Assembly {
       client,
       resource: pods,
       scope: { fieldSelector: `spec.nodeName=${node}` },
+      fromCache: true, // as kubelets do: the pods of one node out of all, asked for by every node
       clock,
       onError,
     });
