@@ -51,6 +51,22 @@ export function lifeStories(get: GetStage): void {
     expect(elementsOfPod(await podOf(active(machine))).map((each) => each.interface)).toEqual([blue, green]);
   });
 
+  it("section 1: what labels and status say of the VM's name: its hostname, what fits of it, and the revision that runs", async () => {
+    const { client, fresh, started, podOf, active } = get();
+    const { name } = fresh();
+    const dotted = await started({ ...fresh(), name: `${name}.b` });
+    expect((await podOf(active(dotted))).metadata.labels).toMatchObject({
+      "vm.kubevirt.io/name": name,
+      "vmi.kubevirt.io/id": `${name}.b`,
+    });
+    const long = await started({ ...fresh(), name: `${name}-${"x".repeat(60)}` });
+    const { labels = {} } = (await podOf(active(long))).metadata;
+    expect(labels["vmi.kubevirt.io/id"]).toMatch(new RegExp(`^${name}-x+-[0-9a-f]{8}$`));
+    expect(labels["vmi.kubevirt.io/id"]).toHaveLength(63);
+    const { status } = await client.get(vmis, dotted.at);
+    expect(status?.virtualMachineRevisionName).toMatch(new RegExp(`^revision-start-vm-${dotted.vmUid}-\\d+$`));
+  });
+
   it("section 3: stopped, pod and VMI are gone and the VM is not; started, both are new", async () => {
     const { client, kubevirt, started, active } = get();
     const machine = await started();

@@ -1,8 +1,9 @@
 // The NICs of one VM name, at random: which it is made with, and how they come, go and change their network.
-import { forget, plug, replug, swap, unplug } from "./kubevirt/hotplug.ts";
+import { forget, plug, plugAgain, replug, swap, unplug } from "./kubevirt/hotplug.ts";
 import type { Kubevirt } from "./kubevirt/kubevirt.ts";
 import type { Machine } from "./kubevirt/machine.ts";
 import type { Migration } from "./kubevirt/migration.ts";
+import { interfaceNameOf } from "./kubevirt/names.ts";
 import type { Nic } from "./kubevirt/objects.ts";
 import type { Chance } from "./random-source.ts";
 
@@ -68,9 +69,14 @@ export class RandomNics {
     const migration = await unplug(kubevirt, machine, last.name, way);
     if (migration === undefined) return this.forget(machine);
     if (!chance.percent(30)) return doing.move(migration);
-    await migration.abort();
+    // Taken back: KubeVirt finishes the unplug all the same, and plugs it again where that succeeds.
     await replug(kubevirt, machine, last.name);
     this.#absent.delete(last.name);
+    await doing.move(migration);
+    const { instance } = machine;
+    const isIn = (element: string) => element === interfaceNameOf(last.name, 0, "hashed");
+    if (instance?.active.isLive !== true || [...instance.active.attached.keys()].some(isIn)) return;
+    await doing.begin(plugAgain(kubevirt, machine, last.name, "in place"));
   }
 
   async swap(machine: Machine, doing: Doing): Promise<void> {

@@ -30,6 +30,12 @@ export async function plug(kubevirt: Kubevirt, machine: Machine, nic: Nic, way: 
     spec.domain.devices.interfaces.push(interfaceOf(nic));
   };
   await onBoth(virt, machine, add);
+  return attach(kubevirt, machine, way);
+}
+
+/** The VMI has it; the running pod does not. */
+async function attach(kubevirt: Kubevirt, machine: Machine, way: Way): Promise<Migration | undefined> {
+  const { virt } = kubevirt;
   if (machine.instance === undefined) return undefined;
   const launcher = machine.instance.active;
   const elements = await rewriteSelection(virt, machine, launcher);
@@ -84,13 +90,33 @@ export async function forget({ virt }: Kubevirt, machine: Machine, nic: string):
   await onVm(virt, machine, drop);
 }
 
-/** The unplug is taken back before anything has happened: present again. */
+/**
+ * observed: "seen again". The unplug is taken back in the VM; the VMI's `absent` never is: the unplug goes on to its end, and `plugAgain` follows.
+ * Where no VMI runs that is all.
+ */
 export async function replug({ virt }: Kubevirt, machine: Machine, nic: string): Promise<void> {
-  await onBoth(virt, machine, ({ domain }) => {
+  await onVm(virt, machine, ({ domain }) => {
     const port = domain.devices.interfaces.find(({ name }) => name === nic);
     delete port?.state;
   });
-  if (machine.instance !== undefined) await rewriteSelection(virt, machine, machine.instance.active);
+}
+
+/** observed: "seen again". The unplug is over: what the VM has and the VMI has not is plugged, as if it were new. The guest was without it meanwhile. */
+export async function plugAgain(
+  kubevirt: Kubevirt,
+  machine: Machine,
+  nic: string,
+  way: Way,
+): Promise<Migration | undefined> {
+  const { virt } = kubevirt;
+  await forget(kubevirt, machine, nic);
+  const { spec } = await virt.client.get(vms, machine.at);
+  const { networks, domain } = spec.template.spec;
+  await onVmi(virt, machine, (own) => {
+    own.networks.push(...networks.filter(({ name }) => name === nic));
+    own.domain.devices.interfaces.push(...domain.devices.interfaces.filter(({ name }) => name === nic));
+  });
+  return attach(kubevirt, machine, way);
 }
 
 /** observed: section 6, NAD swap: the VMI changes and a migration comes; the running pod's annotation does not change. */

@@ -1,4 +1,6 @@
 // The objects that KubeVirt writes, as values: VM, VMI, launcher pod, migration. Fields that no reader of addresses looks at are left out.
+import { createHash } from "node:crypto";
+
 import type { KubeObject, OwnerReference } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import { interfaceNameOf, type Scheme } from "./names.ts";
@@ -32,6 +34,7 @@ export interface Vmi extends KubeObject {
   status?: {
     phase?: string;
     nodeName?: string;
+    virtualMachineRevisionName?: string;
     evacuationNodeName?: string;
     interfaces?: { name: string; podInterfaceName: string; infoSource: string; mac?: string }[];
     activePods?: Record<string, string>;
@@ -132,6 +135,12 @@ export function ownedBy(kind: string, { metadata }: KubeObject): OwnerReference 
   return { apiVersion: "kubevirt.io/v1", kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
+/** observed: section 1. The name, or what fits of it, with 8 hexadecimal digits. */
+function labelOf(name: string): string {
+  if (name.length <= 63) return name;
+  return `${name.slice(0, 54)}-${createHash("sha256").update(name, "utf8").digest("hex").slice(0, 8)}`;
+}
+
 export interface LauncherOptions {
   readonly scheme: Scheme;
   /** Of the migration whose target it is. */
@@ -149,7 +158,9 @@ export function launcherPod(vmi: Vmi, { scheme, migration }: LauncherOptions): P
         ...labels,
         "kubevirt.io": "virt-launcher",
         "kubevirt.io/created-by": uid,
-        "vm.kubevirt.io/name": name.slice(0, 63).replace(/[-.]+$/, ""),
+        // The hostname, not the VM's name: of VM `a.b` it is `a`.
+        "vm.kubevirt.io/name": name.split(".")[0]!.slice(0, 63).replace(/-+$/, ""),
+        "vmi.kubevirt.io/id": labelOf(name),
         ...(migration !== undefined && {
           "kubevirt.io/migrationJobUID": migration.uid,
           [nodeNameLabel]: migration.sourceNode,

@@ -58,7 +58,10 @@ function instanceOf(vm: Vm): Vmi {
       ownerReferences: [ownedBy("VirtualMachine", vm)],
     },
     spec: structuredClone(spec),
-    status: { phase: "Pending" },
+    status: {
+      phase: "Pending",
+      virtualMachineRevisionName: `revision-start-vm-${vm.metadata.uid}-${generation}`,
+    },
   };
 }
 
@@ -93,7 +96,13 @@ export async function runInstance(virt: Virt, machine: Machine, instance: Instan
     if (vmi.metadata.uid !== instance.uid || vmi.metadata.deletionTimestamp !== undefined) return false;
     vmi.metadata.labels = { ...vmi.metadata.labels, [nodeNameLabel]: launcher.node };
     const activePods = { [launcher.uid]: launcher.node };
-    vmi.status = { phase: "Scheduled", nodeName: launcher.node, activePods, interfaces: reported(vmi, launcher) };
+    vmi.status = {
+      ...vmi.status,
+      phase: "Scheduled",
+      nodeName: launcher.node,
+      activePods,
+      interfaces: reported(vmi, launcher),
+    };
     return true;
   });
   await labelNode(virt, launcher, launcher.node);

@@ -19,7 +19,7 @@ const forceFinalizers = (world: StoryWorld, name?: string) =>
   });
 
 /** Whoever leads has seen all that happened before: it makes a claim that was asked for after it. */
-async function oneRound(world: StoryWorld): Promise<void> {
+export async function oneRound(world: StoryWorld): Promise<void> {
   const machine = await world.machine("round");
   await world.is(machine, "PEND");
   await world.kubevirt.delete(machine);

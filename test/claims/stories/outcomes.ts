@@ -31,6 +31,32 @@ export function copies(tell: Tell): void {
     expect((await world.look(machine)).addresses).toEqual(before.addresses);
   });
 
+  tell(
+    "ordinal interface names: absent NICs shift nobody, and the addresses stay when a migration brings hashed names",
+    async (world) => {
+      const nics = ["blue", "green", "red"].map((name) => ({ name, definition: "blue" }));
+      const machine = await world.started("vm1", { nics, scheme: "ordinal" });
+      const seen = async () =>
+        Object.fromEntries(
+          await Promise.all(nics.map(async ({ name }) => [name, (await world.look(machine, name)).addresses] as const)),
+        );
+      const before = await seen();
+      expect(new Set(Object.values(before).flat()).size).toBe(3);
+      expect([...machine.instance!.active.attached.keys()]).toEqual(["net1", "net2", "net3"]);
+      const migration = await world.kubevirt.migrate(machine);
+      expect(await migration.handOver()).toBe(true);
+      await migration.succeed();
+      expect(await seen()).toEqual(before);
+      expect([...machine.instance!.active.attached.keys()].every((each) => each.startsWith("pod"))).toBe(true);
+      await world.kubevirt.stop(machine);
+      await world.kubevirt.restore(machine, [{ ...nics[0]!, absent: true }, ...nics.slice(1)]);
+      await world.is(machine, "NONE");
+      expect(await world.kubevirt.start(machine)).toBe(true);
+      const { blue: _, ...rest } = before;
+      expect(await seen()).toEqual({ blue: [], ...rest });
+    },
+  );
+
   tell("a clone: a new owner, a new address", async (world) => {
     const machine = await world.started("vm1", {
       nics: [{ name: "blue", definition: "blue", mac: "02:00:00:00:00:01" }],
