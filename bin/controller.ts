@@ -72,6 +72,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     pools: pools.world.pools,
     quarantineMs: options.sliceQuarantineMs,
     deletionFences: options.nodeDeletionFences,
+    cutRules: options.cutRules,
     events,
     metrics: new SliceMetrics(registry),
     kubeMetrics,

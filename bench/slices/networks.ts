@@ -4,7 +4,7 @@
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
 import { until } from "../../test/lab/wait.ts";
-import { type BenchLab, podNamespace } from "../cni/lab.ts";
+import type { BenchLab } from "../cni/lab.ts";
 import { eachAtOnce } from "../cni/population.ts";
 
 export interface SlicedNetwork {
@@ -39,7 +39,8 @@ export async function knowDefinitions(lab: BenchLab): Promise<void> {
 export async function define(lab: BenchLab, networks: readonly SlicedNetwork[]): Promise<void> {
   await eachAtOnce(networks, (network) =>
     lab.admin.create(networkAttachmentDefinitions, {
-      metadata: { namespace: podNamespace, name: network.name },
+      // Where definitions may cut ranges.
+      metadata: { namespace: "default", name: network.name },
       spec: { config: slicedConfig(network) },
     }),
   );

@@ -5,6 +5,7 @@ import { persistenceLabelName } from "../api/claim-marks.ts";
 import { type GateMode, gateModes } from "../claims/gate.ts";
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { type Level, levels } from "../log/log.ts";
+import { type CutRules, defaultCutLimits, trustedNamespaces } from "../slices/consent.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";
@@ -29,6 +30,8 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly sliceQuarantineMs: number;
   /** A Node is deleted only when its machine is gone: its slices go to others at once. */
   readonly nodeDeletionFences: boolean;
+  /** Namespaces whose definitions may cut ranges into slices wherever the pools are, and the limits. */
+  readonly cutRules: CutRules;
   /** Persistent addresses for virtual machines. */
   readonly persistentIps: GateMode;
   /** Only VMs with the label get them. */
@@ -55,6 +58,10 @@ type Flags = ConnectionOptions & {
   readonly allowMassRelease: boolean;
   readonly sliceQuarantineHours: string;
   readonly nodeDeletionFences: boolean;
+  readonly trustedNamespaces: string;
+  readonly maxSlicedRangesPerDefinition: string;
+  readonly maxSlicedRangesPerNamespace: string;
+  readonly maxSlicesPerNamespace: string;
   readonly persistentIps: GateMode;
   readonly persistentIpsLabel: boolean;
   readonly webhookPort?: string;
@@ -100,6 +107,26 @@ export function controllerCommand(output: Output, controller: RunController): Co
       "give the slices of a deleted node to others as soon as its daemon is silent; only where a Node is deleted when its machine is gone",
       false,
     )
+    .option(
+      "--trusted-namespaces <names>",
+      "whose network attachment definitions may cut ranges into slices wherever the pools are, beside those in the system namespace, with commas: only administrators may write there. Others may with pool_namespace: nad",
+      "default",
+    )
+    .option(
+      "--max-sliced-ranges-per-definition <number>",
+      "more, and it gets no slices",
+      `${defaultCutLimits.rangesPerDefinition}`,
+    )
+    .option(
+      "--max-sliced-ranges-per-namespace <number>",
+      "of all definitions in it; what has slices keeps them",
+      `${defaultCutLimits.rangesPerNamespace}`,
+    )
+    .option(
+      "--max-slices-per-namespace <number>",
+      "nodes times sliced ranges of a namespace that is not trusted; what has slices keeps them",
+      `${defaultCutLimits.slicesPerNamespace}`,
+    )
     .addOption(
       new Option(
         "--persistent-ips <when>",
@@ -131,14 +158,24 @@ function optionsOf(flags: Flags): ControllerOptions {
     whereaboutsSilentMinutes,
     whereaboutsNamespaces,
     sliceQuarantineHours,
+    trustedNamespaces: trusted,
+    maxSlicedRangesPerDefinition,
+    maxSlicedRangesPerNamespace,
+    maxSlicesPerNamespace,
     webhookPort,
     ...rest
   } = flags;
   return {
     ...rest,
     ...(webhookPort !== undefined && { webhookPort: numberOf("--webhook-port", webhookPort, 65_535) }),
+    cutRules: {
+      trusted: trustedNamespaces(flags.systemNamespace, namesIn(trusted)),
+      rangesPerDefinition: numberOf("--max-sliced-ranges-per-definition", maxSlicedRangesPerDefinition, 1000),
+      rangesPerNamespace: numberOf("--max-sliced-ranges-per-namespace", maxSlicedRangesPerNamespace, 100_000),
+      slicesPerNamespace: numberOf("--max-slices-per-namespace", maxSlicesPerNamespace, 10_000_000),
+    },
     sliceQuarantineMs: 3_600_000 * numberOf("--slice-quarantine-hours", sliceQuarantineHours, 8760),
-    whereaboutsNamespaces: whereaboutsNamespaces.split(",").flatMap((each) => each.trim() || []),
+    whereaboutsNamespaces: namesIn(whereaboutsNamespaces),
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 86_400),
@@ -146,6 +183,8 @@ function optionsOf(flags: Flags): ControllerOptions {
     observeMs: 1000 * numberOf("--observe-seconds", observeSeconds, 86_400),
   };
 }
+
+const namesIn = (text: string) => text.split(",").flatMap((each) => each.trim() || []);
 
 export function numberOf(flag: string, text: string, max: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

@@ -54,6 +54,8 @@ export interface SlicedRanges {
 }
 
 export const slicedKey = "sliced";
+/** JSON: `namespace network range` -> in a sentence why it gets no slices. No version: nobody acts by it. */
+export const refusedKey = "refused";
 export const noSlicedRanges: SlicedRanges = { version: 0, ranges: [] };
 
 /** Undefined: not known. */
@@ -83,4 +85,17 @@ export function writeSlicedRanges({ version, ranges }: SlicedRanges): string {
     ...(blocks.length > 0 && { blocks: blocks.map(String) }),
   }));
   return JSON.stringify({ version, ranges: texts });
+}
+
+export function writeRefusals(refusals: ReadonlyMap<string, string>): string {
+  return JSON.stringify(Object.fromEntries(refusals));
+}
+
+/** Undefined: it is not said. */
+export function readRefusal(object: Pick<ConfigMap, "data"> | undefined, key: string): string | undefined {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse(object?.data?.[refusedKey] ?? "{}"))[key];
+  } catch {
+    return undefined;
+  }
 }

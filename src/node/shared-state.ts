@@ -1,3 +1,4 @@
+import { sliceUseKey } from "../api/node-lease.ts";
 import type { Informer } from "../kube/informer.ts";
 // What the leader tells every daemon (ConfigMap holdfast-state), and what a daemon finds out itself where there is no leader.
 //
@@ -5,7 +6,7 @@ import type { Informer } from "../kube/informer.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
-import { readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
@@ -98,6 +99,11 @@ export class SharedState {
     }
     seen.raise(told.version);
     return { ...told, unknown: "" };
+  }
+
+  /** In a sentence why a range gets no slices; undefined: it is not said. */
+  refusalOf(use: Parameters<typeof sliceUseKey>[0]): string | undefined {
+    return readRefusal(this.#object(), sliceUseKey(use));
   }
 
   /** What the leader says of persistent addresses. */

@@ -91,6 +91,7 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
       const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
       options.events.record(about, type, reason, message);
     },
+    refusalOf: (use) => shared.refusalOf(use),
     poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced })?.pool,
   });
   const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();

@@ -60,6 +60,7 @@ beforeEach(async () => {
     journal,
     domainOf: () => (journal.grants().length === 0 ? undefined : domain),
     why: () => "all is given",
+    refusal: () => undefined,
     short: () => void told.push("short"),
     changed: async (_: unknown, signal: AbortSignal) => {
       if (grow !== undefined) return grow();

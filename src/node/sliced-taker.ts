@@ -20,7 +20,7 @@ import { type TakeOrder, type Taken, UncertainTake } from "./take.ts";
 import { whyOf } from "./why.ts";
 
 export interface SlicedTakerOptions {
-  readonly keeper: Pick<SliceKeeper, "journal" | "domainOf" | "why" | "short" | "changed">;
+  readonly keeper: Pick<SliceKeeper, "journal" | "domainOf" | "why" | "refusal" | "short" | "changed">;
   readonly pools: SlicedPools;
   readonly clock: Clock;
   readonly random: Random;
@@ -54,6 +54,7 @@ export class SlicedTaker {
       this.#assertAllowed();
       const refusal = await this.#once({ ...order, use });
       if (!("code" in refusal)) return refusal;
+      if (keeper.refusal(use) !== undefined) throw this.#nothingLeft(use, refusal);
       keeper.short(use);
       try {
         await keeper.changed(use, limit.signal);

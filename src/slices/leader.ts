@@ -9,6 +9,7 @@ import type { Runnable } from "../kube/stages.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { Node, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
+import type { CutRules } from "./consent.ts";
 import type { SliceMetrics } from "./metrics.ts";
 import { Term } from "./term.ts";
 
@@ -27,6 +28,8 @@ export interface SlicesOptions {
   readonly quarantineMs?: number;
   /** A Node is deleted only when its machine is gone. Default: no. */
   readonly deletionFences?: boolean;
+  /** Who may cut ranges into slices, and how many. Default: definitions in the system namespace and in `default`, with the usual limits. */
+  readonly cutRules?: CutRules;
   readonly events?: EventRecorder;
   readonly metrics?: SliceMetrics;
   readonly kubeMetrics?: KubeMetrics;

@@ -1,5 +1,6 @@
 // All pools at a glance: what the definitions ask for, the state of each range, what was planned last. It keeps the state and says which
 // pools are to be looked at.
+import { sliceUseKey } from "../api/node-lease.ts";
 import { floatingNode } from "../api/slice-grant.ts";
 import { readDefinitions } from "../cni/definitions.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -8,6 +9,7 @@ import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { Log } from "../log/log.ts";
 import { formatInterval } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { CutRules } from "./consent.ts";
 import type { SliceMetrics } from "./metrics.ts";
 import type { PoolBlocks } from "./phases.ts";
 import type { SlicePlan } from "./plan/facts.ts";
@@ -15,7 +17,7 @@ import { readPool } from "./pool-object.ts";
 import type { PoolPhase } from "./pool-writer.ts";
 import { readSlice } from "./slice-object.ts";
 import type { StateRound } from "./state-round.ts";
-import { joinedBlocks, lostPools, type Target, targetsOf } from "./target.ts";
+import { isUnheard, joinedBlocks, lostPools, type Target, targetsOf } from "./target.ts";
 import { type ExistingPool, wishesOf } from "./wishes.ts";
 import type { SliceWorld } from "./world.ts";
 
@@ -26,6 +28,8 @@ export interface OverviewOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly systemNamespace: string;
+  readonly cutRules: CutRules;
+  readonly nodes: { readonly cache: { readonly size: number } };
   readonly metrics?: SliceMetrics;
   /** The pool is to be looked at. */
   readonly touch: (key: string) => void;
@@ -34,6 +38,8 @@ export interface OverviewOptions {
 /** Asked of the server, not followed: what is known of a pause is at most a second old. */
 const freshMs = 1000;
 const intervalMs = 10_000;
+/** What daemons are told of in a sentence each; events tell all of them. 32 of some 400 characters are 13 KB of a ConfigMap. */
+const mostRefusals = 32;
 
 export class Overview {
   readonly #options: OverviewOptions;
@@ -81,8 +87,17 @@ export class Overview {
   *waiting(): IterableIterator<{ readonly target: Target; readonly why: (node: string) => string | undefined }> {
     for (const target of this.#targets.values()) {
       const plan = this.#plans.get(target.key);
-      if (target.wanted) yield { target, why: (node) => target.refusal?.why ?? plan?.waiting.get(node) };
+      if (target.wanted && !isUnheard(target))
+        yield { target, why: (node) => target.refusal?.why ?? plan?.waiting.get(node) };
     }
+  }
+
+  /** Why ranges get no slices of which there is no pool; the first of them in the order of their keys. */
+  refusals(): ReadonlyMap<string, string> {
+    const found = [...this.#targets.values()]
+      .filter(isUnheard)
+      .map((each) => [sliceUseKey(each), each.refusal!.why] as const);
+    return new Map(found.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostRefusals));
   }
 
   /**
@@ -145,7 +160,7 @@ export class Overview {
 
   /** One look at everything. */
   async look(signal: AbortSignal): Promise<void> {
-    const { definitions, state, systemNamespace, world } = this.#options;
+    const { definitions, state, systemNamespace, world, cutRules, nodes } = this.#options;
     const objects = definitions.list();
     await this.#lookAtState(signal);
     // What is not listed yet would look like nothing.
@@ -153,7 +168,8 @@ export class Overview {
     const there: ExistingPool[] = [...world.pools.list()].flatMap((object) => readPool(object) ?? []);
     const slices = [...world.slices.list()].flatMap((object) => readSlice(object) ?? []);
     const pools = [...there, ...lostPools(there, slices)];
-    this.#targets = targetsOf(wishesOf(readDefinitions(objects, systemNamespace).readable, pools), pools);
+    const { readable } = readDefinitions(objects, systemNamespace);
+    this.#targets = targetsOf(wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size }), pools);
     await state.move(this.#targets.values(), signal);
     // Nobody hands out of a shared range before it is told.
     if (state.gate.sliced === undefined) this.wake();

@@ -24,7 +24,7 @@ import { poolStatus } from "./pool-status.ts";
 import type { ReservedView } from "./reserved-view.ts";
 import { readSlice, type SliceObject, type SlicePlace } from "./slice-object.ts";
 import type { SliceWriter } from "./slice-writer.ts";
-import type { Target } from "./target.ts";
+import { isUnheard, type Target } from "./target.ts";
 import type { SliceWorld } from "./world.ts";
 
 export interface PoolWriterOptions {
@@ -116,7 +116,8 @@ export class PoolWriter {
     const { client, world } = this.#options;
     const there = world.pools.get(target.key);
     if (there === undefined) {
-      if (!target.wanted && this.#slices(target.key).length === 0) return undefined;
+      const isWanted = target.wanted && !isUnheard(target);
+      if (!isWanted && this.#slices(target.key).length === 0) return undefined;
       return this.#made(target, signal);
     }
     // The spec of one that drains stays: there is nobody to say another.

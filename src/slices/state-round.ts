@@ -11,10 +11,12 @@ import type { KubeClient } from "../kube/rest.ts";
 import { configMaps, ipPools, type ConfigMap } from "../ledger/resources.ts";
 import {
   readSlicedRanges,
+  refusedKey,
   slicedKey,
   type SlicedPhase,
   type SlicedRange,
   type SlicedRanges,
+  writeRefusals,
   writeSlicedRanges,
 } from "../ledger/sliced-ranges.ts";
 import { fetchState, readState } from "../ledger/state.ts";
@@ -46,6 +48,8 @@ export interface StateRoundOptions {
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
   readonly floating: (key: string) => { readonly block?: Prefix } | undefined;
+  /** sliceUseKey -> why a range gets no slices. */
+  readonly refusals: () => ReadonlyMap<string, string>;
   /** Writes the phase on the pool of the range; it is made where it is missing. */
   readonly mark: (target: Target, phase: SlicedPhase, signal: AbortSignal) => Promise<void>;
 }
@@ -114,7 +118,8 @@ export class StateRound {
       next = nextSliced({ ...facts, isListed: true });
     }
     await this.#record(all, next.sliced, signal);
-    if (next.sliced === told) return false;
+    if (next.sliced === told && writeRefusals(this.#options.refusals()) === (object.data?.[refusedKey] ?? "{}"))
+      return false;
     await this.#write(object, next.sliced, signal);
     return true;
   }
@@ -181,7 +186,8 @@ export class StateRound {
 
   async #write(object: ConfigMap, sliced: SlicedRanges, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options;
-    const data = { ...object.data, [slicedKey]: writeSlicedRanges(sliced) };
+    const refused = writeRefusals(this.#options.refusals());
+    const data = { ...object.data, [slicedKey]: writeSlicedRanges(sliced), [refusedKey]: refused };
     const written = await client.update(configMaps, { ...object, data }, { signal });
     this.#gate = { ...this.#gate, sliced, object: written };
     const ranges = sliced.ranges.map(({ network, range, phase }) => `${network} ${range} ${phase}`.trim());

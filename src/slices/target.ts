@@ -61,6 +61,11 @@ export function targetsOf({ accepted, refused }: Wishes, pools: readonly Existin
   return targets;
 }
 
+/** Refused on grounds of who asks: no object is made for it. */
+export function isUnheard({ refusal }: Pick<Target, "refusal">): boolean {
+  return refusal?.reason === "NotTrusted" || refusal?.reason === "TooMany";
+}
+
 function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): Target {
   const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement, uses } = wish;
   const { protectsOverlaps } = wish;

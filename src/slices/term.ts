@@ -8,6 +8,7 @@ import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { Node, StoredPool } from "../ledger/resources.ts";
 import { contains } from "../net/prefix.ts";
+import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { Crowd } from "./crowd.ts";
 import type { SlicesOptions } from "./leader.ts";
 import { LeaseWriter } from "./lease-writer.ts";
@@ -22,6 +23,7 @@ import { readSlice } from "./slice-object.ts";
 import { SliceWriter } from "./slice-writer.ts";
 import { StaleError } from "./stale-error.ts";
 import { StateRound } from "./state-round.ts";
+import { isUnheard } from "./target.ts";
 import { Told } from "./told.ts";
 import { SliceWorld } from "./world.ts";
 
@@ -80,9 +82,17 @@ export class Term {
       reserved: this.#reserved,
       pools: () => this.#overview.blocks(),
       floating: (key) => this.#overview.floating(key),
+      refusals: () => this.#overview.refusals(),
       mark: (target, phase, end) => this.#writer.mark(target, phase, end),
     });
-    this.#overview = new Overview({ ...options, world: this.#world, state, touch: (key) => this.#pace.touch(key) });
+    const { cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(systemNamespace) } } = options;
+    this.#overview = new Overview({
+      ...options,
+      cutRules,
+      world: this.#world,
+      state,
+      touch: (key) => this.#pace.touch(key),
+    });
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
     this.#leases = this.#controller("slice-leases", 16, (node, signal) => this.#reconcileLease(node, signal));
     this.#pace = new Pace(clock, this.#pools);
@@ -175,6 +185,7 @@ export class Term {
   async #reconcilePool(key: string, signal: AbortSignal): Promise<void> {
     const target = this.#overview.target(key);
     if (target === undefined) return;
+    if (isUnheard(target)) this.#told.refuse(target);
     const phase = await this.#overview.mayWork(target, signal);
     if (phase === undefined) return this.#pools.enqueueAfter(key, restMs);
     // On record, and not told yet: it is looked at when it is.

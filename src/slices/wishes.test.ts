@@ -5,6 +5,7 @@ import { describe, expect, it, test } from "vitest";
 import { readDefinitions } from "../cni/definitions.ts";
 import { formatInterval } from "../net/interval.ts";
 import { overlaps, parsePrefix } from "../net/prefix.ts";
+import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { poolNames } from "./names.ts";
 import { type ExistingPool, wishesOf } from "./wishes.ts";
 
@@ -44,10 +45,12 @@ function pool(name: string, range: string, rest: Partial<ExistingPool> = {}): Ex
   return { namespace: "kube-system", name, range: parsePrefix(range), sliceLength: 26, hasSlices: true, ...rest };
 }
 
+const rules = { ...defaultCutLimits, trusted: trustedNamespaces("kube-system", ["shop", "other"]), nodes: 5000 };
+
 function read(given: readonly Given[], pools: readonly ExistingPool[] = []) {
   const { readable, unreadable } = readDefinitions(given.map(definition), "kube-system");
   expect(unreadable).toEqual([]);
-  const wishes = wishesOf(readable, pools);
+  const wishes = wishesOf(readable, pools, rules);
   const names = poolNames([...wishes.accepted, ...wishes.refused.map(({ wish }) => wish)], pools);
   const accepted = wishes.accepted.map(
     (wish) => `${wish.namespace}/${names.get(wish.key)} ${wish.range} /${wish.sliceLength}`,
@@ -302,8 +305,8 @@ test("in any order the same, no two of a network overlap, no two have one pool, 
         readable.length === 0
           ? []
           : [...readable.slice(turn % readable.length), ...readable.slice(0, turn % readable.length)];
-      const { accepted, refused } = wishesOf(readable, pools);
-      const again = wishesOf(turned, pools);
+      const { accepted, refused } = wishesOf(readable, pools, rules);
+      const again = wishesOf(turned, pools, rules);
       expect(again.accepted.map(({ key }) => key).toSorted()).toEqual(accepted.map(({ key }) => key).toSorted());
       for (const a of accepted) {
         for (const b of accepted) {
@@ -322,4 +325,77 @@ test("in any order the same, no two of a network overlap, no two have one pool, 
       );
     }),
   );
+});
+
+describe("who may have what cut", () => {
+  const wide = { range: "10.0.0.0/8", node_slice_size: "/24" };
+  const part = { range: "10.5.0.0/24" };
+  const many = (count: number) => ({
+    network_name: "many",
+    ipRanges: Array.from({ length: count }, (_, index) => ({ range: `10.0.${index}.0/24`, node_slice_size: "/28" })),
+  });
+  const each = (count: number, namespace: string, more: object = {}): Given[] =>
+    Array.from({ length: count }, (_, index) => ({
+      name: `d${index}`,
+      namespace,
+      created: index,
+      ipam: { range: `10.0.${index}.0/24`, network_name: `n${index}`, node_slice_size: "/28", ...more },
+    }));
+
+  it.each<[string, Given[], number, string[]]>([
+    ["a namespace that is not trusted", [{ name: "a", namespace: "tenant", ipam: wide }], 0, ["NotTrusted"]],
+    ["one in its own pools", [{ name: "a", namespace: "tenant", ipam: { ...wide, pool_namespace: "nad" } }], 1, []],
+    [
+      "one beside who may: it has no say",
+      [
+        { name: "a", namespace: "tenant", ipam: { ...wide, node_slice_size: "/12" } },
+        { name: "b", created: 5, ipam: wide },
+      ],
+      1,
+      [],
+    ],
+    [
+      "another namespace shares a part of it, and did so before",
+      [
+        { name: "a", namespace: "tenant", ipam: part },
+        { name: "b", created: 5, ipam: wide },
+      ],
+      0,
+      ["OnRecord"],
+    ],
+    [
+      "another namespace shares a part of it, and this was shared too",
+      [
+        { name: "a", namespace: "tenant", created: 5, ipam: part },
+        { name: "b", generation: 2, ipam: wide },
+      ],
+      0,
+      ["OnRecord"],
+    ],
+    [
+      "another namespace came later, or has a name of its own, or the same range",
+      [
+        { name: "a", namespace: "tenant", created: 5, ipam: part },
+        { name: "b", ipam: wide },
+        { name: "c", namespace: "tenant", ipam: { ...part, network_name: "own" } },
+        { name: "d", namespace: "tenant", ipam: { range: "10.0.0.0/8" } },
+      ],
+      1,
+      [],
+    ],
+    ["as many ranges as a definition may have", [{ name: "a", ipam: many(16) }], 16, []],
+    ["one more", [{ name: "a", ipam: many(17) }], 0, Array.from({ length: 17 }, () => "TooMany")],
+    ["ten networks of administrators at 5,000 nodes", each(10, "shop"), 10, []],
+    ["as many as a namespace may have", each(66, "shop"), 64, ["TooMany", "TooMany"]],
+    ["as many slices as a tenant may have", each(5, "tenant", { pool_namespace: "nad" }), 4, ["TooMany"]],
+  ])("%s", (_, given, count, reasons) => {
+    const { accepted, refused } = read(given);
+    expect([accepted.length, refused.map((line) => line.split(" ").at(-1))]).toEqual([count, reasons]);
+  });
+
+  it("what has slices keeps them, whatever the rules have become", () => {
+    const there = pool("a", "10.0.0.0/8", { network: "" });
+    const { accepted, refused } = read([{ name: "a", namespace: "tenant", ipam: wide }], [there]);
+    expect([accepted.length, refused]).toEqual([1, []]);
+  });
 });

@@ -2,14 +2,16 @@
 // what its definitions say together (docs/decisions/0013). Pure.
 //
 // Promised: the same definitions and pools give the same wishes in any order; inside one namespace and network name, no two wishes
-// overlap. Where definitions disagree the pool that is there counts, else the oldest definition.
+// overlap. Where definitions disagree the pool that is there counts, else the oldest definition. Nothing is cut that a definition of another
+// namespace has on record before; what has slices keeps them.
 import { sliceUseKey } from "../api/node-lease.ts";
 import type { Definition } from "../cni/definitions.ts";
 import { poolDefinitionOf } from "../cni/pool-definition.ts";
 import type { IpamRange } from "../cni/range.ts";
 import { DefinitionError, reservationsOf, usableOf } from "../ipam/definition.ts";
 import { difference, IntervalSet } from "../net/interval-set.ts";
-import { overlaps, type Prefix } from "../net/prefix.ts";
+import { comparePrefixes, overlaps, type Prefix } from "../net/prefix.ts";
+import { type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
 
 /** Of a NodeSlicePool that is there. */
 export interface ExistingPool {
@@ -51,12 +53,14 @@ export interface Wish {
   readonly protectsOverlaps: boolean;
   /** In a sentence what its definitions disagree about. */
   readonly disagreement?: string;
+  /** None of its definitions may have it cut. */
+  readonly objection?: Objection;
 }
 
 /** A range that gets no slices, and in a sentence why. */
 export interface Refusal {
   readonly wish: Wish;
-  readonly reason: "Overlapping" | "Disagreement";
+  readonly reason: "Overlapping" | "Disagreement" | Objection["reason"];
   readonly why: string;
 }
 
@@ -65,17 +69,28 @@ export interface Wishes {
   readonly refused: readonly Refusal[];
 }
 
-export function wishesOf(definitions: readonly Definition[], pools: readonly ExistingPool[]): Wishes {
+export interface WishRules extends CutRules {
+  /** How many nodes there are. */
+  readonly nodes: number;
+}
+
+export function wishesOf(definitions: readonly Definition[], pools: readonly ExistingPool[], rules: WishRules): Wishes {
   const all = usesOf(definitions);
   const groups = Map.groupBy(all, ({ definition, range }) =>
     sliceUseKey({ namespace: definition.poolNamespace, network: definition.config.networkName, range: range.prefix }),
   );
   const wishes = [...groups]
-    .flatMap(([key, uses]) => wishOf(key, uses, pools) ?? [])
+    .flatMap(([key, uses]) => wishOf(key, uses, pools, rules) ?? [])
     .map((wish) => (wish.isOriginal && all.some((use) => isShared(use, wish)) ? { ...wish, isOriginal: false } : wish));
+  const isCut = (wish: Wish) => poolOf(wish, pools)?.hasSlices === true;
   const refused: Refusal[] = [];
+  const asked = wishes.flatMap((wish): Wish[] => {
+    const objection = isCut(wish) ? undefined : (wish.objection ?? recordedBefore(wish, all));
+    if (objection !== undefined) refused.push({ wish, ...objection });
+    return objection === undefined ? [wish] : [];
+  });
   const accepted: Wish[] = [];
-  for (const network of Map.groupBy(wishes, ({ namespace, network: name }) => `${namespace} ${name}`).values()) {
+  for (const network of Map.groupBy(asked, ({ namespace, network: name }) => `${namespace} ${name}`).values()) {
     const settled = settleRanges(network, pools);
     refused.push(...settled.refused);
     for (const wish of settled.accepted) {
@@ -84,7 +99,49 @@ export function wishesOf(definitions: readonly Definition[], pools: readonly Exi
       else refused.push({ wish, reason: "Overlapping", why: overlapWords(wish, other) });
     }
   }
-  return { accepted, refused };
+  const bounded = within(accepted, isCut, rules);
+  return { accepted: bounded.accepted, refused: [...refused, ...bounded.refused] };
+}
+
+/** The first of each namespace, as many as it may have. What is cut stays. */
+function within(wishes: readonly Wish[], isCut: (wish: Wish) => boolean, rules: WishRules): Wishes {
+  const counts = new Map<string, number>();
+  const refused: Refusal[] = [];
+  const isFirst = (a: Wish, b: Wish) =>
+    Number(isCut(b)) - Number(isCut(a)) || (isOlder(a.uses[0]!, b.uses[0]!) ? -1 : 1);
+  for (const wish of wishes.toSorted(isFirst)) {
+    const { definition } = wish.uses[0]!;
+    const namespace = namespaceOf(definition);
+    const ranges = 1 + (counts.get(namespace) ?? 0);
+    const objection = isCut(wish) ? undefined : excessOf(definition, { ranges, nodes: rules.nodes }, rules);
+    if (objection === undefined) counts.set(namespace, ranges);
+    else refused.push({ wish, ...objection });
+  }
+  const isRefused = new Set(refused.map(({ wish }) => wish.key));
+  return { accepted: wishes.filter(({ key }) => !isRefused.has(key)), refused };
+}
+
+/**
+ * A definition of another namespace hands out of a part of the range, or of more, and did before this was to be cut: it would be left with less. One
+ * that has the very same range is served from the slices.
+ */
+function recordedBefore(wish: Wish, all: readonly Use[]): Objection | undefined {
+  const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
+  // When a definition was changed is not known: what it became is later than what others are.
+  const wasChanged = wish.uses.some(({ definition }) => (definition.object.metadata.generation ?? 2) !== 1);
+  const other = all.find(
+    (use) =>
+      isShared(use, wish) &&
+      comparePrefixes(use.range.prefix, wish.range) !== 0 &&
+      !own.has(namespaceOf(use.definition)) &&
+      (wasChanged || isOlder(use, wish.uses[0]!)),
+  );
+  if (other === undefined) return undefined;
+  const theirs = `${other.range.prefix} of ${other.definition.key}`;
+  return {
+    reason: "OnRecord",
+    why: `${wish.range} of ${namesOf(wish.uses)} is not cut into slices: ${theirs}, of another namespace, was there before and would be left with less. Give one of them another range or network_name.`,
+  };
 }
 
 /** Every range of every definition, the oldest definition first: what is not sliced counts for what is useful only. */
@@ -108,10 +165,14 @@ function createdMs({ object }: Definition): number {
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
 }
 
-function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]): Wish | undefined {
-  const uses = all.filter(({ range }) => range.sliceLength !== undefined);
+function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[], rules: CutRules): Wish | undefined {
+  const asking = all.filter(({ range }) => range.sliceLength !== undefined);
+  const allowed = asking.filter(({ definition }) => objectionTo(definition, rules) === undefined);
+  // Who may not have it cut does not say how it is cut either.
+  const uses = allowed.length > 0 ? allowed : asking;
   const [oldest] = uses;
   if (oldest === undefined) return undefined;
+  const objection = allowed.length > 0 ? undefined : objectionTo(oldest.definition, rules);
   const { poolNamespace: namespace, config } = oldest.definition;
   const base = { key, namespace, network: config.networkName, range: oldest.range.prefix, uses };
   const disagreement = sizeDisagreement(uses);
@@ -121,6 +182,7 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
     ...base,
     sliceLength: sliceLength!,
     ...(floatingLength !== undefined && { floatingLength }),
+    ...(objection !== undefined && { objection }),
     useful: usefulOf(all),
     protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
     isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),

@@ -8,6 +8,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
+import { defaultCutLimits } from "../../src/slices/consent.ts";
 import { SlicesLeader } from "../../src/slices/leader.ts";
 import type { Line } from "../slices/line.ts";
 
@@ -52,7 +53,11 @@ async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
   const common = { client, clock, log, systemNamespace, cooldownMs, events, definitions };
   const pools = new PoolsLeader(common);
   const { world } = pools;
-  const slices = new SlicesLeader({ ...common, ...pick(world) });
+  const slices = new SlicesLeader({
+    ...common,
+    ...pick(world),
+    cutRules: { ...defaultCutLimits, trusted: { has: () => true } },
+  });
   const claims = new ClaimsLeader({ ...common, ...pick(world) });
   const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   await new Manager({

@@ -17,6 +17,7 @@ beforeAll(async () => {
     api: "real",
     daemons: daemonCount,
     controller: true,
+    controllerArgs: ["--trusted-namespaces=default,kube-public"],
     nodeArgs: ["--cooldown-seconds=0"],
   });
 }, coldStartTimeoutMs);

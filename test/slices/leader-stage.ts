@@ -21,6 +21,7 @@ import { noSlicedRanges, readSlicedRanges } from "../../src/ledger/sliced-ranges
 import { stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
+import { defaultCutLimits, trustedNamespaces } from "../../src/slices/consent.ts";
 import { SlicesLeader, type SlicesOptions } from "../../src/slices/leader.ts";
 import { SliceMetrics } from "../../src/slices/metrics.ts";
 import { Daemon, system } from "./leader-daemon.ts";
@@ -205,7 +206,9 @@ export class Leader {
     const { world } = new PoolsLeader({ ...common, cooldownMs: 0 });
     const { nodes, reservations, holds } = world;
     const metrics = new SliceMetrics(this.registry);
-    const slices = new SlicesLeader({ ...common, nodes, reservations, holds, events: recorder, metrics, ...options });
+    const cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(system, ["shop"]) };
+    const given = { ...common, nodes, reservations, holds, events: recorder, metrics, cutRules };
+    const slices = new SlicesLeader({ ...given, ...options });
     const { signal } = this.#stop;
     const runs = [nodes, reservations, holds].map((informer) => informer.run(signal));
     const others = [definitions.follow.run(signal, () => {}), recorder.run(signal)];

@@ -17,5 +17,11 @@ sliceStories(
       },
     };
   },
-  { startMs: coldStartTimeoutMs, parts: ["changes", "losses", "kills", "churn"], kills: 15, rounds: 10, seeds: [3] },
+  {
+    startMs: coldStartTimeoutMs,
+    parts: ["changes", "losses", "tenants", "kills", "churn"],
+    kills: 15,
+    rounds: 10,
+    seeds: [3],
+  },
 );

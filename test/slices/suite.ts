@@ -10,12 +10,13 @@ import { dailyStories } from "./stories/daily.ts";
 import { killStories } from "./stories/kills.ts";
 import { lossStories } from "./stories/losses.ts";
 import { cutOffStories, nodeStories } from "./stories/nodes.ts";
+import { tenantStories } from "./stories/tenants.ts";
 import { prepare, wipe } from "./wipe.ts";
 
 export interface SuiteOptions {
   readonly startMs?: number;
   /** Each part in a file of its own takes its time beside the others: they mostly wait. */
-  readonly parts: readonly ("daily" | "changes" | "nodes" | "cut-off" | "kills" | "churn" | "losses")[];
+  readonly parts: readonly ("daily" | "changes" | "nodes" | "cut-off" | "kills" | "churn" | "losses" | "tenants")[];
   readonly kills?: number;
   readonly rounds?: number;
   readonly seeds?: readonly number[];
@@ -48,6 +49,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
       "cut-off": { title: "nodes", tell: () => cutOffStories(get) },
       kills: { title: "the controller", tell: () => killStories(get, kills) },
       losses: { title: "losses", tell: () => lossStories(get) },
+      tenants: { title: "tenants", tell: () => tenantStories(get) },
       churn: { title: "churn", tell: () => churnStories(get, rounds, seeds) },
     };
     for (const part of options.parts) {

@@ -59,6 +59,8 @@ export interface SliceKeeperOptions {
   readonly log: Log;
   /** The NodeSlicePool of a range that this node has no grant of, by the shared state; undefined: there is none. */
   readonly poolOf?: (use: SliceUse) => string | undefined;
+  /** In a sentence why the controller grants nothing of a range, whatever happens; undefined: it does not say so. */
+  readonly refusalOf?: (use: SliceUse) => string | undefined;
   /** An address of a pod that is gone was freed, and cools down. */
   readonly onOrphan?: (hold: Hold) => void;
   /** How many slices are tended at once. Default: one. */
@@ -157,9 +159,14 @@ export class SliceKeeper {
     return `the slices of this node are being compared with the API server${trouble && ` (${trouble})`}; try again`;
   }
 
+  /** In a sentence why waiting is no use: the controller refuses the range. Undefined: it does not. */
+  refusal(use: SliceUse): string | undefined {
+    return this.#grantsOf(use).length > 0 ? undefined : this.#options.refusalOf?.(use);
+  }
+
   /** In a sentence why there is nothing (more) to be had. */
   why(use: SliceUse): string {
-    const waiting = this.#slices.waiting[sliceUseKey(use)];
+    const waiting = this.refusal(use) ?? this.#slices.waiting[sliceUseKey(use)];
     if (waiting !== undefined) return waiting;
     const grants = this.#grantsOf(use);
     const exhausted = grants.map(({ key }) => this.#tending.exhausted(key)).find((each) => each !== "");
