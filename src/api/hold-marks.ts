@@ -19,6 +19,8 @@ const identityAnnotation = `${holdfastGroup}/identity`;
 /** A hash of the identity: what a claim that is made anew finds the address of the one before by. */
 export const identityLabelName = `${holdfastGroup}/identity`;
 const usersAnnotation = `${holdfastGroup}/users`;
+/** The pod whose sandbox uses the address too: its hold was lost, and this one given (src/node/reassert.ts). */
+export const usedByAnnotation = `${holdfastGroup}/also-used-by`;
 const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
 export const networkAnnotation = `${holdfastGroup}/network-name`;
@@ -99,6 +101,7 @@ const ownership: ReadonlySet<string> = new Set([
   identityAnnotation,
   macLabelName,
   usersAnnotation,
+  usedByAnnotation,
   whyAnnotation,
 ]);
 

@@ -48,6 +48,8 @@ export interface TakeRequest {
   readonly owner: Owner;
   /** Take it although it is still cooling down: nothing else is left. */
   readonly early?: boolean;
+  /** What is this owner's already stays as it is, whichever of its sandboxes uses it. */
+  readonly asIs?: boolean;
   /** It is in no pool, and so has no place in a pool's own record: its hold is all there is of it. */
   readonly loose?: boolean;
   readonly note?: HoldNote;

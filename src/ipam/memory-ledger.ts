@@ -87,7 +87,7 @@ export class MemoryLedger implements AmendableLedger {
     );
   }
 
-  #take({ domain, address, owner, early = false, note, users }: TakeRequest): TakeOutcome {
+  #take({ domain, address, owner, early = false, asIs = false, note, users }: TakeRequest): TakeOutcome {
     const key = `${domain} ${address}`;
     const hold = this.#store.holds.get(key);
     const mine = ownerKey(owner);
@@ -99,7 +99,7 @@ export class MemoryLedger implements AmendableLedger {
       if (!isSame && !succeeds(owner, hold.owner)) return { outcome: "held", hold };
       return {
         outcome: "yours",
-        hold: isSame && sameContainer(hold.owner, owner) ? hold : this.#write(key, written),
+        hold: isSame && (asIs || sameContainer(hold.owner, owner)) ? hold : this.#write(key, written),
       };
     }
     const rest = this.#store.resting.get(key);

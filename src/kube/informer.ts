@@ -32,6 +32,10 @@ export interface InformerOptions<T extends KubeObject> {
   /** See the reflector's. */
   readonly fromCache?: boolean;
   readonly idleMs?: number;
+  /** Told every version of the server's that it comes to, in order: before the handlers are told of a list. */
+  readonly onVersion?: (version: string) => void;
+  /** The server follows a watch from here on, or no more: see Reflector. */
+  readonly onWatching?: (is: "open" | "closed" | "early") => void;
   /** Told of what went wrong and is being retried, and of handlers that threw. */
   readonly onError?: (error: Error) => void;
 }
@@ -80,11 +84,14 @@ export class Informer<T extends KubeObject> {
   async run(signal: AbortSignal): Promise<void> {
     const { client, resource, scope, clock = realClock, random, pageSize, fromCache, idleMs } = this.#options;
     const onError = (error: Error) => this.#report(error);
+    const { onVersion, onWatching } = this.#options;
+    const told = { ...(onVersion && { onVersion }), ...(onWatching && { onWatching }) };
     const settings = {
       pageSize,
       fromCache,
       idleMs,
       dropManagedFields: true,
+      ...told,
       ...(random === undefined ? {} : { random }),
     };
     const reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());

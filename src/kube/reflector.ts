@@ -38,12 +38,18 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly dropManagedFields?: boolean;
   readonly idleMs?: number | undefined;
   readonly onError?: (error: Error) => void;
+  /** Told every version that it comes to, in order; not that of a first list from a cache, which may be behind. */
+  readonly onVersion?: (version: string) => void;
+  /** The server follows a watch from here on, or no more; `early`: it ended before its time, perhaps to come back with other storage. */
+  readonly onWatching?: (is: "open" | "closed" | "early") => void;
 }
 
 /** client-go's: watches end after five to ten minutes, at random, so that many clients do not come back at once. */
 const minWatchSeconds = 300;
 /** A watch that ends at once and says nothing new is a server in trouble: reopening it without a pause would be a busy loop. */
 const shortWatchMs = 1000;
+/** Servers end a watch to the second, as a rule. */
+const earlyMs = 10_000;
 /** One page may be large and the server busy. */
 const listTimeoutMs = 120_000;
 
@@ -91,6 +97,8 @@ export class Reflector<T extends KubeObject> {
     if (metadata.resourceVersion === undefined) {
       throw new ApiError("malformed", `list ${resource.kind}: the list has no resourceVersion to watch from.`);
     }
+    const isBehind = this.#atLeast === "0";
+    if (!isBehind) this.#options.onVersion?.(metadata.resourceVersion);
     this.#sink.replaced();
     this.#version = metadata.resourceVersion;
     this.#atLeast = metadata.resourceVersion;
@@ -99,9 +107,20 @@ export class Reflector<T extends KubeObject> {
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { client, resource, scope, clock, idleMs } = this.#options;
     const timeoutSeconds = Math.floor(minWatchSeconds * (1 + this.#random()));
-    const options = { ...scope, signal, resourceVersion, timeoutSeconds, ...(idleMs === undefined ? {} : { idleMs }) };
+    const { onWatching } = this.#options;
+    const limits = {
+      ...(idleMs === undefined ? {} : { idleMs }),
+      ...(onWatching && { onOpen: () => onWatching("open") }),
+    };
+    const options = { ...scope, signal, resourceVersion, timeoutSeconds, ...limits };
     const startedMs = clock.monotonicMs();
-    for await (const event of client.watch(resource, options)) this.#take(event);
+    let isWhole = false;
+    try {
+      for await (const event of client.watch(resource, options)) this.#take(event);
+      isWhole = clock.monotonicMs() - startedMs >= 1000 * timeoutSeconds - earlyMs;
+    } finally {
+      onWatching?.(isWhole ? "closed" : "early");
+    }
     if (this.#version === resourceVersion && clock.monotonicMs() - startedMs < shortWatchMs) {
       throw new ApiError("unavailable", `watch ${resource.kind}: the server closed the watch at once.`);
     }
@@ -109,14 +128,20 @@ export class Reflector<T extends KubeObject> {
 
   #take(event: WatchEvent<T>): void {
     if (event.type === "BOOKMARK") {
-      if (event.resourceVersion !== "") this.#version = this.#atLeast = event.resourceVersion;
+      if (event.resourceVersion !== "") this.#came(event.resourceVersion);
       return;
     }
     // Read before the sink has the object, which may freeze or keep it; set after, so that a sink that throws gets it again.
     const { resourceVersion } = event.object.metadata;
     this.#sink.changed(event.type, event.object);
-    this.#version = resourceVersion;
-    this.#atLeast = resourceVersion ?? this.#atLeast;
+    this.#came(resourceVersion);
+  }
+
+  #came(version: string | undefined): void {
+    this.#version = version;
+    if (version === undefined) return;
+    this.#atLeast = version;
+    this.#options.onVersion?.(version);
   }
 
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {

@@ -52,6 +52,7 @@ export interface WatchOptions extends CallOptions, Scope {
   readonly timeoutSeconds?: number;
   /** Silence after which the watch fails; see watch.ts. */
   readonly idleMs?: number;
+  readonly onOpen?: () => void;
 }
 
 export interface ClientOptions {
@@ -215,7 +216,8 @@ export class KubeClient {
       timeoutSeconds: options.timeoutSeconds,
     });
     const call = { what: `watch ${resource.kind}`, method: "GET", path, signal: options.signal };
-    const limits = { openMs: options.timeoutMs ?? this.#timeoutMs, idleMs: options.idleMs ?? defaultIdleMs };
+    const { onOpen, idleMs = defaultIdleMs, timeoutMs: openMs = this.#timeoutMs } = options;
+    const limits = { openMs, idleMs, onOpen };
     return watchStream<T>(this.#caller, call, limits);
   }
 

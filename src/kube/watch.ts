@@ -17,6 +17,8 @@ export interface WatchLimits {
   readonly openMs: number;
   /** Silence after which the peer is taken for dead. Bookmarks break the silence about once a minute. */
   readonly idleMs: number;
+  /** The server follows the request. */
+  readonly onOpen?: (() => void) | undefined;
 }
 
 /** Opens the stream when first iterated; ends when the server ends it; throws ApiError, also for the stream's own ERROR event. */
@@ -33,6 +35,7 @@ export async function* watchStream<T extends KubeObject>(
   let idle: Deadline | undefined;
   try {
     const response = await open(caller, whole, ending);
+    limits.onOpen?.();
     idle = deadline(caller.clock, limits.idleMs, ending.signal);
     for await (const line of lines(response.body, idle.signal)) {
       idle.extend();

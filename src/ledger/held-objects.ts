@@ -39,6 +39,10 @@ export interface HeldObjectsOptions {
   readonly podNamespace?: string;
   /** Those that rest, too. Default: no. */
   readonly includeCooling?: boolean;
+  /** `0`: as old as the server's cache may be, and as cheap. Default: what is there now. */
+  readonly resourceVersion?: string;
+  /** Told the version of each list. */
+  readonly onVersion?: (version: string | undefined) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -46,10 +50,18 @@ export async function* listHolds(
   client: KubeClient,
   options: HeldObjectsOptions = {},
 ): AsyncIterable<ReadHold | UnreadableHold> {
-  const { namespace, signal } = options;
-  const scope = { namespace, signal, labelSelector: selectorOf(options) };
-  for (const object of (await client.list(reservations, scope)).items) yield* readHeld(object);
-  for (const object of (await client.list(holds, scope)).items) yield* readHeld(object);
+  const { namespace, signal, resourceVersion } = options;
+  const scope = {
+    namespace,
+    signal,
+    labelSelector: selectorOf(options),
+    ...(resourceVersion && { resourceVersion, pageSize: 0 }),
+  };
+  for (const kind of [reservations, holds] as const) {
+    const { items, metadata } = await client.list<HeldObject>(kind, scope);
+    options.onVersion?.(metadata?.resourceVersion);
+    for (const object of items) yield* readHeld(object);
+  }
 }
 
 /**

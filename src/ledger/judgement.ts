@@ -18,7 +18,7 @@ export type TakeStep =
   /** It would be this owner's, and is about to be gone. */
   | { readonly step: "wait" };
 
-export function judgeTake(met: Met, { owner, early = false }: TakeRequest, nowMs: number): TakeStep {
+export function judgeTake(met: Met, { owner, early = false, asIs = false }: TakeRequest, nowMs: number): TakeStep {
   const { hold, cooling, leaving } = met;
   const mine = ownerKey(owner);
   if (cooling !== undefined) {
@@ -32,7 +32,8 @@ export function judgeTake(met: Met, { owner, early = false }: TakeRequest, nowMs
   const isSame = ownerKey(hold.owner) === mine;
   if (!isSame && !succeeds(owner, hold.owner)) return { step: "answer", answer: { outcome: "held", hold } };
   if (leaving) return { step: "wait" };
-  if (isSame && sameContainer(hold.owner, owner)) return { step: "answer", answer: { outcome: "yours", hold } };
+  if (isSame && (asIs || sameContainer(hold.owner, owner)))
+    return { step: "answer", answer: { outcome: "yours", hold } };
   return { step: "write", outcome: "yours" };
 }
 

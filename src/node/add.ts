@@ -123,6 +123,8 @@ async function run(addition: Addition): Promise<JsonObject> {
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
     await takeAll(addition);
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
+    // What was just written may be what tells of a restore.
+    parts.assertSettled();
     await remember(addition);
     return answer(addition);
   } catch (error) {
@@ -135,6 +137,7 @@ async function run(addition: Addition): Promise<JsonObject> {
 async function runByClaim(addition: Addition, claim: ClaimUse): Promise<JsonObject> {
   const { parts, invocation, loaded } = addition;
   const result = await addByClaim(addition, claim);
+  parts.assertSettled();
   parts.gone.set(attachmentKey(invocation), true);
   return formatResult(result, loaded.config.cniVersion);
 }
@@ -178,7 +181,6 @@ async function remember({ parts, invocation, asking, taken }: Addition): Promise
   const holds = taken.flatMap((each) =>
     isSliceDomain(each.hold.domain) ? [] : [sandboxHold(each.namespace, each.hold)],
   );
-  if (holds.length === 0) return;
   await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds });
 }
 

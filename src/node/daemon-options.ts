@@ -28,6 +28,8 @@ export interface DaemonOptions {
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
   readonly sliceAuthorityMs?: number;
   readonly sliceMetrics?: SliceMetrics;
+  /** How long nothing is handed out of shared ranges after the API server was restored from an older copy (history.ts). */
+  readonly restoreSettleMs?: number;
   /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
   readonly claimWaitMs?: number;
   readonly health?: { readonly host?: string; readonly port?: number };

@@ -18,23 +18,26 @@ import { configMaps, pods } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
 import { Attachments } from "./attachment.ts";
 import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
-import { podState } from "./claims/fence-facts.ts";
+import { podState, serverFacts } from "./claims/fence-facts.ts";
 import { Configs } from "./configs.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { del } from "./delete.ts";
 import { FlatFiles } from "./flat-file.ts";
 import { makeHandler } from "./handler.ts";
 import { Held } from "./held.ts";
+import { History, probedKind } from "./history.ts";
 import { Intents } from "./intents.ts";
 import { namespaceId } from "./kernel/namespace-id.ts";
 import { Ledgers } from "./ledgers.ts";
 import { Legacy } from "./legacy.ts";
 import { OwnHolds } from "./own-holds.ts";
+import { Pace } from "./pace.ts";
 import type { Parts, Probe } from "./parts.ts";
 import { Pictures } from "./pictures.ts";
 import { Pods } from "./pods.ts";
 import { Quota } from "./quota.ts";
 import { Readiness } from "./readiness.ts";
+import { Reassert } from "./reassert.ts";
 import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
 import { type ObjectName, Sandboxes } from "./sandboxes.ts";
@@ -98,22 +101,68 @@ class Assembly {
     }
     const now = () => clock.wallMs();
     const onError = (error: Error) => log.warn("following the API server", { error });
+    const { random, restoreSettleMs: settleMs } = this.#options;
+    const history = new History({
+      clock,
+      log,
+      seen: this.#sandboxes.seen,
+      note: (seen) => this.#sandboxes.note(seen),
+      probe: async (within) => {
+        const scope = { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}`, signal: within };
+        const [{ metadata }, isLost] = await Promise.all([client.list(configMaps, scope), own.isLost(within)]);
+        return { version: metadata.resourceVersion, isLost };
+      },
+      daemons: () => upkeep.daemons,
+      settleMs,
+      onRestore: () => {
+        own.restored();
+        pictures.forget();
+      },
+    });
+    const following = (kind: string) => ({
+      onError,
+      onWatching: (is: "open" | "closed" | "early") => {
+        history.watching(kind, is);
+        if (is === "early") upkeep.lookSoon();
+      },
+    });
     const podInformer = new Informer({
       client,
       resource: pods,
       scope: { fieldSelector: `spec.nodeName=${node}` },
       fromCache: true, // as kubelets do: the pods of one node out of all, asked for by every node
       clock,
-      onError,
+      ...following(pods.kind),
     });
     const stateInformer = new Informer({
       client,
       resource: configMaps,
       scope: { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}` },
       clock,
-      onError,
+      ...following(probedKind),
+      // Not those of pods: their first list may be from a cache that is behind.
+      onVersion: (version) => history.saw(probedKind, version),
     });
-    const own = new OwnHolds({ client, node, held: this.#held, log });
+    const facts = serverFacts(client);
+    const isAlive = ({ namespace, name, uid }: ObjectName) => {
+      const pod = podInformer.cache.get(`${namespace}/${name}`);
+      return pod !== undefined && podState(pod, uid) === "alive";
+    };
+    const reassert = new Reassert({
+      client,
+      node,
+      facts,
+      ledgers: { shared: (namespace) => ledgers.shared(namespace) },
+      held: this.#held,
+      sandboxes: this.#sandboxes,
+      intents: this.#intents,
+      pictures: () => pictures,
+      cooldownMs: this.#options.cooldownMs,
+      tell: (...event) => events.record(...event),
+      onMade: metrics.reasserted,
+      log,
+    });
+    const own = new OwnHolds({ client, node, held: this.#held, facts, isAlive, reassert, history, clock, random, log });
     const state = new SharedState({
       choice: this.#options.coexistence,
       informer: stateInformer,
@@ -121,14 +170,28 @@ class Assembly {
       log,
       seen: seenVersion(this.#options.state, log),
       onChange: () => {
+        // While it lasts nothing is given and nothing freed; what was moved meanwhile is read when it is over.
+        if (state.paused !== "") return;
         own.forget();
         pictures.forget();
         replay.wake();
       },
     });
-    const upkeep = new Upkeep({ client, clock, log, systemNamespace, state, own, pictures: () => pictures });
+    const upkeep = new Upkeep({
+      client,
+      clock,
+      random,
+      log,
+      systemNamespace,
+      state,
+      own,
+      history,
+      conflicts: () => reassert.conflicts,
+      pictures: () => pictures,
+    });
     const pictures = new Pictures({
       client,
+      pace: new Pace(clock, random),
       held: this.#held,
       log,
       now,
@@ -136,7 +199,7 @@ class Assembly {
       daemons: () => upkeep.daemons,
     });
     const isWaitedFor = () => slices.keeper.silentMs < waitedForMs;
-    const readiness = new Readiness({ client, own, state, clock, systemNamespace, isWaitedFor });
+    const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, isWaitedFor });
     const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
     const ledgers = this.#ledgers(state);
     const slices = assembleSlices({
@@ -155,10 +218,6 @@ class Assembly {
     this.#options.sliceMetrics?.watch(slices.keeper);
     const wake = () => replay.wake();
     const { claimWaitMs: waitMs } = this.#options;
-    const isAlive = ({ namespace, name, uid }: ObjectName) => {
-      const pod = podInformer.cache.get(`${namespace}/${name}`);
-      return pod !== undefined && podState(pod, uid) === "alive";
-    };
     const { fencing } = this.#options;
     const fence = fencing && {
       shut: fencing.shut,
@@ -170,6 +229,7 @@ class Assembly {
     const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs, fence });
     const spool = this.#spool(() => parts);
     const parts = this.#parts({
+      history,
       pictures,
       readiness,
       events,
@@ -188,6 +248,7 @@ class Assembly {
       pendingReleases: () => this.#intents.size,
       held: () => this.#held.size + slices.keeper.figures.holds,
       inWork: () => server.inWork,
+      reassert,
     });
     await new Manager({
       clock,
@@ -208,11 +269,13 @@ class Assembly {
         { name: "slices", run: (stop) => slices.keeper.run(stop) },
       ],
     }).run(signal);
+    await history.keep();
   }
 
   #parts(given: {
     readonly pictures: Pictures;
     readonly readiness: Readiness;
+    readonly history: History;
     readonly events: EventRecorder;
     readonly podInformer: Informer<(typeof pods)["example"] & {}>;
     readonly state: SharedState;
@@ -249,6 +312,7 @@ class Assembly {
         random,
         now,
         onConflict: metrics.conflict,
+        history: given.history,
         paused: () => state.paused,
         sliced: slices.taker,
       }),
@@ -259,6 +323,7 @@ class Assembly {
       tell: (pod, type, reason, message) => events.record(pod, type, reason, message),
       log,
       now,
+      assertSettled: () => given.history.assertSettled(),
       assertReady: (signal) => readiness.assertReady(signal),
       assertKnown: (signal) => readiness.assertKnown(signal),
       obstacles: (signal) => readiness.obstacles(signal),

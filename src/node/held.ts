@@ -17,12 +17,12 @@ export interface HeldEntry {
 export interface Place {
   readonly namespace: string;
   readonly domain: Domain;
-  readonly address: Address;
+  readonly address: Address | string;
 }
 
-type PlaceKey = string;
+export type PlaceKey = string;
 
-function placeKey({ namespace, domain, address }: Place): PlaceKey {
+export function placeKey({ namespace, domain, address }: Place): PlaceKey {
   return `${namespace} ${domain} ${address}`;
 }
 
@@ -108,7 +108,7 @@ export class Held {
   }
 }
 
-function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
+export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
   return { namespace, domain, address };
 }
 

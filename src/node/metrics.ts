@@ -13,6 +13,7 @@ export interface Watched {
   readonly pendingReleases: () => number;
   readonly held: () => number;
   readonly inWork: () => number;
+  readonly reassert: { readonly conflicts: number };
 }
 
 export class NodeMetrics {
@@ -23,6 +24,7 @@ export class NodeMetrics {
   readonly #probes: Counter<"outcome">;
   readonly #fenced: Counter;
   readonly #taken: Counter<"outcome">;
+  readonly #reasserted: Counter;
   readonly #registers: Registry[];
 
   constructor(registry: Registry) {
@@ -69,6 +71,11 @@ export class NodeMetrics {
       help: "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
       registers,
     });
+    this.#reasserted = new Counter({
+      name: "holdfast_reasserted_total",
+      help: "Holds of live sandboxes that the API server had lost, and that were made again.",
+      registers,
+    });
   }
 
   readonly request: Observe = ({ command, code, durationMs }) => {
@@ -88,8 +95,10 @@ export class NodeMetrics {
 
   readonly fenced = (): void => this.#fenced.inc();
 
+  readonly reasserted = (): void => this.#reasserted.inc();
+
   /** Gauges that are read when somebody looks. */
-  watch({ pictures, pendingReleases, held, inWork }: Watched): void {
+  watch({ pictures, pendingReleases, held, inWork, reassert }: Watched): void {
     for (const name of watched) this.#registers[0]!.removeSingleMetric(name); // of a daemon that ran before in this process
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
@@ -103,6 +112,8 @@ export class NodeMetrics {
     gauge("holdfast_releases_pending", "Releases that were promised and are still to be done.", pendingReleases);
     gauge("holdfast_held_addresses", "Addresses that this node holds.", held);
     gauge("holdfast_cni_requests_in_work", "Requests that are being worked on.", inWork);
+    const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
+    gauge("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
     const labelNames = ["domain", "range"] as const;
     const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
       new Gauge({
@@ -126,6 +137,7 @@ const watched = [
   "holdfast_releases_pending",
   "holdfast_held_addresses",
   "holdfast_cni_requests_in_work",
+  "holdfast_addresses_in_conflict",
   "holdfast_pool_free_seen",
   "holdfast_pool_used_seen",
 ];

@@ -1,6 +1,7 @@
 // What this node holds, while others write and things move.
 import { expect, it } from "vitest";
 
+import { realClock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { HeldObject } from "../ledger/held-objects.ts";
 import { recordsOf } from "../ledger/records.ts";
@@ -19,6 +20,15 @@ function object(namespace: string): HeldObject {
   return { ...rest, metadata: { ...metadata, uid: "o", resourceVersion: "7" } };
 }
 
+const around = {
+  facts: { hold: () => Promise.resolve(undefined) },
+  isAlive: () => true,
+  reassert: { round: () => Promise.resolve() },
+  history: { expect: () => () => {} },
+  clock: realClock,
+  random: () => 0,
+};
+
 /** Each list is answered by the test, with what the server had when it was asked. */
 function world() {
   const held = new Held();
@@ -27,7 +37,7 @@ function world() {
     resource.kind === "Hold"
       ? Promise.resolve({ items: [] })
       : new Promise((resolve) => asked.push((items) => resolve({ items })));
-  const own = new OwnHolds({ client: { list } as unknown as KubeClient, node: "n", held, log: silent });
+  const own = new OwnHolds({ client: { list } as unknown as KubeClient, node: "n", held, log: silent, ...around });
   const namespaces = () => held.ofAttachment({ containerId: "c", interfaceName: "eth0" }).map((each) => each.namespace);
   return { held, own, asked, namespaces };
 }

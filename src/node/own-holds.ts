@@ -1,35 +1,55 @@
-// What this node holds, listed at the start and after a pause: until that is done no address is given and none is freed.
+// What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use. Until that is done no
+// address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
+import { preconditionsOf } from "../api/version.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import type { Log } from "../log/log.ts";
-import type { Held, HeldEntry } from "./held.ts";
+import type { FenceFacts } from "./claims/fence-facts.ts";
+import { type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./held.ts";
+import { heldKind, type History } from "./history.ts";
+import { Pace } from "./pace.ts";
+import type { Reassert } from "./reassert.ts";
+import type { ObjectName } from "./sandboxes.ts";
 import { Shared } from "./shared.ts";
 
 export interface OwnHoldsOptions {
   readonly client: KubeClient;
   readonly node: string;
   readonly held: Held;
+  readonly facts: Pick<FenceFacts, "hold">;
+  /** By the informer. */
+  readonly isAlive: (pod: ObjectName) => boolean;
+  readonly reassert: Pick<Reassert, "round">;
+  readonly history: Pick<History, "expect">;
+  readonly clock: Clock;
+  readonly random: () => number;
   readonly log: Log;
 }
 
 export class OwnHolds {
   readonly #options: OwnHoldsOptions;
   readonly #list = new Shared<void>();
+  readonly #pace: Pace;
   #isKnown = false;
+  /** The server has forgotten since what was written to it. */
+  #isRestored = false;
   /** How often it was forgotten. */
   #generation = 0;
 
   constructor(options: OwnHoldsOptions) {
     this.#options = options;
+    this.#pace = new Pace(options.clock, options.random);
   }
 
   get isKnown(): boolean {
     return this.#isKnown;
   }
 
-  /** Throws the client's error where the API server does not answer; the next who asks tries again. */
+  /** Throws the client's error where the API server does not answer; the next who asks waits for his time, and tries again. */
   async known(signal: AbortSignal): Promise<void> {
-    if (!this.#isKnown) await this.#list.get("list", signal, (own) => this.#read(own));
+    if (!this.#isKnown) await this.#list.get("list", signal, (own) => this.#pace.run(own, () => this.#read(own)));
   }
 
   /** They may have moved: read them again before anything is done by them. */
@@ -39,20 +59,67 @@ export class OwnHolds {
     this.#list.clear();
   }
 
+  /** Some may be lost: make them again before anything is done. */
+  restored(): void {
+    this.#isRestored = true;
+    this.forget();
+  }
+
+  /**
+   * What this node wrote last, of what a living pod has, is not there, or older: the server has forgotten it. If that is there, so is all that was written
+   * before it. One read.
+   */
+  async isLost(signal: AbortSignal): Promise<boolean> {
+    const { held, facts, isAlive } = this.#options;
+    let last: HeldEntry | undefined;
+    for (const entry of held.all()) if (isAlive(entry.hold.owner) && numberOf(entry) > numberOf(last)) last = entry;
+    if (last === undefined) return false;
+    const { namespace, hold } = last;
+    const found = await facts.hold({ namespace, domain: hold.domain, address: String(hold.address) }, signal);
+    // Given back, or taken over, since it was asked for.
+    if (held.get(placeOf(last)) !== last) return false;
+    return found === undefined || numberOf({ namespace, hold: found }) < numberOf(last);
+  }
+
+  /** What somebody deleted is made again. */
+  async look(signal: AbortSignal): Promise<void> {
+    if (!this.#isKnown) return this.known(signal);
+    const listed = await this.#entries(signal, { resourceVersion: "0" });
+    await this.#options.reassert.round({ listed: byPlace(listed), afterRestore: false, signal });
+  }
+
   async #read(signal: AbortSignal): Promise<void> {
-    const { client, node, held, log } = this.#options;
+    const { held, log, reassert, history } = this.#options;
     const generation = this.#generation;
-    const entries: HeldEntry[] = [];
+    const isRestored = this.#isRestored;
     using changes = held.follow();
-    for await (const each of listHolds(client, { node, signal })) {
+    const entries = await this.#entries(signal, { onVersion: history.expect(heldKind) });
+    // They may have moved since the list began, or the list itself has told of a restore.
+    if (generation !== this.#generation) return this.known(signal);
+    held.replace(entries, changes.places);
+    await reassert.round({ listed: byPlace(entries), afterRestore: isRestored, signal });
+    if (generation !== this.#generation) return this.known(signal);
+    this.#isKnown = true;
+    this.#isRestored = false;
+    log.info("what this node holds is known", { addresses: entries.length });
+  }
+
+  async #entries(signal: AbortSignal, options: object): Promise<HeldEntry[]> {
+    const { client, node, log } = this.#options;
+    const entries: HeldEntry[] = [];
+    for await (const each of listHolds(client, { node, signal, ...options })) {
       if (each.unreadable !== undefined) log.warn(each.unreadable);
       // What a claim has is of no sandbox, whichever node wrote it last: the leader alone frees it.
       else if (each.hold.owner.kind === "pod") entries.push({ namespace: each.namespace, hold: each.hold });
     }
-    // They may have moved since the list began.
-    if (generation !== this.#generation) return this.known(signal);
-    held.replace(entries, changes.places);
-    this.#isKnown = true;
-    log.info("what this node holds is known", { addresses: entries.length });
+    return entries;
   }
+}
+
+function numberOf(entry: HeldEntry | undefined): number {
+  return entry === undefined ? 0 : Number(preconditionsOf(entry.hold.version).resourceVersion);
+}
+
+function byPlace(entries: readonly HeldEntry[]): ReadonlyMap<PlaceKey, Hold> {
+  return new Map(entries.map((entry) => [placeKey(placeOf(entry)), entry.hold]));
 }

@@ -53,6 +53,8 @@ export interface Parts {
   readonly now: () => number;
   /** Throws CniError (11) where no address can be given now: not ready, or paused. */
   readonly assertReady: (signal: AbortSignal) => Promise<void>;
+  /** Throws CniError (11) where the API server's history was cut just now. */
+  readonly assertSettled: () => void;
   /** Throws where what this node holds cannot be known now. */
   readonly assertKnown: (signal: AbortSignal) => Promise<void>;
   /** What keeps the daemon from giving addresses, each as a sentence with its remedy. */

@@ -23,6 +23,7 @@ import { configMaps } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { Crowd } from "./crowd.ts";
 import type { Held } from "./held.ts";
+import type { Pace } from "./pace.ts";
 import { DomainPicture, type Listed } from "./picture.ts";
 import type { PoolUse, Share } from "./plan.ts";
 import { Shared } from "./shared.ts";
@@ -30,6 +31,8 @@ import { Shared } from "./shared.ts";
 export interface PicturesOptions {
   readonly client: KubeClient;
   readonly held: Held;
+  /** A list that failed is asked for again when the server may be. */
+  readonly pace: Pace;
   readonly log: Log;
   /** The wall clock. */
   readonly now: () => number;
@@ -128,7 +131,7 @@ export class Pictures {
   async refresh(namespace: string, sinceMs: number, signal: AbortSignal): Promise<void> {
     const lastMs = this.#listed.get(namespace)?.startedMs ?? Number.NEGATIVE_INFINITY;
     if (lastMs >= Math.min(sinceMs, this.#options.now() - freshMs)) return;
-    await this.#lists.get(namespace, signal, (own) => this.#list(namespace, own));
+    await this.#lists.get(namespace, signal, (own) => this.#listInTime(namespace, own));
   }
 
   /** For the background: by the map where there is one, else by a list, at most one part in a hundred of the time. */
@@ -173,7 +176,7 @@ export class Pictures {
    * ADD goes on with what is known, and the list goes on beside it. Not so beside whereabouts, where a miss costs three writes.
    */
   async #listPatiently(namespace: string, signal: AbortSignal): Promise<void> {
-    const list = this.#lists.get(namespace, AbortSignal.timeout(listMs), (own) => this.#list(namespace, own));
+    const list = this.#lists.get(namespace, AbortSignal.timeout(listMs), (own) => this.#listInTime(namespace, own));
     const patience = this.#options.coexistence() ? signal : AbortSignal.any([signal, AbortSignal.timeout(fillMs)]);
     try {
       await orAborted(list, patience);
@@ -247,6 +250,10 @@ export class Pictures {
       if (isApiError(error, "not-found", "forbidden")) return undefined;
       throw error;
     }
+  }
+
+  #listInTime(namespace: string, signal: AbortSignal): Promise<void> {
+    return this.#options.pace.run(signal, () => this.#list(namespace, signal));
   }
 
   async #list(namespace: string, signal: AbortSignal): Promise<void> {

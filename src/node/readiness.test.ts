@@ -7,6 +7,8 @@ import type { OwnHolds } from "./own-holds.ts";
 import { Readiness } from "./readiness.ts";
 import type { SharedState } from "./shared-state.ts";
 
+const history = { assure: () => Promise.resolve(), assertSettled: () => {}, obstacle: "" };
+
 it.each([
   ["what this node holds", false, true, /what this node holds/],
   ["the state of the cluster", true, false, /holdfast-state/],
@@ -16,7 +18,7 @@ it.each([
   const wait = (is: boolean) => (is ? () => Promise.resolve() : refuse);
   const own = { isKnown, known: wait(isKnown) } as unknown as OwnHolds;
   const state = { hasSynced, synced: wait(hasSynced), paused: "" } as unknown as SharedState;
-  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => true };
+  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => true, history };
   const readiness = new Readiness({ client: {} as KubeClient, own, state, ...place });
   const message = expect.stringMatching(words) as string;
   await expect(readiness.assertReady(new AbortController().signal)).rejects.toMatchObject({ code: 11, message });
@@ -33,7 +35,7 @@ it.each([
   const object = { data: { sliced: JSON.stringify({ version, ranges: [] }) } };
   const client = { get: () => Promise.resolve(object) } as unknown as KubeClient;
   const state = followed as unknown as SharedState;
-  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => isWaitedFor };
+  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => isWaitedFor, history };
   const readiness = new Readiness({ client, own, state, ...place });
   const asked = readiness.assertReady(new AbortController().signal);
   if (code === undefined) await asked;

@@ -5,6 +5,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { readSlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import { later } from "./failure.ts";
+import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { SharedState } from "./shared-state.ts";
 
@@ -12,6 +13,7 @@ export interface ReadinessOptions {
   readonly client: KubeClient;
   readonly own: OwnHolds;
   readonly state: SharedState;
+  readonly history: Pick<History, "assure" | "assertSettled" | "obstacle">;
   readonly clock: Clock;
   readonly systemNamespace: string;
   /** The leader waits for this node's word before it cuts a range that is shared. */
@@ -36,7 +38,11 @@ export class Readiness {
   }
 
   async assertReady(signal: AbortSignal): Promise<void> {
+    const { history } = this.#options;
+    await history.assure(signal);
     await this.assertKnown(signal);
+    // What was just listed may be what tells of a restore.
+    history.assertSettled();
     const { paused } = this.#options.state;
     if (paused !== "")
       throw later(`handing out addresses is paused: ${paused}. It goes on by itself when that is over.`);
@@ -77,11 +83,12 @@ export class Readiness {
   }
 
   async obstacles(signal: AbortSignal): Promise<readonly string[]> {
-    const { client, state, clock } = this.#options;
+    const { client, state, clock, history } = this.#options;
     using limit = deadline(clock, statusMs, signal);
     const found: string[] = [];
     if (state.paused !== "") found.push(`Handing out is paused: ${state.paused}.`);
     if (state.hasSynced && state.sliced.unknown !== "") found.push(state.sliced.unknown);
+    if (history.obstacle !== "") found.push(history.obstacle);
     try {
       await this.assertKnown(limit.signal);
       await client.raw("/readyz", { signal: limit.signal });

@@ -18,17 +18,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const sandbox = (containerId: string, interfaceName = "net1", netns = "/run/netns/x"): Sandbox => ({
+const sandbox = (containerId: string, interfaceName = "net1", netns = "/run/netns/x", uid = containerId): Sandbox => ({
   containerId,
   interfaceName,
   netns,
-  pod: { namespace: "shop", name: "web", uid: "p" },
+  pod: { namespace: "shop", name: `web-${containerId}`, uid },
   holds: [
     {
       namespace: "kube-system",
       domain: "network:",
       address: "10.0.0.7",
-      owner: { kind: "pod", uid: "p", namespace: "shop", name: "web", interface: interfaceName, containerId },
+      owner: { kind: "pod", uid, namespace: "shop", name: `web-${containerId}`, interface: interfaceName, containerId },
       note: { pool: "kube-system/10.0.0.0-24", why: "the lowest" },
     },
   ],
@@ -65,6 +65,28 @@ it("a second ADD of the same sandbox replaces what is known, and is the latest",
   for (const each of ["a", "b", "a"]) await sandboxes.remember(sandbox(each));
   await sandboxes.close();
   expect(names(sandboxes)).toEqual(["b net1", "a net1"]);
+});
+
+it("a pod has one sandbox at a time: the next says that the one before is over, also one that has nothing of the API's", async () => {
+  const sandboxes = await open();
+  const of = (containerId: string, interfaceName = "net1") =>
+    sandbox(containerId, interfaceName, "/run/netns/x", "pod");
+  await sandboxes.remember(of("a"));
+  await sandboxes.remember(of("a", "net2"));
+  await sandboxes.remember(of("b"));
+  expect(names(sandboxes)).toEqual(["a net2", "b net1"]);
+  await sandboxes.remember({ ...of("c"), holds: [] });
+  await sandboxes.close();
+  expect([names(sandboxes), await reopened()]).toEqual([["a net2"], ["a net2"]]);
+});
+
+it("the versions that were seen outlast a reboot", async () => {
+  const before = await open();
+  await before.note({ Pod: 7 });
+  await before.close();
+  const after = await open("two");
+  expect(after.seen).toEqual({ Pod: 7 });
+  await after.close();
 });
 
 it("a reboot ended every sandbox, also where the file was not written since", async () => {

@@ -3,7 +3,8 @@
 // What comes from this node's slices is in the journal.
 //
 // Promised: what `remember` has answered for survives every end of the daemon. Not flushed: what a power cut takes away of the file are sandboxes
-// that it took away as well, and an ADD does not wait for a disk. The file says which boot it is of, and what is of another boot is over. What
+// that it took away as well, and an ADD does not wait for a disk. The file says which boot it is of, and what is of another boot is over. It also
+// has the highest versions that the API server has told (history.ts), which outlast a boot. What
 // cannot be written is said and fails nobody: the address is right all the same.
 import type { Attachment } from "../cni/attachments.ts";
 import type { Domain, Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
@@ -11,6 +12,7 @@ import type { Owner } from "../ipam/owner.ts";
 import { asError } from "../kube/abort.ts";
 import type { Log } from "../log/log.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
+import type { SeenVersions } from "./history.ts";
 import { LineFile } from "./line-file.ts";
 
 export interface ObjectName {
@@ -56,7 +58,8 @@ type SandboxRecord =
   /** What stands before it is of another boot. */
   | { readonly op: "boot"; readonly id: string }
   | { readonly op: "add"; readonly sandbox: KnownSandbox }
-  | { readonly op: "gone"; readonly key: string };
+  | { readonly op: "gone"; readonly key: string }
+  | { readonly op: "seen"; readonly seen: SeenVersions };
 
 export interface SandboxesOptions {
   /** The daemon's own. */
@@ -76,6 +79,9 @@ export class Sandboxes {
   readonly #file: LineFile<SandboxRecord>;
   /** In the order in which they came. */
   readonly #known = new Map<AttachmentKey, KnownSandbox>();
+  /** pod, interface -> its latest: a pod has one sandbox at a time, and the ADD of the next says that the one before is over. */
+  readonly #latest = new Map<string, AttachmentKey>();
+  #seen: SeenVersions = {};
 
   private constructor(options: SandboxesOptions, file: LineFile<SandboxRecord>) {
     this.#options = options;
@@ -86,19 +92,23 @@ export class Sandboxes {
     const { folder, bootId, log } = options;
     const { file, records } = await LineFile.open<SandboxRecord>({ folder, name: "sandboxes.log", sync: false });
     const sandboxes = new Sandboxes(options, file);
-    const known = sandboxes.#known;
-    let boot: string | undefined;
-    for (const record of records) {
-      if (record.op === "boot") [boot] = [record.id, known.clear()];
-      else if (record.op === "add") known.set(attachmentKey(record.sandbox), record.sandbox);
-      else known.delete(record.key as AttachmentKey);
-    }
+    const boot = records.reduce((before, record) => sandboxes.#read(record) ?? before, "");
     if (boot !== bootId) {
-      known.clear();
+      sandboxes.#read({ op: "boot", id: bootId });
       await file.append({ op: "boot", id: bootId });
     }
     if (file.damaged > 0) log.warn("lines of the file of sandboxes are damaged and left out", { lines: file.damaged });
     return sandboxes;
+  }
+
+  /** What `note` was told last, in whichever boot. */
+  get seen(): SeenVersions {
+    return this.#seen;
+  }
+
+  async note(seen: SeenVersions): Promise<void> {
+    this.#seen = seen;
+    await this.#append({ op: "seen", seen });
   }
 
   all(): KnownSandbox[] {
@@ -113,14 +123,15 @@ export class Sandboxes {
   async remember(sandbox: Sandbox): Promise<void> {
     const { identify, log } = this.#options;
     const { containerId, interfaceName, netns } = sandbox;
-    const key = attachmentKey(sandbox);
+    const before = this.#latest.get(podKey(sandbox));
+    if (before !== undefined && before !== attachmentKey(sandbox)) await this.forget(this.#known.get(before)!);
+    if (sandbox.holds.length === 0) return;
     try {
-      const known = { ...sandbox, netnsId: (await identify(netns)) ?? "" };
-      this.#known.delete(key);
       if (this.#known.size >= maxSandboxes)
         throw new Error(`${maxSandboxes} are known already, which no node runs: look why none of them ends.`);
-      this.#known.set(key, known);
-      await this.#file.append({ op: "add", sandbox: known });
+      const record = { op: "add", sandbox: { ...sandbox, netnsId: (await identify(netns)) ?? "" } } as const;
+      this.#read(record);
+      await this.#file.append(record);
     } catch (error) {
       const words =
         "a sandbox could not be remembered: if the API server loses its hold, the address may be given again";
@@ -130,14 +141,10 @@ export class Sandboxes {
 
   /** At a DEL, and where its namespace is gone. */
   async forget(attachment: Attachment): Promise<void> {
-    const key = attachmentKey(attachment);
-    if (!this.#known.delete(key)) return;
-    try {
-      await this.#file.append({ op: "gone", key });
-      await this.#file.shrink(this.#known.size, () => this.#records());
-    } catch (error) {
-      this.#options.log.warn("a sandbox that is gone stays in the file of sandboxes", { error: asError(error) });
-    }
+    const record = { op: "gone", key: attachmentKey(attachment) } as const;
+    if (!this.#known.has(record.key)) return;
+    this.#read(record);
+    await this.#append(record);
   }
 
   /** Undefined: nobody can tell, since its namespace could not be seen when the address was given. */
@@ -149,10 +156,46 @@ export class Sandboxes {
     return this.#file.close();
   }
 
+  /** Answers the boot, where the record says it. */
+  #read(record: SandboxRecord): string | undefined {
+    if (record.op === "boot") {
+      this.#known.clear();
+      this.#latest.clear();
+      return record.id;
+    }
+    if (record.op === "seen") this.#seen = record.seen;
+    else if (record.op === "add") {
+      const key = attachmentKey(record.sandbox);
+      this.#known.delete(key);
+      this.#known.set(key, record.sandbox);
+      this.#latest.set(podKey(record.sandbox), key);
+    } else {
+      const known = this.#known.get(record.key as AttachmentKey);
+      this.#known.delete(record.key as AttachmentKey);
+      if (known !== undefined && this.#latest.get(podKey(known)) === record.key) this.#latest.delete(podKey(known));
+    }
+    return undefined;
+  }
+
+  /** What can do without. */
+  async #append(record: SandboxRecord): Promise<void> {
+    try {
+      await this.#file.append(record);
+      await this.#file.shrink(this.#known.size, () => this.#records());
+    } catch (error) {
+      this.#options.log.warn("the file of sandboxes could not be written", { error: asError(error) });
+    }
+  }
+
   #records(): SandboxRecord[] {
     return [
       { op: "boot", id: this.#options.bootId },
+      { op: "seen", seen: this.#seen },
       ...this.all().map((sandbox) => ({ op: "add", sandbox }) as const),
     ];
   }
+}
+
+function podKey({ pod: { namespace, name, uid }, interfaceName }: Sandbox): string {
+  return `${uid === "" ? `${namespace}/${name}` : uid} ${interfaceName}`;
 }

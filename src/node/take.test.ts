@@ -4,12 +4,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
 import type { PodOwner } from "../ipam/owner.ts";
+import { realClock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
 import { next } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { Held } from "./held.ts";
 import { Ledgers } from "./ledgers.ts";
+import { Pace } from "./pace.ts";
 import { Pictures } from "./pictures.ts";
 import type { Share } from "./plan.ts";
 import { Taker } from "./take.ts";
@@ -41,7 +43,15 @@ beforeEach(() => {
     return Promise.resolve({ items: [] });
   };
   const client = { list } as unknown as KubeClient;
-  pictures = new Pictures({ client, held, log: silent, now, coexistence: () => false, daemons: () => 1 });
+  pictures = new Pictures({
+    client,
+    held,
+    pace: new Pace(realClock, () => 0),
+    log: silent,
+    now,
+    coexistence: () => false,
+    daemons: () => 1,
+  });
   const memory = new MemoryLedger(store, { now });
   const ledger: AmendableLedger = {
     take: (request, options) => {
@@ -56,7 +66,8 @@ beforeEach(() => {
   const ledgers = new Ledgers(() => ledger);
   const sliced = { take: () => Promise.reject(new Error("of the node's slices")) };
   const calm = { onConflict: () => {}, paused: () => paused };
-  taker = new Taker({ ledgers, pictures, held, random: () => 0, now, sliced, ...calm });
+  const history = { expect: () => () => {}, reached: () => {} };
+  taker = new Taker({ ledgers, pictures, held, random: () => 0, now, sliced, history, ...calm });
 });
 
 const others = () => [...store.holds.values()].filter((hold) => hold.owner.name === "a");

@@ -8,6 +8,7 @@ import type { Refusal } from "../ipam/request.ts";
 import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import type { Held } from "./held.ts";
+import { heldKind, type History } from "./history.ts";
 import type { IntentTarget } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import { ObservedLedger } from "./observed-ledger.ts";
@@ -23,6 +24,8 @@ export interface TakerOptions {
   readonly random: Random;
   readonly now: () => number;
   readonly onConflict: () => void;
+  /** Told the version of every new hold. */
+  readonly history: Pick<History, "expect" | "reached">;
   /** Empty, or who paused handing out. */
   readonly paused: () => string;
   /** For what comes from this node's slices. */
@@ -154,6 +157,7 @@ export class Taker {
     const { owner, want } = share;
     let fresh = false;
     let conflicts = 0;
+    const told = this.#options.history.expect(heldKind);
     const early = want.kind === "given";
     if (want.kind === "given" && pool.stateOf(want.address).state === "quarantined") {
       pool.take(want.address, owner); // asked for by its number: its rest is over
@@ -162,7 +166,11 @@ export class Taker {
     const observer = {
       asked: () => this.#assertCurrent(share.namespace, picture),
       taken: (_request: unknown, outcome: Awaited<ReturnType<ObservedLedger["take"]>>) => {
-        if (outcome.outcome === "taken") fresh = true;
+        if (outcome.outcome === "taken") {
+          fresh = true;
+          told(versionOf(outcome.hold));
+        }
+        if (outcome.outcome === "yours") this.#options.history.reached(heldKind, versionOf(outcome.hold));
         if (outcome.outcome === "taken" || outcome.outcome === "yours") return;
         conflicts += 1;
         picture.crowd.met();
@@ -236,6 +244,11 @@ export class Taker {
     }
     return { share, namespace, hold, isNew, early };
   }
+}
+
+/** The server's own; a ledger of tests has none. */
+function versionOf({ version }: Hold): string | undefined {
+  return version.split("@")[1];
 }
 
 /** What the claim may hold, its outcome unknown, stands until a later list says otherwise: no release comes that would take the mark away. */

@@ -1,11 +1,13 @@
-// What the daemon does by itself: learns what the node holds, finds out whether whereabouts is active where nobody tells, counts
-// the daemons there are, and renews pictures that are in use.
+// What the daemon does by itself: learns what the node holds and looks at it again, finds out whether whereabouts is active where nobody tells,
+// counts the daemons there are, and renews pictures that are in use. What fails waits as long as the API server asks for, and longer each time (pace.ts).
 import { asError } from "../kube/abort.ts";
 import { type Clock, deadline, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import type { Log } from "../log/log.ts";
+import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
+import { Pace } from "./pace.ts";
 import type { DomainPicture } from "./picture.ts";
 import type { Pictures } from "./pictures.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -17,23 +19,83 @@ export interface UpkeepOptions {
   readonly systemNamespace: string;
   readonly state: SharedState;
   readonly own: OwnHolds;
+  readonly history: Pick<History, "isDoubted" | "assure">;
+  /** Addresses of this node that another holds. */
+  readonly conflicts: () => number;
+  readonly random: () => number;
   readonly pictures: () => Pictures;
 }
 
 const tickMs = 2000;
 const detectEveryMs = 60_000;
 const countEveryMs = 600_000;
+/**
+ * Holds that a hand deleted are missed within so long. A list costs the API server a look at every hold of the cluster: all daemons together have two
+ * of them made a second, 5,000 each one in 40 minutes. Where an address is in conflict somebody is about to end that.
+ */
+const lookMs = { least: 300_000, perDaemon: 500, inConflict: 60_000 };
+/** After the connection was lost, and nobody waits for it: ten a second. */
+const soonMs = { least: 10_000, perDaemon: 100 };
 /** A picture older than this is renewed, if it was used since it was made. */
 const pictureAgeMs = 30_000;
 const callMs = 20_000;
 
+interface Chore {
+  readonly what: string;
+  readonly isWanted: () => boolean;
+  /** After it was done, a quarter more or less. */
+  readonly everyMs: () => number;
+  readonly work: (signal: AbortSignal) => Promise<void>;
+  readonly pace: Pace;
+  nextMs: number;
+}
+
 export class Upkeep {
   readonly #options: UpkeepOptions;
   #daemons = 0;
-  readonly #nextMs = { detect: 0, count: 0 };
+  readonly #look: Chore;
+  readonly #chores: readonly Chore[];
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
+    const { own, history, state, clock, random } = options;
+    const chore = (what: string, rest: Pick<Chore, "isWanted" | "everyMs" | "work">): Chore => ({
+      what,
+      ...rest,
+      pace: new Pace(clock, random),
+      nextMs: Number.NEGATIVE_INFINITY,
+    });
+    const always = () => true;
+    this.#look = chore("comparing what this node holds with its sandboxes", {
+      isWanted: () => own.isKnown && state.paused === "",
+      everyMs: () => this.#lookEveryMs(),
+      work: (signal) => own.look(signal),
+    });
+    this.#look.nextMs = clock.monotonicMs() + random() * lookMs.least;
+    this.#chores = [
+      chore("looking whether the API server was restored", {
+        isWanted: () => history.isDoubted,
+        everyMs: () => 0,
+        work: (signal) => history.assure(signal),
+      }),
+      chore("listing what this node holds", {
+        isWanted: () => !own.isKnown,
+        everyMs: () => 0,
+        work: (signal) => own.known(signal),
+      }),
+      chore("looking for whereabouts", {
+        isWanted: () => state.mustDetect,
+        everyMs: () => detectEveryMs,
+        work: (signal) => this.#detect(signal),
+      }),
+      chore("counting nodes", { isWanted: always, everyMs: () => countEveryMs, work: (signal) => this.#count(signal) }),
+      chore("renewing pictures", {
+        isWanted: () => this.#old().length > 0,
+        everyMs: () => 0,
+        work: (signal) => this.#renew(this.#old(), signal),
+      }),
+      this.#look,
+    ];
   }
 
   /** How many nodes the cluster has; 0: not known. */
@@ -44,23 +106,35 @@ export class Upkeep {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      await this.#tick(signal);
+      for (const chore of this.#chores) await this.#do(chore, signal);
       await sleep(clock, tickMs, signal);
     }
   }
 
-  /** As a rule there is nothing to do, and that costs nothing. */
-  async #tick(signal: AbortSignal): Promise<void> {
-    const { own, state, clock } = this.#options;
-    const detects = this.#isDue("detect", detectEveryMs, state.mustDetect);
-    const counts = this.#isDue("count", countEveryMs, true);
-    const old = this.#old();
-    if (own.isKnown && !detects && !counts && old.length === 0) return;
+  /** The connection to the API server was lost. */
+  lookSoon(): void {
+    const { clock, random } = this.#options;
+    const spreadMs = Math.max(soonMs.least, soonMs.perDaemon * this.#daemons);
+    this.#look.nextMs = Math.min(this.#look.nextMs, clock.monotonicMs() + random() * spreadMs);
+  }
+
+  /** As a rule it is not due, and that costs nothing. The API server being away is said once by those who follow it. */
+  async #do(chore: Chore, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const { what, pace, work } = chore;
+    if (signal.aborted || clock.monotonicMs() < chore.nextMs || !pace.isDue || !chore.isWanted()) return;
     using limit = deadline(clock, callMs, signal);
-    await this.#try("listing what this node holds", () => own.known(limit.signal));
-    if (detects) await this.#try("looking for whereabouts", () => this.#detect(limit.signal));
-    if (counts) await this.#try("counting nodes", () => this.#count(limit.signal));
-    await this.#try("renewing pictures", () => this.#renew(old, limit.signal));
+    try {
+      await pace.run(limit.signal, () => work(limit.signal));
+      chore.nextMs = clock.monotonicMs() + chore.everyMs() * (0.75 + 0.5 * random());
+    } catch (error) {
+      log.debug(`${what} failed`, { error: asError(error) });
+    }
+  }
+
+  #lookEveryMs(): number {
+    if (this.#options.conflicts() > 0) return lookMs.inConflict;
+    return Math.max(lookMs.least, lookMs.perDaemon * this.#daemons);
   }
 
   async #detect(signal: AbortSignal): Promise<void> {
@@ -90,22 +164,6 @@ export class Upkeep {
     for (const picture of old) {
       picture.renewedMs = clock.wallMs();
       await this.#options.pictures().renew(picture, pictureAgeMs, signal);
-    }
-  }
-
-  #isDue(what: "detect" | "count", everyMs: number, isWanted: boolean): boolean {
-    const nowMs = this.#options.clock.monotonicMs();
-    if (!isWanted || nowMs < this.#nextMs[what]) return false;
-    this.#nextMs[what] = nowMs + everyMs;
-    return true;
-  }
-
-  /** What fails is tried again at the next tick; the API server being away is said once by those who follow it. */
-  async #try(what: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.#options.log.debug(`${what} failed`, { error: asError(error) });
     }
   }
 }

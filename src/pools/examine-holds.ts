@@ -16,6 +16,7 @@ export function examineHolds(snapshot: Snapshot): Finding[] {
     ...leaksOf(snapshot, [...doubles.values()]),
     ...snapshot.held.flatMap((held) => cooled(held, snapshot.nowMs)),
     ...snapshot.held.flatMap(nameless),
+    ...snapshot.held.flatMap(usedTwice),
     ...gateways(snapshot),
   ];
 }
@@ -53,6 +54,21 @@ function twoAddresses(pool: string, all: readonly Held[]): Finding {
     message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
     remedy: "Where the pod's network-status shows one of them, the other is freed as leaked; otherwise delete the pod.",
   };
+}
+
+/** A node found it when it made its holds again (docs/node.md). */
+function usedTwice(held: Held): Finding[] {
+  const { hold, usedBy } = held;
+  if (usedBy === undefined || held.cooling !== undefined) return [];
+  return [
+    {
+      code: "held-by-another",
+      severity: "error",
+      objects: [describeHeld(held)],
+      message: `${hold.address} is held by ${describeOwner(hold.owner)}, and ${usedBy} used it before the API server lost its hold.`,
+      remedy: "Two may use it: delete one of the pods, and it gets another address.",
+    },
+  ];
 }
 
 /** Nothing frees it but a person. */

@@ -13,6 +13,8 @@ export interface Held {
   /** Nobody's: it rests. */
   readonly cooling?: { readonly untilMs: number; readonly lastOwner: OwnerKey };
   readonly createdMs?: number;
+  /** Whose sandbox uses it too, as its node says. */
+  readonly usedBy?: string;
 }
 
 /** For a sentence: `OverlappingRangeIPReservation kube-system/10.0.0.7`. */

@@ -2,7 +2,7 @@
 // and the roster of holds made from them.
 //
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
-import { nodeLabelName } from "../api/hold-marks.ts";
+import { nodeLabelName, usedByAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
@@ -119,7 +119,8 @@ export class World {
 type ReadHold = Extract<ReturnType<typeof readHeld>[number], { unreadable?: undefined }>;
 
 export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
-  const { name = "", labels, creationTimestamp } = object.metadata;
+  const { name = "", labels, annotations, creationTimestamp } = object.metadata;
+  const usedBy = annotations?.[usedByAnnotation];
   return {
     hold,
     kind: object.kind === "Hold" ? "Hold" : "OverlappingRangeIPReservation",
@@ -127,6 +128,7 @@ export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
     name,
     node: labels?.[nodeLabelName] ?? "",
     ...(cooling && { cooling }),
+    ...(usedBy !== undefined && { usedBy }),
     ...(creationTimestamp !== undefined && { createdMs: Date.parse(creationTimestamp) }),
   };
 }

@@ -80,6 +80,8 @@ export const suites: readonly Suite[] = [
       "test/conformance/runtime/embedded",
       "test/node/embedded",
       "test/node/outage",
+      "test/node/restore",
+      "test/node/herd",
       "test/pools/embedded",
       "test/apiserver/",
       "test/transfer/embedded",

@@ -17,12 +17,16 @@ export type TakeStep =
   /** No grant has it. */
   | { readonly step: "refuse" };
 
-export function judgeTake({ hold, cooling, isUsable }: Known, { owner, early = false }: TakeRequest): TakeStep {
+export function judgeTake(
+  { hold, cooling, isUsable }: Known,
+  { owner, early = false, asIs = false }: TakeRequest,
+): TakeStep {
   const mine = ownerKey(owner);
   if (hold !== undefined) {
     const isSame = ownerKey(hold.owner) === mine;
     if (!isSame && !succeeds(owner, hold.owner)) return { step: "answer", answer: { outcome: "held", hold } };
-    if (isSame && sameContainer(hold.owner, owner)) return { step: "answer", answer: { outcome: "yours", hold } };
+    if (isSame && (asIs || sameContainer(hold.owner, owner)))
+      return { step: "answer", answer: { outcome: "yours", hold } };
     return { step: "write", outcome: "yours" };
   }
   if (!isUsable) return { step: "refuse" };

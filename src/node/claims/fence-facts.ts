@@ -1,4 +1,5 @@
 import { coolingOf } from "../../api/hold-marks.ts";
+import { isPodOf } from "../../api/pod-uid.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
@@ -39,6 +40,6 @@ export function serverFacts(client: KubeClient): FenceFacts {
 }
 
 export function podState({ metadata, status }: DeepReadonly<Pod>, uid: string): PodState {
-  if (uid !== "" && metadata.uid !== uid) return "gone";
+  if (!isPodOf(metadata, uid)) return "gone";
   return status?.phase === "Succeeded" || status?.phase === "Failed" ? "over" : "alive";
 }

@@ -110,6 +110,12 @@ export function ledgerConformance(name: string, start: () => Promise<LedgerHarne
         expect(result.outcome === "yours" && result.hold.version).not.toBe(before.version);
       });
 
+      it("leaves it to the sandbox that has it where it is asked for as it is", async () => {
+        const before = await taken(pod("a"));
+        const result = await ledger.take({ domain, address, owner: pod("a", "earlier"), asIs: true });
+        expect(result).toEqual({ outcome: "yours", hold: before });
+      });
+
       it("keeps domains apart", async () => {
         await taken(pod("a"));
         const [, second, third] = harness.domains;

@@ -1,0 +1,162 @@
+// Whether the API server's history went on since this daemon heard from it last, or was cut: an etcd that was restored from an older snapshot has
+// forgotten holds that live sandboxes use, and whoever takes an address first would get theirs.
+//
+// The sign is a resourceVersion: whatever was read from the server, or written, is older than what is read afterwards. One that is lower is a restore; so is one that
+// is higher by more than a server writes in a day, since `etcdutl snapshot restore --bump-revision` adds a thousand million. Versions are compared within a
+// kind, as Kubernetes promises. The highest are on the node's disk, for a server that was restored while the daemon was away. Others may have written as much again
+// since a restore; so who lost the connection also asks for what this node wrote last, and finds it or knows (own-holds.ts).
+//
+// After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time: so long the others have for
+// the same. Each of them notices by its own next answer, a Lease's or a watch's, within seconds of the server's return; a hold takes
+// milliseconds to write, and thousands of daemons that write at once are slower together: 20 ms more for each. Who comes later finds a conflict, and says so.
+// Until that is over the disk keeps the old versions: a daemon that is restarted meanwhile notices it again.
+import { CniError, errorCodes } from "../cni/error.ts";
+import { type Clock, deadline } from "../kube/clock.ts";
+import type { Log } from "../log/log.ts";
+import { Shared } from "./shared.ts";
+
+/** Kind -> the highest version that was seen. */
+export type SeenVersions = Readonly<Record<string, number>>;
+
+interface Probed {
+  readonly version: string | undefined;
+  readonly isLost: boolean;
+}
+
+export interface HistoryOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What the disk has. */
+  readonly seen: SeenVersions;
+  readonly note: (seen: SeenVersions) => Promise<void>;
+  /** Reads a version of `probedKind` anew, and whether what this node wrote last is there. */
+  readonly probe: (signal: AbortSignal) => Promise<Probed>;
+  /** How many daemons there are; 0: not known. */
+  readonly daemons: () => number;
+  /** Default: a minute, and 20 ms for every daemon. */
+  readonly settleMs?: number | undefined;
+  readonly onRestore: () => void;
+}
+
+/** The kind that is read where the connection was lost. */
+export const probedKind = "ConfigMap";
+/** Of both kinds that hold addresses: custom resources, which one etcd has. */
+export const heldKind = "Hold";
+const bumpMin = 500_000_000;
+const settleMs = { least: 60_000, perDaemon: 20 };
+const noteEveryMs = 60_000;
+const probeMs = 5000;
+
+export class History {
+  readonly #options: HistoryOptions;
+  #highest: Map<string, number>;
+  /** How often it was cut. */
+  #cuts = 0;
+  #settledMs = Number.NEGATIVE_INFINITY;
+  /** Kinds that were watched, and are not. */
+  readonly #closed = new Set<string>();
+  /** How often a watch ended before its time, and how often when the server was asked last. */
+  #doubts = 0;
+  #assured = 0;
+  readonly #probes = new Shared<void>({ keep: false });
+  #notedMs: number;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#highest = new Map(Object.entries(options.seen));
+    this.#notedMs = options.clock.monotonicMs();
+  }
+
+  /** For a call that is about to be made: to be told the version that the server answered with. */
+  expect(kind: string): (version: string | undefined) => void {
+    const before = this.#highest.get(kind);
+    const cuts = this.#cuts;
+    return (text) => {
+      // Opaque to clients of old; every server that is known counts.
+      if (text === undefined || !/^\d{1,15}$/.test(text) || cuts !== this.#cuts) return;
+      const version = Number(text);
+      const isCut = before !== undefined && (version < before || version - before > bumpMin);
+      if (isCut) this.#cut({ kind, before, now: version });
+      this.reached(kind, text);
+      this.#note();
+    };
+  }
+
+  /** Of something that may be older: it proves no restore. */
+  reached(kind: string, text: string | undefined): void {
+    if (Number(text) > (this.#highest.get(kind) ?? 0)) this.#highest.set(kind, Number(text));
+  }
+
+  /** For who asks one after the other. */
+  saw(kind: string, version: string | undefined): void {
+    this.expect(kind)(version);
+  }
+
+  /** A watch that ends before its time: the server may come back with another history. While none is open it may do so unseen. */
+  watching(kind: string, is: "open" | "closed" | "early"): void {
+    if (is === "open") this.#closed.delete(kind);
+    else this.#closed.add(kind);
+    if (is === "early") this.#doubts += 1;
+  }
+
+  /** The connection was lost, and nobody has asked since. */
+  get isDoubted(): boolean {
+    return this.#closed.size > 0 || this.#assured !== this.#doubts;
+  }
+
+  /** Looks, where the connection was lost since the last look. Costs nothing while it lasts. */
+  async assure(signal: AbortSignal): Promise<void> {
+    if (this.isDoubted) await this.#probes.get("probe", signal, (own) => this.#probe(own));
+  }
+
+  /** Throws CniError (11) where nothing may be handed out of shared ranges. */
+  assertSettled(): void {
+    if (this.obstacle !== "") throw new CniError(errorCodes.tryAgainLater, this.obstacle);
+  }
+
+  /** Empty, or a sentence. */
+  get obstacle(): string {
+    const leftMs = this.#settledMs - this.#options.clock.monotonicMs();
+    if (leftMs <= 0) return "";
+    return `the API server was restored from an older copy, and nodes make their holds again: it goes on by itself in ${Math.ceil(leftMs / 1000)} s.`;
+  }
+
+  /** At the end. */
+  async keep(): Promise<void> {
+    if (this.obstacle === "") await this.#options.note(Object.fromEntries(this.#highest));
+  }
+
+  async #probe(signal: AbortSignal): Promise<void> {
+    const { clock, probe } = this.#options;
+    const doubts = this.#doubts;
+    using limit = deadline(clock, probeMs, signal);
+    const [cuts, told] = [this.#cuts, this.expect(probedKind)];
+    const { version, isLost } = await probe(limit.signal);
+    told(version);
+    if (isLost && cuts === this.#cuts) this.#cut({ kind: heldKind });
+    this.#assured = doubts;
+  }
+
+  #cut(seen: object): void {
+    const { clock, log, daemons, onRestore } = this.#options;
+    this.#cuts += 1;
+    this.#highest = new Map();
+    const waitMs = this.#options.settleMs ?? settleMs.least + settleMs.perDaemon * daemons();
+    this.#settledMs = clock.monotonicMs() + waitMs;
+    log.error(
+      "the API server's history was cut: it was restored from an older copy. What this node holds is made again",
+      {
+        ...seen,
+        waitMs,
+      },
+    );
+    onRestore();
+  }
+
+  #note(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#notedMs < noteEveryMs) return;
+    this.#notedMs = nowMs;
+    void this.keep();
+  }
+}

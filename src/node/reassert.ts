@@ -1,0 +1,236 @@
+// Makes holds again that live sandboxes of this node use and the API server has lost: an etcd restored from an older copy, a slip of kubectl.
+//
+// A sandbox lives from the answer of its ADD to its DEL, as long as its network namespace is the one that it had, and no later sandbox of the same
+// pod is known for the interface. Its hold is made again as it was, with the same owner, address and note. Promised: nothing is written where a hold is there; one
+// of another owner is an alarm (event, metric, mark on that hold that `holdfast check` finds), and stays as it is. What the leader freed because the pod is
+// gone stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod; the leader, which looks
+// twice and asks for the pod, has the last word then.
+import { usedByAnnotation } from "../api/hold-marks.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import { LedgerError } from "../ipam/ledger.ts";
+import { describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../ipam/owner.ts";
+import { asError } from "../kube/abort.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { recordsOf } from "../ledger/records.ts";
+import type { Log } from "../log/log.ts";
+import { parseAddress } from "../net/address.ts";
+import type { FenceFacts } from "./claims/fence-facts.ts";
+import { attachmentOf, type Held, type PlaceKey, placeKey } from "./held.ts";
+import type { Intents } from "./intents.ts";
+import type { Ledgers } from "./ledgers.ts";
+import type { Pictures } from "./pictures.ts";
+import type { HoldPlace, KnownSandbox, SandboxHold, Sandboxes } from "./sandboxes.ts";
+
+export interface ReassertOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  readonly facts: FenceFacts;
+  readonly ledgers: Pick<Ledgers, "shared">;
+  readonly held: Held;
+  readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "isThere">;
+  readonly intents: Pick<Intents, "get">;
+  readonly pictures: () => Pick<Pictures, "find">;
+  readonly cooldownMs: number;
+  readonly tell: (object: DeepReadonly<KubeObject>, type: "Warning", reason: string, message: string) => void;
+  /** Counted: a hold was made again. */
+  readonly onMade: () => void;
+  readonly log: Log;
+}
+
+export interface Round {
+  /** What the server has of this node, perhaps a little while ago. */
+  readonly listed: ReadonlyMap<PlaceKey, Hold>;
+  /** The server has forgotten what it was told last. */
+  readonly afterRestore: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A hold takes three requests of milliseconds: a node of 250 pods is done within a second. */
+const atOnce = 8;
+
+export class Reassert {
+  readonly #options: ReassertOptions;
+  /** container/interface address -> the sandbox, of those whose address another holds */
+  readonly #conflicts = new Map<string, KnownSandbox>();
+
+  constructor(options: ReassertOptions) {
+    this.#options = options;
+  }
+
+  /** Addresses that a sandbox of this node uses while another holds them. */
+  get conflicts(): number {
+    const { sandboxes } = this.#options;
+    return [...this.#conflicts.values()].filter((sandbox) => sandboxes.get(sandbox) === sandbox).length;
+  }
+
+  /**
+   * Throws where the API server does not answer: what was not looked at is looked at again.
+   * What it refuses for good (a namespace that is gone) is said, and keeps nobody waiting.
+   */
+  async round(round: Round): Promise<void> {
+    const { sandboxes, intents } = this.#options;
+    const { listed, signal } = round;
+    const missing: { sandbox: KnownSandbox; hold: SandboxHold }[] = [];
+    for (const sandbox of sandboxes.all()) {
+      if (intents.get(sandbox) !== undefined) continue;
+      if ((await sandboxes.isThere(sandbox)) === false) {
+        await sandboxes.forget(sandbox);
+        continue;
+      }
+      for (const hold of sandbox.holds) {
+        const there = listed.get(placeKey(hold));
+        const isThere =
+          there !== undefined && sameOwner(there.owner, hold.owner) && sameContainer(there.owner, hold.owner);
+        if (!isThere) missing.push({ sandbox, hold });
+      }
+    }
+    while (missing.length > 0 && !signal.aborted) {
+      const works = missing.splice(0, atOnce).map(({ sandbox, hold }) => this.#one(sandbox, hold, round));
+      const failure = (await Promise.allSettled(works)).find((each) => each.status === "rejected");
+      if (failure !== undefined) throw failure.reason;
+    }
+    signal.throwIfAborted();
+  }
+
+  async #one(sandbox: KnownSandbox, hold: SandboxHold, round: Round): Promise<void> {
+    const { afterRestore, signal } = round;
+    const { facts, sandboxes, log } = this.#options;
+    const { containerId, interfaceName } = sandbox;
+    try {
+      const found = await facts.hold(hold, signal);
+      if (found !== undefined) return await this.#met(sandbox, hold, found, round);
+      const isWanted = afterRestore || (await this.#isAlive(sandbox, signal));
+      if (!isWanted || sandboxes.get(sandbox) !== sandbox) return;
+      await this.#make(sandbox, hold, round);
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;
+      const words = "a hold that the API server has lost could not be made again: its address may be given to another";
+      log.error(words, {
+        address: hold.address,
+        domain: hold.domain,
+        pod,
+        containerId,
+        interfaceName,
+        error: asError(error),
+      });
+    }
+  }
+
+  /** A container of podman and a pod of the kubelet's own need not be known to the server (src/pools/judge.ts). */
+  async #isAlive({ pod }: KnownSandbox, signal: AbortSignal): Promise<boolean> {
+    const { facts, node } = this.#options;
+    const isUnknown = pod.namespace === "" || pod.namespace === node || /^[0-9a-f]{32}$/.test(pod.uid);
+    return isUnknown || (await facts.pod(pod, signal)) === "alive";
+  }
+
+  async #make(sandbox: KnownSandbox, lost: SandboxHold, round: Round): Promise<void> {
+    const { signal } = round;
+    const { ledgers, sandboxes, cooldownMs, log, onMade } = this.#options;
+    const { namespace, domain, owner, note, users } = lost;
+    const address = parseAddress(lost.address);
+    const ledger = ledgers.shared(namespace);
+    const loose = note?.pool === undefined;
+    // It is in use, whatever rests there.
+    const request = {
+      domain,
+      address,
+      owner,
+      early: true,
+      asIs: true,
+      loose,
+      ...(note && { note }),
+      ...(users && { users }),
+    };
+    const outcome = await ledger.take(request, { signal });
+    if (outcome.outcome === "held") return this.#met(sandbox, lost, outcome.hold, round);
+    if (outcome.outcome !== "taken") return;
+    if (sandboxes.get(sandbox) !== sandbox) {
+      // Its DEL came meanwhile, and found nothing to free.
+      const { version } = outcome.hold;
+      await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal });
+      return;
+    }
+    this.#learn(namespace, outcome.hold);
+    onMade();
+    log.warn("a hold that the API server had lost was made again", {
+      address: lost.address,
+      domain,
+      owner: describeOwner(owner),
+      containerId: sandbox.containerId,
+    });
+  }
+
+  /** There is a hold. */
+  async #met(sandbox: KnownSandbox, lost: SandboxHold, found: Hold, round: Round): Promise<void> {
+    const { afterRestore, signal } = round;
+    const { ledgers } = this.#options;
+    const { namespace, owner, note } = lost;
+    const isOurs = sameOwner(owner, found.owner) || succeeds(owner, found.owner);
+    // The copy has an earlier sandbox of this node at the address, of the same pod or another: it is over, as this node knows. Without a restore it
+    // is a later one, whose ADD is not answered yet.
+    const isOld = afterRestore && owner.kind === "pod" && (isOurs || this.#isOver(lost, found, round));
+    if (isOld && !sameContainer(owner, found.owner)) {
+      const { domain, address, version } = found;
+      const change = { domain, address, owner: ownerKey(found.owner), version, to: owner, ...(note && { note }) };
+      const outcome = await ledgers.shared(namespace).amend(change, { signal });
+      if (outcome.outcome === "amended") return this.#learn(namespace, outcome.hold);
+    }
+    if (isOurs) return this.#learn(namespace, found);
+    const isPassedOn =
+      found.users?.some(({ uid }) => uid === sandbox.pod.uid) === true ||
+      (note?.identity !== undefined && note.identity === found.note?.identity);
+    if (!isPassedOn) await this.#alarm(sandbox, lost, found, signal);
+  }
+
+  /** This node's daemon wrote it, for a sandbox that is over. */
+  #isOver(place: HoldPlace, found: Hold, { listed }: Round): boolean {
+    const attachment = attachmentOf(found);
+    const isListed = listed.get(placeKey(place))?.version === found.version;
+    return isListed && attachment !== undefined && this.#options.sandboxes.get(attachment) === undefined;
+  }
+
+  #learn(namespace: string, hold: Hold): void {
+    const picture = this.#options.pictures().find(namespace, hold.domain);
+    if (hold.owner.kind === "claim") return picture?.met(hold);
+    this.#options.held.put({ namespace, hold });
+    picture?.took(hold);
+  }
+
+  async #alarm(sandbox: KnownSandbox, lost: SandboxHold, found: Hold, signal: AbortSignal): Promise<void> {
+    const { client, node, tell, log } = this.#options;
+    const { containerId, interfaceName, pod } = sandbox;
+    const key = `${containerId}/${interfaceName} ${lost.address}`;
+    const isNew = this.#conflicts.get(key) !== sandbox;
+    this.#conflicts.set(key, sandbox);
+    const other = describeOwner(found.owner);
+    const words =
+      `${lost.address} of ${interfaceName} is held by ${other}: the API server had lost this pod's hold, and gave the address again. ` +
+      "Two now use it: delete this pod or the other, and it gets another address.";
+    const { namespace, name, uid } = pod;
+    tell({ apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid } }, "Warning", "AddressConflict", words);
+    if (!isNew) return;
+    log.error("an address is in use twice: the API server had lost the hold of a sandbox, and gave its address again", {
+      address: lost.address,
+      domain: lost.domain,
+      pod: `${namespace}/${name}`,
+      containerId,
+      heldBy: other,
+    });
+    const records = recordsOf(lost.domain, lost.namespace);
+    const body = {
+      metadata: { annotations: { [usedByAnnotation]: `pod ${namespace}/${name} (${interfaceName}) on node ${node}` } },
+    };
+    const at = { namespace: lost.namespace, name: records.nameOf(found.address) };
+    await client.patch(records.resource, at, { type: "merge", body }, { signal });
+  }
+}
+
+/** The server may do it in a moment. */
+function isPassing(error: unknown): boolean {
+  const cause = error instanceof LedgerError ? (error.cause ?? error) : error;
+  if (cause instanceof LedgerError) return cause.code === "outcome-unknown";
+  return !isApiError(cause, "not-found", "forbidden", "invalid", "bad-request", "too-large", "conflict");
+}
