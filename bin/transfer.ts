@@ -54,12 +54,12 @@ export const migrate: Migrate = {
 
 export const takeOver: Import = (request, output) =>
   connected(request, async (client, signal) => {
-    const { folder, definition, node, source, systemNamespace, shadow, dryRun } = request satisfies ImportRequest;
+    const { folder, definition, node, source, systemNamespace, compare, dryRun } = request satisfies ImportRequest;
     const report = await runImport({
       client,
       source,
       systemNamespace,
-      mode: shadow ? "shadow" : dryRun ? "dry-run" : "write",
+      mode: compare ? "compare" : dryRun ? "dry-run" : "write",
       files: folder === undefined ? [] : readFolder(folder),
       ...(folder !== undefined && { folder }),
       ...(definition !== undefined && { definition }),

@@ -10,7 +10,7 @@ export interface ImportRequest extends ConnectionOptions {
   readonly source: ImportSource;
   readonly systemNamespace: string;
   /** Compare only. */
-  readonly shadow: boolean;
+  readonly compare: boolean;
   readonly dryRun: boolean;
   /** namespace/name of the definition that takes the addresses over; all of ours where not given. */
   readonly definition?: string;
@@ -25,7 +25,7 @@ export type Import = (request: ImportRequest, output: Output) => Promise<void>;
 
 interface ImportOptions extends ConnectionOptions {
   systemNamespace: string;
-  shadow?: boolean;
+  compare?: boolean;
   dryRun?: boolean;
   definition?: string;
   folder?: string;
@@ -34,12 +34,12 @@ interface ImportOptions extends ConnectionOptions {
 
 export function importCommand(output: Output, work: Import): Command {
   const action = (source: ImportSource) => (options: ImportOptions) => {
-    const { shadow, dryRun, nodeName, ...rest } = options;
+    const { compare, dryRun, nodeName, ...rest } = options;
     return work(
       {
         ...rest,
         source,
-        shadow: shadow === true,
+        compare: compare === true,
         dryRun: dryRun === true,
         ...(nodeName !== undefined && { node: nodeName }),
       },
@@ -75,6 +75,6 @@ export function importCommand(output: Output, work: Import): Command {
 function common(command: Command): Command {
   return withConnectionOptions(command)
     .option("--system-namespace <namespace>", "where whereabouts keeps its pools", "kube-system")
-    .option("--shadow", "write nothing: compare what would be answered with what each running pod has")
+    .option("--compare", "write nothing: compare what is recorded with what each running pod has")
     .option("--dry-run", "say what would be taken over, and write nothing");
 }

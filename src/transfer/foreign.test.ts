@@ -4,10 +4,10 @@ import type { Owner } from "../ipam/owner.ts";
 import type { AnyObject } from "../kube/meta.ts";
 import type { Pod } from "../ledger/resources.ts";
 import { type Address, parseAddress } from "../net/address.ts";
+import { compare } from "./compare.ts";
 import { type ForeignAllocation, liveAddresses } from "./foreign.ts";
 import { readHostLocal } from "./host-local.ts";
 import { type Network, readNetwork } from "./network.ts";
-import { shadow } from "./shadow.ts";
 import { readSpiderpool } from "./spiderpool.ts";
 import { holdKey, planTakeover } from "./takeover.ts";
 
@@ -166,18 +166,22 @@ describe("taking over", () => {
   });
 });
 
-describe("shadow", () => {
+describe("comparing", () => {
   it("agrees where the address is recorded for the pod, with or without its UID; differs where it is not, or is another's", () => {
     const lan = network("blue/lan", { ipRanges: [{ range: "10.1.0.0/24" }, { range: "fd00::/64" }] });
-    const report = shadow(
+    const report = compare(
       live,
       [allocation("10.1.0.5", "web"), allocation("fd00::5", "somebody"), allocation("10.1.0.1", "else")],
       [lan],
     );
     expect(report.agreed).toBe(1);
     expect(report.differing).toEqual([
-      expect.stringMatching(/^blue\/short \(net1\) on blue\/lan has 10\.1\.0\.6; we would answer 10\.1\.0\.2 /),
-      expect.stringMatching(/^blue\/web \(net1\) on blue\/lan has fd00::5; we would answer fd00::1 /),
+      expect.stringMatching(
+        /^blue\/short \(net1\) on blue\/lan has 10\.1\.0\.6, which is not recorded for it: it would be given 10\.1\.0\.2 /,
+      ),
+      expect.stringMatching(
+        /^blue\/web \(net1\) on blue\/lan has fd00::5, which is not recorded for it: it would be given fd00::1 /,
+      ),
     ]);
   });
 });

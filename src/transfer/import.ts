@@ -13,13 +13,13 @@ import { listHolds } from "../ledger/held-objects.ts";
 import { ensurePool, poolObject } from "../ledger/pool-object.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { pods } from "../ledger/resources.ts";
+import { compare } from "./compare.ts";
 import { TransferError } from "./error.ts";
 import { type Foreign, type ForeignAllocation, liveAddresses } from "./foreign.ts";
 import { type HostLocalFile, readHostLocal } from "./host-local.ts";
 import { matchPools } from "./match.ts";
 import { type Network, readNetwork } from "./network.ts";
 import { everything, readSurvey } from "./read-survey.ts";
-import { shadow } from "./shadow.ts";
 import { readSpiderpool } from "./spiderpool.ts";
 import { objectKey, type Survey } from "./survey.ts";
 import { type Destined, holdKey, planTakeover } from "./takeover.ts";
@@ -28,7 +28,7 @@ export interface ImportOptions {
   readonly client: KubeClient;
   readonly source: "whereabouts" | "host-local" | "spiderpool";
   readonly systemNamespace: string;
-  readonly mode: "write" | "dry-run" | "shadow";
+  readonly mode: "write" | "dry-run" | "compare";
   /** host-local's folder, and what is in it. */
   readonly folder?: string;
   readonly files: readonly HostLocalFile[];
@@ -52,9 +52,9 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const networks = networksOf(survey, options.definition);
   const live = liveAddresses(await everything(client, pods, signal));
   const foreign = await foreignOf(options, survey, networks, live);
-  if (mode === "shadow") {
-    const { agreed, differing } = shadow(live, foreign.allocations, networks);
-    const count = `${agreed} of ${agreed + differing.length} addresses of running pods are what we would answer.`;
+  if (mode === "compare") {
+    const { agreed, differing } = compare(live, foreign.allocations, networks);
+    const count = `${agreed} of ${agreed + differing.length} addresses of running pods are recorded for them.`;
     return { lines: [...foreign.notes, ...differing, count], isClean: differing.length === 0 };
   }
   if (source === "whereabouts") return adoptAll(options, survey, networks);

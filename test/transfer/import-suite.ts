@@ -75,9 +75,9 @@ export function importSuite(clientOf: () => KubeClient): void {
         "0 addresses taken over, 2 were recorded already, 0 refused.",
       );
       expect(await portrait(client)).toEqual(after);
-      expect(await runImport(options({ ...given, mode: "shadow" }))).toMatchObject({
+      expect(await runImport(options({ ...given, mode: "compare" }))).toMatchObject({
         isClean: true,
-        lines: expect.arrayContaining(["1 of 1 addresses of running pods are what we would answer."]) as string[],
+        lines: expect.arrayContaining(["1 of 1 addresses of running pods are recorded for them."]) as string[],
       });
       const stranger = { ...given, files: [{ name: "10.1.0.5", text: "0000\r\nnet1" }], definition: "blue/nothing" };
       await expect(runImport(options(stranger))).rejects.toMatchObject({ code: "bad-source" });

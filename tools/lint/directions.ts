@@ -40,7 +40,7 @@ export const folders: Readonly<Record<string, Folder>> = {
     imports: [...features, "cni", "ledger", "log", "slices"],
   },
   transfer: {
-    about: "moving in from other systems: migrate, import, shadow",
+    about: "moving in from other systems: migrate, import, compare",
     imports: [...features, "cni", "ledger", "log"],
   },
   node: {

@@ -1,5 +1,5 @@
-// What we would answer each running pod, beside what it was given: decided by the same code that hands out, on a picture of
-// everything that is recorded, and written nowhere.
+// What is recorded, beside what each running pod has: whose address is not recorded for it would be given another next time, which the code
+// that hands out decides on a picture of all the records. Nothing is written.
 import { poolDefinitionOf, wantOf } from "../cni/pool-definition.ts";
 import { decide } from "../ipam/decide.ts";
 import { Pool } from "../ipam/pool.ts";
@@ -8,18 +8,18 @@ import { contains } from "../net/prefix.ts";
 import type { ForeignAllocation, LiveAddress } from "./foreign.ts";
 import type { Network } from "./network.ts";
 
-export interface ShadowReport {
+export interface Comparison {
   readonly agreed: number;
-  /** Sentences: pod, what it has, what we would answer, and why. */
+  /** Sentences: pod, what it has, and what it would get. */
   readonly differing: readonly string[];
 }
 
 /** `recorded`: what the other system says is taken; `networks`: whose pods are compared. */
-export function shadow(
+export function compare(
   live: readonly LiveAddress[],
   recorded: readonly ForeignAllocation[],
   networks: readonly Network[],
-): ShadowReport {
+): Comparison {
   let agreed = 0;
   const differing: string[] = [];
   for (const network of networks) {
@@ -35,9 +35,12 @@ export function shadow(
         if (answer.kind === "grant" && equal(answer.address, address)) agreed += 1;
         else if (answer.kind === "grant")
           differing.push(
-            `${who} on ${network.key} has ${address}; we would answer ${answer.address} (${answer.why}): its address is not recorded for it.`,
+            `${who} on ${network.key} has ${address}, which is not recorded for it: it would be given ${answer.address} next time (${answer.why}).`,
           );
-        else differing.push(`${who} on ${network.key} has ${address}; we would refuse: ${answer.message}`);
+        else
+          differing.push(
+            `${who} on ${network.key} has ${address}, which is not recorded for it, and would be refused: ${answer.message}`,
+          );
       }
     }
   }
