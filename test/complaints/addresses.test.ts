@@ -53,6 +53,36 @@ async function add(pod: string, config: object, annotations: Readonly<Record<str
   return { identity, answer: await world.request("ADD", node, identity, config) };
 }
 
+describe("one range in two clusters", () => {
+  test("99: each cluster has its part, and gives nothing of the other's, by request neither", async () => {
+    const whole = { range: "10.99.0.0/28", network_name: "both", allow_requested_ips: true };
+    const parts = [
+      networkOf("both", { ...whole, range_end: "10.99.0.7" }),
+      networkOf("both", { ...whole, range_start: "10.99.0.8" }),
+    ] as const;
+    const other = await World.start({ api: "embedded" });
+    try {
+      const given: string[] = [];
+      for (const [index, config] of parts.entries()) {
+        const cluster = index === 0 ? world : other;
+        for (let pod = 1; ; pod++) {
+          const identity = await cluster.createPod(`both-${pod}`, node, {});
+          const answer = await cluster.request("ADD", node, identity, config);
+          if (answer.status !== 0) break;
+          given.push(...addressesOf(answer));
+        }
+        const wanted = { [networksAnnotation]: JSON.stringify([{ name: "both", ips: [`10.99.0.${14 - 8 * index}`] }]) };
+        const asking = await cluster.createPod("both-asks", node, wanted);
+        expect(refusalOf(await cluster.request("ADD", node, asking, config))).toContain("hands out");
+      }
+      expect(given).toHaveLength(14);
+      expect(new Set(given).size).toBe(14);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
 describe("static addresses", () => {
   test("111, 177: the `ips` of the network selection yield one address, not two, and it is reserved", async () => {
     const config = networkOf("static", { range: "10.111.0.0/24", allow_requested_ips: true });

@@ -60,7 +60,9 @@ export class World {
     const world = new World(api, daemons, controller, state);
     try {
       for (const { name } of daemons) await api.rest.create("/api/v1/nodes", { metadata: { name } });
-      if (controller === undefined) await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
+      // `holdfast up`, which serves the embedded one, leads itself.
+      const isLed = controller !== undefined || options.api === "embedded";
+      if (!isLed) await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
       await controller?.start();
       await together(daemons.map((daemon) => () => daemon.process.start()));
       return world;
