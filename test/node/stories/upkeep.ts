@@ -1,5 +1,10 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { expect, it } from "vitest";
 
+import { realDisk } from "../../../src/node/flat-file.ts";
 import { tellState } from "../../ledger/told-state.ts";
 import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
@@ -53,6 +58,32 @@ export function upkeepStories(world: GetWorld): void {
     text = "{";
     const code = async () => (await rig.ask({ command: "ADD", ...pod("f3"), config })).json.code;
     await expect.poll(code, { timeout: 10_000, interval: 300 }).toBe(6);
+  });
+
+  it("a definition names no file outside the administrator's folders, and is told nothing of what files have", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "holdfast-flat-"));
+    try {
+      const [inside, outside] = [join(folder, "net.d"), join(folder, "secret")];
+      mkdirSync(inside);
+      writeFileSync(outside, "hunter2");
+      writeFileSync(join(inside, "text"), "hunter2");
+      symlinkSync(outside, join(inside, "link"));
+      const rig = await world().daemon({ disk: realDisk, folders: [inside] });
+      for (const [path, code] of [
+        [outside, 7],
+        ["/proc/self/environ", 7],
+        [join(inside, "link"), 5],
+        [join(inside, "text"), 6],
+      ] as const) {
+        const config = network("nosy", { range: "10.9.8.0/24", network_name: "nosy", configuration_path: path });
+        const told = await rig.ask({ command: "ADD", ...pod("nosy"), config });
+        expect([path, told.status, told.json.code]).toEqual([path, 1, code]);
+        expect(told.text).not.toContain("hunter2");
+        expect(await rig.ask({ command: "DEL", ...pod("nosy"), config })).toMatchObject({ status: 0 });
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("what whereabouts lets pass is let pass, under either name, and the pod is told", async () => {
