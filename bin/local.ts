@@ -96,7 +96,6 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     {
       ...options,
       node,
-      coexistence: "auto",
       isolation: { isolated: false, globalNamespaces: [] },
       metrics: new NodeMetrics(new Registry()),
       clock,

@@ -40,7 +40,6 @@ export async function node(options: NodeOptions): Promise<void> {
         systemNamespace: options.systemNamespace,
         socket: options.socket,
         state: options.state,
-        coexistence: options.coexistence,
         isolation: { isolated: options.namespaceIsolation, globalNamespaces: options.globalNamespaces },
         cooldownMs: options.cooldownMs,
         sliceAuthorityMs: options.sliceAuthorityMs,

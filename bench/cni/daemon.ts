@@ -91,7 +91,7 @@ export interface DaemonPlan extends ServicePlan {
 export function startDaemon(plan: DaemonPlan): HoldfastProcess & { readonly state: string } {
   const { node, socket, folder } = plan;
   const state = join(folder, "state");
-  const options = { "node-name": node, socket, state, coexistence: "off" };
+  const options = { "node-name": node, socket, state };
   const args = ["node", ...asArgs(options), ...serviceArgs(plan)];
   return Object.assign(new HoldfastProcess({ name: "node", args, folder }), { state });
 }

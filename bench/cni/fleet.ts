@@ -113,7 +113,6 @@ export class Fleet implements AsyncDisposable {
         systemNamespace,
         socket,
         state,
-        coexistence: "off",
         isolation: { isolated: false, globalNamespaces: ["default"] },
         cooldownMs: cooldownSeconds * 1000,
         metrics: new NodeMetrics(new Registry()),

@@ -12,7 +12,6 @@ export interface NodeOptions extends ConnectionOptions {
   readonly socket: string;
   readonly state: string;
   readonly systemNamespace: string;
-  readonly coexistence: "auto" | "on" | "off";
   readonly namespaceIsolation: boolean;
   readonly globalNamespaces: readonly string[];
   readonly configurationFolders: readonly string[];
@@ -55,11 +54,6 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "/var/lib/holdfast",
     )
     .option("--system-namespace <name>", "where pools and the shared state are", "kube-system")
-    .addOption(
-      new Option("--coexistence <mode>", "whether whereabouts is still active in the cluster; auto finds out")
-        .choices(["auto", "on", "off"])
-        .default("auto"),
-    )
     .option(
       "--namespace-isolation",
       "pods use networks of their own namespace and of the global ones only, as Multus",

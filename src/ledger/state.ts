@@ -29,7 +29,9 @@ export function readState(object: ConfigMap | undefined): State {
   if (coexistence === "on" || coexistence === "off") return { coexistence: coexistence === "on", why, paused };
   return {
     coexistence: true,
-    why: `ConfigMap ${stateName}: coexistence is ${JSON.stringify(coexistence)}, neither "on" nor "off": write one of them`,
+    why:
+      why ||
+      `coexistence is ${JSON.stringify(coexistence)}, neither "on" nor "off": say one of them with \`holdfast coexistence\``,
     paused,
   };
 }

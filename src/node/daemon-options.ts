@@ -11,7 +11,6 @@ import type { Disk } from "./flat-file.ts";
 import type { NodeMetrics } from "./metrics.ts";
 import type { Probe } from "./parts.ts";
 import type { SandboxesOptions } from "./sandboxes.ts";
-import type { CoexistenceChoice } from "./shared-state.ts";
 import type { SliceMetrics } from "./slices/metrics.ts";
 
 export interface DaemonOptions {
@@ -22,7 +21,6 @@ export interface DaemonOptions {
   readonly socket: string;
   /** Folder of what must survive a restart. */
   readonly state: string;
-  readonly coexistence: CoexistenceChoice;
   readonly isolation: IsolationRule;
   readonly cooldownMs: number;
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */

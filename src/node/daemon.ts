@@ -164,7 +164,6 @@ class Assembly {
     });
     const own = new OwnHolds({ client, node, held: this.#held, facts, isAlive, reassert, history, clock, random, log });
     const state = new SharedState({
-      choice: this.#options.coexistence,
       informer: stateInformer,
       systemNamespace,
       log,
@@ -182,7 +181,6 @@ class Assembly {
       clock,
       random,
       log,
-      systemNamespace,
       state,
       own,
       history,

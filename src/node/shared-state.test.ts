@@ -42,7 +42,7 @@ function make(): SharedState {
     },
   } as unknown as SharedStateOptions["informer"];
   const onChange = () => void (changes += 1);
-  return new SharedState({ choice: "auto", informer, systemNamespace: namespace, log: silent, seen, onChange });
+  return new SharedState({ informer, systemNamespace: namespace, log: silent, seen, onChange });
 }
 
 function write(coexistence: boolean, paused = ""): void {
@@ -50,20 +50,13 @@ function write(coexistence: boolean, paused = ""): void {
   tell({ type: "add", object });
 }
 
-it("pools that were opened before anything was known are looked at again when upstream proves to be away", () => {
-  expect(state.coexistence).toBe(true); // an ADD opens a pool by this, and does not adopt it
-  state.detected(false, []);
-  expect([state.coexistence, changes]).toEqual([false, 1]);
-});
-
-it("and when the leader comes and says so", () => {
-  expect(state.coexistence).toBe(true);
+it("pools that were opened before anything was known are looked at again when the leader says that whereabouts is away", () => {
+  expect(state.coexistence).toBe(true); // what is given back before goes by the careful word
   write(false);
   expect([state.coexistence, changes]).toEqual([false, 1]);
 });
 
 it("what says the same again changes nothing", () => {
-  state.detected(true, []);
   write(true);
   write(true);
   expect(changes).toBe(0);
@@ -71,13 +64,22 @@ it("what says the same again changes nothing", () => {
   expect([state.paused, changes]).toEqual(["migration", 1]);
 });
 
-it("what was found out before the leader told is not believed when the leader's word is gone", () => {
-  state.detected(false, []);
-  write(true);
+it("a word that is gone counts on for what is given back, and starts nothing anew; nothing shared is handed out", () => {
+  write(false);
   const last = object!;
   object = undefined;
   tell({ type: "delete", object: last, missed: false });
-  expect([state.mustDetect, state.coexistence]).toEqual([true, true]);
+  expect([state.coexistence, changes]).toEqual([false, 1]);
+  expect(state.sliced.unknown).toContain("is gone");
+});
+
+it("a state that says neither on nor off is told with its reason, and stops no slice", () => {
+  const data = { coexistence: "undecided", why: "whereabouts keeps its pools in blue", paused: "" };
+  const sliced = { [slicedKey]: writeSlicedRanges({ version: 5, ranges: [] }) };
+  object = { metadata: { namespace }, data: { ...data, ...sliced } };
+  tell({ type: "add", object });
+  expect(state.sliced).toMatchObject({ version: 5, unknown: expect.stringContaining("its pools in blue") });
+  expect(state.sliceObstacle).toBe("");
 });
 
 describe("sliced ranges", () => {

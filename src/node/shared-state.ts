@@ -1,20 +1,17 @@
+// What the leader tells every daemon (ConfigMap holdfast-state). What is not told is not known, and nothing is handed out of shared
+// ranges before it is; what is given back meanwhile goes by the last word, and by the careful one where there was none.
 import { sliceUseKey } from "../api/node-lease.ts";
 import type { Informer } from "../kube/informer.ts";
-// What the leader tells every daemon (ConfigMap holdfast-state), and what a daemon finds out itself where there is no leader.
-//
-// Until it is known, upstream counts as active: slower, never a duplicate.
 import type { DeepReadonly } from "../kube/meta.ts";
 import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
+import { inForce } from "../ledger/coexistence/word.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
 
-export type CoexistenceChoice = "auto" | "on" | "off";
-
 export interface SharedStateOptions {
-  readonly choice: CoexistenceChoice;
   readonly informer: Pick<Informer<ConfigMap>, "cache" | "hasSynced" | "synced" | "handle">;
   readonly systemNamespace: string;
   readonly log: Log;
@@ -32,8 +29,8 @@ export interface SlicedKnowledge extends SlicedRanges {
 
 export class SharedState {
   readonly #options: SharedStateOptions;
-  /** What this daemon found itself; undefined: nothing yet. */
-  #detected: boolean | undefined;
+  /** The leader's last word. */
+  #coexistence = true;
   /** What was read of the object last. */
   #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedKnowledge } | undefined;
   /** What whoever asks has been told. */
@@ -53,16 +50,8 @@ export class SharedState {
     return this.#options.informer.synced(signal);
   }
 
-  /** Nobody tells whether upstream is active: this daemon should find out. */
-  get mustDetect(): boolean {
-    return this.#options.choice === "auto" && this.hasSynced && this.#object() === undefined;
-  }
-
   get coexistence(): boolean {
-    const { choice } = this.#options;
-    if (choice !== "auto") return choice === "on";
-    const object = this.#object();
-    return object === undefined ? (this.#detected ?? true) : readState(object).coexistence;
+    return (this.#coexistence = inForce(this.#object()) ?? this.#coexistence);
   }
 
   /** Empty, or who paused handing out. */
@@ -98,6 +87,7 @@ export class SharedState {
       return unknown(seen.version, `the ${name} is an older one, at ${versions}`);
     }
     seen.raise(told.version);
+    if (inForce(object) === undefined) return unknown(told.version, `the ${name} says: ${readState(object).why}`);
     return { ...told, unknown: "" };
   }
 
@@ -116,22 +106,12 @@ export class SharedState {
     if (!this.hasSynced) return "";
     if (this.paused !== "")
       return `handing out addresses is paused: ${this.paused}. It goes on by itself when that is over.`;
-    const isKnown = this.#options.choice !== "auto" || this.#object() !== undefined;
-    if (!isKnown || !this.coexistence) return "";
+    if (inForce(this.#object()) !== true) return "";
     return "whereabouts is active in this cluster, and its own controller may give the same slices to others: remove it (docs/node-slices.md), and it goes on by itself.";
-  }
-
-  detected(active: boolean, why: readonly string[]): void {
-    if (this.#detected !== active)
-      this.#options.log.info(active ? "whereabouts is active" : "whereabouts is not active", { why });
-    this.#detected = active;
-    this.#compare();
   }
 
   /** Compared by what matters, so that a rewritten object without a change costs nothing. */
   #compare(): void {
-    // The leader's word ends what was found here: it would be old when the word is gone.
-    if (this.#object() !== undefined) this.#detected = undefined;
     const told = this.#words();
     if (told === this.#told) return;
     this.#told = told;

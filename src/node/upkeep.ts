@@ -1,9 +1,8 @@
-// What the daemon does by itself: learns what the node holds and looks at it again, finds out whether whereabouts is active where nobody tells,
+// What the daemon does by itself: learns what the node holds and looks at it again,
 // counts the daemons there are, and renews pictures that are in use. What fails waits as long as the API server asks for, and longer each time (pace.ts).
 import { asError } from "../kube/abort.ts";
 import { type Clock, deadline, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import type { Log } from "../log/log.ts";
 import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
@@ -16,7 +15,6 @@ export interface UpkeepOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly systemNamespace: string;
   readonly state: SharedState;
   readonly own: OwnHolds;
   readonly history: Pick<History, "isDoubted" | "assure">;
@@ -27,7 +25,6 @@ export interface UpkeepOptions {
 }
 
 const tickMs = 2000;
-const detectEveryMs = 60_000;
 const countEveryMs = 600_000;
 /**
  * Holds that a hand deleted are missed within so long. A list costs the API server a look at every hold of the cluster: all daemons together have two
@@ -83,11 +80,6 @@ export class Upkeep {
         everyMs: () => 0,
         work: (signal) => own.known(signal),
       }),
-      chore("looking for whereabouts", {
-        isWanted: () => state.mustDetect,
-        everyMs: () => detectEveryMs,
-        work: (signal) => this.#detect(signal),
-      }),
       chore("counting nodes", { isWanted: always, everyMs: () => countEveryMs, work: (signal) => this.#count(signal) }),
       chore("renewing pictures", {
         isWanted: () => this.#old().length > 0,
@@ -135,12 +127,6 @@ export class Upkeep {
   #lookEveryMs(): number {
     if (this.#options.conflicts() > 0) return lookMs.inConflict;
     return Math.max(lookMs.least, lookMs.perDaemon * this.#daemons);
-  }
-
-  async #detect(signal: AbortSignal): Promise<void> {
-    const { client, systemNamespace, clock, state } = this.#options;
-    const { active, why } = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
-    state.detected(active, why);
   }
 
   /** One object, and the server says how many more there are. */

@@ -102,8 +102,6 @@ const tables: Readonly<Record<string, Table>> = {
       "/events": ["create", "patch"],
       "/namespaces": ["get"],
       "/nodes": ["list"],
-      "apps/daemonsets": ["list"],
-      "apps/deployments": ["list"],
       "whereabouts.cni.cncf.io/ippools": ["get", "list", "create", "patch"],
       "whereabouts.cni.cncf.io/overlappingrangeipreservations": ["get", "list", ...write],
       "holdfast.io/holds": ["get", "list", ...write],

@@ -54,7 +54,8 @@ describe.skipIf(plugin === "" && controller === "")("the real whereabouts", () =
     { name: "peer6", range: "fd00:87::/123", size: 30, overlaps: true },
     { name: "peerown", range: "10.88.0.0/27", size: 30, overlaps: false },
   ])("on $range beside our daemon: no address is given twice", { timeout: 3_600_000 }, async (network) => {
-    const rig = await world.daemon({ coexistence: "on" });
+    await using _ = await world.beside();
+    const rig = await world.daemon();
     const ours = Array.from({ length: 3 }, () => new DaemonWriter(rig));
     const real = new PeerWhereabouts({ program: plugin, kubeconfig: lab.kubeconfig, folder });
     const played = new PlayedWhereabouts({ transport: connection.transport, lease: false });

@@ -60,7 +60,6 @@ export class Rig implements AsyncDisposable {
         systemNamespace: "kube-system",
         socket: this.socket,
         state: join(this.folder, "state"),
-        coexistence: "off",
         isolation: { isolated: false, globalNamespaces: ["default"] },
         cooldownMs: 0,
         metrics: this.#metrics,

@@ -67,6 +67,12 @@ export class World {
     return rig;
   }
 
+  /** Coexistence is on until the story ends; daemons that it starts afterwards begin with that. */
+  async beside(): Promise<AsyncDisposable> {
+    await tellState(this.admin, { coexistence: true });
+    return { [Symbol.asyncDispose]: () => tellState(this.admin) };
+  }
+
   /** A name that nothing else in this world has. */
   fresh(prefix: string): string {
     this.#number += 1;

@@ -55,7 +55,7 @@ export class RealDaemon implements AsyncDisposable {
   /** Returns when it listens. */
   async startProcess(): Promise<void> {
     const flags = ["--node-name", "node1", "--kubeconfig", join(this.#folder, "kubeconfig"), "--socket", this.socket];
-    flags.push("--state", join(this.#folder, "state"), "--coexistence", "off", "--cooldown-seconds", "0");
+    flags.push("--state", join(this.#folder, "state"), "--cooldown-seconds", "0");
     flags.push("--metrics-port", "0", "--metrics-host", "127.0.0.1");
     const child = spawn(process.execPath, [join(checkout, "bin", "holdfast.ts"), "node", ...flags], {
       stdio: ["ignore", "inherit", "pipe"],

@@ -76,7 +76,8 @@ export function outageStories(world: GetClaimWorld): void {
 
   it("beside whereabouts no claim holds an address, and the pod is told why", async () => {
     const { net, machine, config } = await scene("beside");
-    const rig = await world().daemon({ node: "node1", coexistence: "on" });
+    await using _ = await world().beside();
+    const rig = await world().daemon({ node: "node1" });
     const { json } = await world().ask("ADD", await world().launcher(machine, "node1"), config, "blue", rig);
     expect(json).toMatchObject({ code: 11, msg: expect.stringContaining("whereabouts") as string });
     expect(await world().held(net)).toEqual([]);

@@ -102,6 +102,10 @@ export class ClaimWorld {
     return this.#world.fresh(prefix);
   }
 
+  beside(): Promise<AsyncDisposable> {
+    return this.#world.beside();
+  }
+
   namespace(name: string, annotations: Record<string, string> = {}): Promise<string> {
     return this.#world.namespace(name, annotations);
   }

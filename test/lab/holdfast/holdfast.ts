@@ -19,7 +19,6 @@ import { givesAddresses } from "./request.ts";
 
 export interface HoldfastOptions {
   /** Whether upstream is there too; the lab has none, so `off` by default: nothing waits for the detection. */
-  readonly coexistence?: "auto" | "on" | "off";
   /** Default 30, as in production. */
   readonly cooldownSeconds?: number;
   /** More arguments for a node's `holdfast node`. */
@@ -116,7 +115,7 @@ export class LabHoldfast {
   }
 
   #nodeCommand(node: LabNode, name: string): string[] {
-    const { coexistence = "off", cooldownSeconds, nodeArgs } = this.#options;
+    const { cooldownSeconds, nodeArgs } = this.#options;
     return holdfastCommand(
       "node",
       `--node-name=${name}`,
@@ -124,7 +123,6 @@ export class LabHoldfast {
       `--socket=${socket}`,
       "--state=/var/lib/holdfast",
       `--system-namespace=${systemNamespace}`,
-      `--coexistence=${coexistence}`,
       ...(cooldownSeconds === undefined ? [] : [`--cooldown-seconds=${cooldownSeconds}`]),
       ...(nodeArgs?.(node) ?? []),
     );

@@ -72,7 +72,6 @@ export class LabHost {
           `--kubeconfig=${plan.kubeconfig}`,
           `--socket=${socket}`,
           `--state=${join(this.folder, "state")}`,
-          "--coexistence=off",
           "--metrics-port=0",
           ...(plan.nodeArgs ?? []),
         ),

@@ -132,7 +132,6 @@ function makeDaemon(api: LabApi, state: StateFile, name: string, metricsPort: nu
     `--kubeconfig=${api.nodeKubeconfig}`,
     `--socket=${socket}`,
     `--state=${join(folder, "state")}`,
-    "--coexistence=off",
     `--metrics-port=${metricsPort}`,
     "--metrics-host=127.0.0.1",
     ...args,

@@ -63,7 +63,8 @@ export function adoptionStories(world: GetWorld): void {
     };
     const reserved = { "10.5.4.1": "default/leaves-1", "10.5.4.2": "default/leaves-2", "10.5.4.3": "default/other" };
     const config = await filled("leaves", "10.5.4.0/29", entries, reserved);
-    const rig = await world().daemon({ coexistence: "on" });
+    await using _ = await world().beside();
+    const rig = await world().daemon();
     for (const [name, container] of [
       ["leaves-1", "w1"],
       ["leaves-2", "w2"],
@@ -118,7 +119,8 @@ export function adoptionStories(world: GetWorld): void {
   it("while whereabouts is active, the pool has the entry before the answer, and one that it has is not given", async () => {
     const entries = { 1: { id: "w1", podref: "default/theirs", ifname: "net1" } };
     const config = await filled("beside", "10.5.3.0/29", entries, {});
-    const rig = await world().daemon({ coexistence: "on" });
+    await using _ = await world().beside();
+    const rig = await world().daemon();
     expect(await given(rig, { ...pod("ours"), config })).toEqual(["10.5.3.2/29"]);
     const at = { namespace: "kube-system", name: "beside-10.5.3.0-29" };
     const { spec } = await world().admin.get(ipPools, at);

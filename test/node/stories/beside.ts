@@ -15,7 +15,8 @@ export function besideStories(world: GetWorld): void {
     { name: "raceown", range: "10.78.0.0/27", size: 30, overlaps: false },
   ])("$range, overlaps protected: $overlaps: no address is given twice", { timeout: 900_000 }, async (network) => {
     const { transport, admin } = world();
-    const rig = await world().daemon({ coexistence: "on" });
+    await using _ = await world().beside();
+    const rig = await world().daemon();
     const ours = Array.from({ length: 4 }, () => new DaemonWriter(rig));
     const theirs = [true, false, false, false].map((lease) => new PlayedWhereabouts({ transport, lease }));
     const { given, duplicates, reasons } = await race(network, [...ours, ...theirs], rounds);

@@ -100,7 +100,8 @@ export function staticStories(world: GetWorld): void {
     expect(await rig.ask({ command: "ADD", ...pod("rival"), config: beside })).toMatchObject({ json: { code: 101 } });
     await rig.ask({ command: "DEL", ...pod("loose"), config: beside });
     expect(await world().held("network:listed ")).toEqual([]);
-    const careful = await world().daemon({ coexistence: "on" });
+    await using _ = await world().beside();
+    const careful = await world().daemon();
     expect(await given(careful, { ...pod("loose"), config: beside })).toEqual(["10.3.0.10/24", "172.30.0.9/16"]);
     await careful.ask({ command: "DEL", ...pod("loose"), config: beside });
     expect(await world().held("network:listed ")).toEqual([]);

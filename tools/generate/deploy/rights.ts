@@ -25,8 +25,6 @@ const rule = (group: string, resources: readonly string[], verbs: readonly strin
   verbs,
 });
 
-/** Does whereabouts run, wherever it was installed. */
-const workloads = rule("apps", ["daemonsets", "deployments"], ["list"]);
 /**
  * A node's Lease (docs/decisions/0013), and whereabouts' own, which says when it was last at work. RBAC knows neither prefixes nor "its
  * own": a name that differs per node cannot be written here, and a create has no name at all. So both may speak of every Lease of the
@@ -40,7 +38,6 @@ const nodeRules: readonly Rule[] = [
   rule("", ["namespaces"], ["get"]), // the quota in a namespace's annotation
   rule("", ["nodes"], ["list"]), // how many there are: the more, the wider it spreads its tries
   rule("", ["events"], ["create", "patch"]), // on the pod
-  workloads, // where no leader has said yet whether whereabouts is active
   rule(pools, ["ippools"], ["get", "list", "create", "patch"]), // found or made at first use; adopted; entries in coexistence
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", ...everyWrite]), // the hold of an address
   rule(ours, ["holds"], ["get", "list", ...everyWrite]), // the same, where ranges may overlap
@@ -61,7 +58,7 @@ const nodeSystemRules: readonly Rule[] = [
 const controllerRules: readonly Rule[] = [
   rule("", ["pods", "nodes"], ["get", "list", "watch"]), // who is gone; re-read before anything is freed
   rule("apps", ["statefulsets"], ["get", "list", "watch"]), // holds that outlive their pod
-  workloads,
+  rule("apps", ["daemonsets", "deployments"], ["list"]), // does whereabouts run, in the namespaces of --whereabouts-namespaces
   rule("", ["events"], ["create", "patch"]),
   rule("", ["namespaces"], ["get", "list", "watch"]), // the quota of claims in its annotation; is it being deleted
   rule(claims, ["network-attachment-definitions"], ["get", "list", "watch"]), // which pools are in use, and how
