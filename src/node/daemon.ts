@@ -237,6 +237,7 @@ class Assembly {
       slices,
       claims,
       spool,
+      reassert,
       wake,
     });
     const replay = new Replay(parts, clock);
@@ -281,6 +282,7 @@ class Assembly {
     readonly slices: SliceAssembly;
     readonly claims: ClaimAssembly;
     readonly spool: Spool;
+    readonly reassert: Reassert;
     readonly wake: () => void;
   }): Parts {
     const { client, node, clock, random, log, metrics, systemNamespace, cooldownMs, isolation } = this.#options;
@@ -326,6 +328,7 @@ class Assembly {
       assertKnown: (signal) => readiness.assertKnown(signal),
       obstacles: (signal) => readiness.obstacles(signal),
       mayRelease: () => readiness.mayRelease,
+      conflicts: () => given.reassert.conflicts,
       wake: given.wake,
     };
   }

@@ -79,7 +79,7 @@ async function status(parts: Parts, text: string, signal: AbortSignal): Promise<
   // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
   const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
   const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);
-  const error = statusError({ obstacles, limited: false });
+  const error = statusError({ obstacles, limited: parts.conflicts() > 0 });
   if (error !== undefined) throw error;
 }
 

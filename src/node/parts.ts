@@ -61,6 +61,8 @@ export interface Parts {
   readonly obstacles: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
+  /** How many addresses sandboxes of this node use while others hold them. */
+  readonly conflicts: () => number;
   /** There is something new to replay. */
   readonly wake: () => void;
 }

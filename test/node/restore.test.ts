@@ -10,6 +10,7 @@ import type { HeldObject } from "../../src/ledger/held-objects.ts";
 import { holds, pods, reservations } from "../../src/ledger/resources.ts";
 import { examine } from "../../src/pools/examine.ts";
 import { readSnapshot } from "../../src/pools/snapshot.ts";
+import { tellState } from "../ledger/told-state.ts";
 import type { Rig, RigOptions } from "./rig.ts";
 import { podArgs, type Told } from "./shim.ts";
 import { given, network, World } from "./world.ts";
@@ -177,6 +178,18 @@ describe("an address that was given again all the same", () => {
     expect(findings.map(({ message }) => message)).toEqual([
       "10.0.0.1 is held by pod default/q (eth0), and pod default/p (eth0) on node node1 used it before the API server lost its hold.",
     ]);
+    // STATUS: while addresses can be given it is silence; where not, pods that run suffer too.
+    const config = { ...red(), cniVersion: "1.1.0" };
+    expect(await a.ask({ command: "STATUS", config })).toMatchObject({ status: 0, text: "" });
+    await tellState(world.admin, { paused: "a test" });
+    for (const [rig, code] of [
+      [a, 51],
+      [b, 50],
+    ] as const) {
+      await expect.poll(async () => (await rig.ask({ command: "STATUS", config })).json?.code).toBe(code);
+    }
+    await tellState(world.admin);
+    await expect.poll(async () => (await a.ask({ command: "STATUS", config })).status).toBe(0);
     // The DEL of the loser frees nothing of the other.
     await a.ask({ command: "DEL", ...p, config: red() });
     expect(await held()).toContain("10.0.0.1 default/q");
