@@ -17,6 +17,8 @@ export interface RunOptions {
   /** Which world of its server it is. */
   readonly number: number;
   readonly compact?: () => void;
+  /** Who does nothing: names of users, or "faults". They are there all the same, so that the others choose what they choose. */
+  readonly without?: readonly string[];
 }
 
 export interface Verdict {
@@ -31,12 +33,20 @@ export interface Verdict {
 }
 
 const actorCount = 10;
+const stakeCount = 2;
+const disturber = "faults";
+/** Everybody, in the order of their making. */
+export const users: readonly string[] = [
+  ...Array.from({ length: actorCount }, (_, index) => `vm-${index}`),
+  ...Array.from({ length: stakeCount }, (_, index) => `stake-${index}`),
+  disturber,
+];
 /** Of a hundred steps, so many are something going wrong. */
 const faultShare = 8;
 /** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
 const patienceMs = 90_000;
 
-export async function run({ transport, seed, steps, number, compact }: RunOptions): Promise<Verdict> {
+export async function run({ transport, seed, steps, number, compact, without = [] }: RunOptions): Promise<Verdict> {
   const chance = new Chance(seed);
   const world = await RandomWorld.open({ transport, chance, name: `w${number}`, number });
   const gate = new Gate();
@@ -45,8 +55,10 @@ export async function run({ transport, seed, steps, number, compact }: RunOption
   const faults = new Faults({ world, chance: chance.branch(), actors, gate, compact });
   const tally = new Tally(steps);
   try {
-    const users = [...actors, ...stakes].map((each) => tally.spend(() => gate.with(() => each.step())));
-    await Promise.all([...users, tally.disturb(() => faults.step())]);
+    const busy = [...actors, ...stakes].filter((_, index) => !without.includes(users[index]!));
+    const works = busy.map((each) => tally.spend(() => gate.with(() => each.step())));
+    const disturbed = without.includes(disturber) || busy.length === 0 ? [] : [tally.disturb(() => faults.step())];
+    await Promise.all([...works, ...disturbed]);
     await faults.end();
     for (const actor of actors) await actor.settle(patienceMs);
     const rest = { client: world.admin, timeoutMs: patienceMs };
@@ -85,7 +97,7 @@ function makeActors(world: RandomWorld, chance: Chance): Actor[] {
 }
 
 function makeStakes(world: RandomWorld, chance: Chance): Stake[] {
-  return world.definitions.slice(0, 2).map(({ namespace, name: definition, network }) => {
+  return world.definitions.slice(0, stakeCount).map(({ namespace, name: definition, network }) => {
     const { admin: client, kubevirt } = world;
     const nodes = () => world.nodes.ready.map(({ name }) => name);
     const common = { client, kubelet: kubevirt.virt.kubelet, chance: chance.branch(), nodes };

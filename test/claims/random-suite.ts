@@ -1,12 +1,14 @@
-// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats the choices of one, and
-// HOLDFAST_CLAIMS_STEPS makes it longer or shorter. HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a run that failed.
+// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats the choices of one,
+// HOLDFAST_CLAIMS_STEPS makes it longer or shorter, and HOLDFAST_CLAIMS_WITHOUT=vm-3,faults leaves users out. HOLDFAST_CLAIMS_SHRINK=1 looks for the smallest run of
+// a seed that still fails (random-shrink.ts) and prints how to run it. HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a run that failed.
 import { writeFileSync } from "node:fs";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Server } from "../node/world.ts";
-import { run, type Verdict } from "./random-run.ts";
+import { run, users, type Verdict } from "./random-run.ts";
+import { shrink, type Trial } from "./random-shrink.ts";
 import { prepare } from "./random-world.ts";
 
 export interface RandomServer extends Server {
@@ -24,7 +26,7 @@ export interface RandomOptions {
 }
 
 /** As a rule a step takes 20 ms, and a run ends after a few seconds; a busy machine, and a fault that shows at the end, take their time. */
-const runMs = 300_000;
+const runMs = process.env["HOLDFAST_CLAIMS_SHRINK"] === undefined ? 300_000 : 3_600_000;
 
 export function randomRuns(title: string, start: () => Promise<RandomServer>, options: RandomOptions): void {
   const { env } = process;
@@ -51,8 +53,18 @@ export function randomRuns(title: string, start: () => Promise<RandomServer>, op
       const server = shared ?? (await open());
       try {
         const { transport, compact } = server;
-        const verdict = await run({ transport, seed, steps, number: index + 1, ...(compact && { compact }) });
+        const without = (env["HOLDFAST_CLAIMS_WITHOUT"] ?? "").split(",").filter((each) => each !== "");
+        const common = { transport, seed, ...(compact && { compact }) };
+        const verdict = await run({ ...common, steps, without, number: index + 1 });
         tell(seed, verdict);
+        if (verdict.faults.length > 0 && env["HOLDFAST_CLAIMS_SHRINK"] !== undefined) {
+          let number = 1;
+          const again = (trial: Trial) => run({ ...common, ...trial, number: (number = (number % 255) + 1) });
+          const fails = async (trial: Trial) => (await again(trial)).faults.length > 0;
+          const small = await shrink({ trial: { steps, without }, users, fails });
+          const settings = `HOLDFAST_CLAIMS_STEPS=${small.steps} HOLDFAST_CLAIMS_WITHOUT=${small.without.join(",")}`;
+          process.stdout.write(`the smallest that fails: HOLDFAST_CLAIMS_SEED=${seed} ${settings}\n`);
+        }
         expect(verdict.faults.slice(0, 20), `HOLDFAST_CLAIMS_SEED=${seed}`).toEqual([]);
         expect(verdict.steps).toBeGreaterThanOrEqual(steps);
       } finally {
