@@ -1,4 +1,8 @@
 // CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes.
+//
+// The ledger is asked, one read for each address: what the daemon remembers says where to look. Where the API server does not answer, what is
+// remembered must do: CRI-O hands a failed CHECK on as a pod without a network (cri-o/ocicni pull request 36), and an outage would take running pods with it;
+// containerd asks for none (containerd issue 13332).
 import { answerOf } from "../cni/answer.ts";
 import { assertUnchanged } from "../cni/check.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
@@ -6,16 +10,20 @@ import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { requirePreviousResult } from "../cni/previous-result.ts";
 import { assertCheckable } from "../cni/version.ts";
 import type { Hold } from "../ipam/ledger.ts";
-import { sameOwner } from "../ipam/owner.ts";
+import { sameContainer, sameOwner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { type Asking, askingOf } from "./asking.ts";
 import { heldByClaim } from "./claims/check.ts";
 import { claimOf } from "./claims/of-pod.ts";
 import type { ClaimUse } from "./claims/use.ts";
+import type { HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
 import type { Share } from "./plan.ts";
 import { podOf } from "./pod-of.ts";
+
+/** A read takes milliseconds; a runtime waits for the answer. */
+const askMs = 5000;
 
 /** Silent where they agree; code 100 with every difference otherwise. Nothing is written. */
 export async function check(
@@ -37,7 +45,7 @@ export async function check(
       askingOf({ ...parts, invocation, loaded, pod, sliced: { ...look, unknown: "" }, claim: by });
     const { asking, holdOf } = (claim && (await byClaim(parts, asked(claim), claim, signal))) ?? {
       asking: asked(undefined),
-      holdOf: heldByPod(parts, invocation),
+      holdOf: await heldByPod(parts, invocation, signal),
     };
     const allocated = new Map<number, Address>();
     for (const share of asking.shares) {
@@ -55,10 +63,38 @@ async function byClaim(parts: Parts, asking: Asking, claim: ClaimUse, signal: Ab
   return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
 }
 
-function heldByPod(parts: Parts, invocation: AttachmentInvocation): (share: Share) => Hold | undefined {
-  const held = [...parts.held.ofAttachment(invocation), ...parts.sliced.ofAttachment(invocation)];
+async function heldByPod(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  signal: AbortSignal,
+): Promise<(share: Share) => Hold | undefined> {
+  const shared = await Promise.all(
+    parts.held.ofAttachment(invocation).map((entry) => current(parts, invocation, entry, signal)),
+  );
+  const held = [...shared.flat(), ...parts.sliced.ofAttachment(invocation)];
   return ({ owner, definition }) =>
     held.find(({ hold }) => sameOwner(hold.owner, owner) && contains(definition.prefix, hold.address))?.hold;
+}
+
+/** What the ledger has there now; nothing where it is not this sandbox's. */
+async function current(
+  { holdAt, log }: Parts,
+  { containerId, interfaceName }: AttachmentInvocation,
+  entry: HeldEntry,
+  signal: AbortSignal,
+): Promise<HeldEntry[]> {
+  const { namespace, hold } = entry;
+  const { domain, address } = hold;
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(askMs)]);
+    const found = await holdAt({ namespace, domain, address: String(address) }, limit);
+    const isOurs = found !== undefined && sameOwner(found.owner, hold.owner) && sameContainer(found.owner, hold.owner);
+    return isOurs ? [{ namespace, hold: found }] : [];
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn("CHECK goes by what is remembered: the API server does not answer", { containerId, interfaceName, error });
+    return [entry];
+  }
 }
 
 function missing({ containerId, interfaceName }: AttachmentInvocation, range: string): CniError {

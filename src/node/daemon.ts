@@ -300,6 +300,7 @@ class Assembly {
       pods: new Pods(client, pods, podInformer.cache),
       held,
       sliced,
+      holdAt: (place, signal) => serverFacts(client).hold(place, signal),
       attachments: new Attachments(),
       intents: this.#intents,
       sandboxes: this.#sandboxes,

@@ -5,6 +5,7 @@ import type { Log } from "../log/log.ts";
 import type { Address } from "../net/address.ts";
 // What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { Attachments } from "./attachment.ts";
+import type { FenceFacts } from "./claims/fence-facts.ts";
 import type { ClaimParts } from "./claims/parts.ts";
 import type { Configs } from "./configs.ts";
 import type { Held } from "./held.ts";
@@ -37,6 +38,8 @@ export interface Parts {
   readonly pods: PodSource;
   readonly held: Held;
   readonly sliced: Sliced;
+  /** What the ledger says now; undefined: nobody holds it. */
+  readonly holdAt: FenceFacts["hold"];
   readonly attachments: Attachments;
   readonly intents: Intents;
   readonly sandboxes: Pick<Sandboxes, "remember" | "forget">;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import type { HeldObject } from "../../src/ledger/held-objects.ts";
 import { holds, pods, reservations } from "../../src/ledger/resources.ts";
 import { examine } from "../../src/pools/examine.ts";
@@ -198,7 +199,7 @@ describe("an address that was given again all the same", () => {
 });
 
 describe.each(kinds)("a hand deletes %s", (_, more) => {
-  const config = red(more);
+  const config = { ...red(more), cniVersion: "1.1.0" };
   const deleteAll = async () => {
     for (const resource of [reservations, holds] as const) {
       for (const { metadata } of (await world.admin.list<HeldObject>(resource)).items) {
@@ -206,6 +207,24 @@ describe.each(kinds)("a hand deletes %s", (_, more) => {
       }
     }
   };
+
+  it("and CHECK says so, which asks the ledger", async () => {
+    let isAway = false;
+    const transport: Transport = async (request) => {
+      if (isAway) throw new NotSentError("the test cut the line");
+      return api.transport(request);
+    };
+    const a = await daemon("node1", { transport });
+    const p = await pod("p");
+    const told = await a.ask({ command: "ADD", ...p, config });
+    const check = () => a.ask({ command: "CHECK", ...p, config: { ...config, prevResult: told.json } });
+    expect(await check()).toMatchObject({ status: 0 });
+    await deleteAll();
+    expect(await check()).toMatchObject({ status: 1, json: { code: 100 } });
+    // An outage is no reason to tear a pod down.
+    isAway = true;
+    expect(await check()).toMatchObject({ status: 0 });
+  });
 
   it("and the next start of the daemon makes them again; not those of a pod or a sandbox that is gone", async () => {
     const namespaces = new Map(["p", "q", "r"].map((name) => [`/run/netns/${name}`, name]));
