@@ -51,6 +51,11 @@ export async function controller(options: ControllerOptions): Promise<void> {
     systemNamespace,
     cooldownMs,
     limits,
+    fencing: {
+      silentMs: options.fenceSilenceMs,
+      quarantineMs: options.sliceQuarantineMs,
+      deletionFences: options.nodeDeletionFences,
+    },
     allowMassRelease,
     lookBackMs,
     whereaboutsNamespaces: options.whereaboutsNamespaces,
@@ -59,7 +64,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     kubeMetrics,
   });
   // Nodes, reservations and holds are followed once for all of them.
-  const { nodes, reservations, holds } = pools.world;
+  const { nodes, presence, reservations, holds } = pools.world;
   const slices = new SlicesLeader({
     client,
     clock,
@@ -67,11 +72,10 @@ export async function controller(options: ControllerOptions): Promise<void> {
     systemNamespace,
     definitions,
     nodes,
+    presence,
     reservations,
     holds,
     pools: pools.world.pools,
-    quarantineMs: options.sliceQuarantineMs,
-    deletionFences: options.nodeDeletionFences,
     cutRules: options.cutRules,
     events,
     metrics: new SliceMetrics(registry),
@@ -81,6 +85,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     pods: pools.world.pods,
     pools: pools.world.pools,
     nodes,
+    presence,
     reservations,
     holds,
     client,

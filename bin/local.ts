@@ -49,7 +49,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const events = new EventRecorder({ client, component: "holdfast-controller", instance: hostname(), onError });
   const definitions = new FollowedDefinitions({ client, clock, onError });
   const pools = new PoolsLeader({ definitions, client, clock, log, systemNamespace, cooldownMs, events });
-  const { nodes, reservations, holds } = pools.world;
+  const { nodes, presence, reservations, holds } = pools.world;
   const slices = new SlicesLeader({
     client,
     clock,
@@ -57,6 +57,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     systemNamespace,
     definitions,
     nodes,
+    presence,
     reservations,
     holds,
     events,
@@ -71,6 +72,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
     pods: pools.world.pods,
     pools: pools.world.pools,
     nodes,
+    presence,
     reservations,
     holds,
     events,

@@ -15,8 +15,6 @@ export const slicePoolAnnotation = `${holdfastGroup}/slice-pool`;
 export const slicedRangeAnnotation = `${holdfastGroup}/sliced-range`;
 export const grantAnnotation = `${holdfastGroup}/grant`;
 export const nodeWordAnnotation = `${holdfastGroup}/node-word`;
-/** Annotation: who confirmed that the node is off, and when. From then on the slice is not its node's any more. */
-export const fencedAnnotation = `${holdfastGroup}/fenced`;
 
 /** Stands for a node in a NodeSlicePool: the part of the range that belongs to no node. */
 export const floatingNode = "floating.holdfast.io";

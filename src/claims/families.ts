@@ -2,10 +2,11 @@
 import { familyKeysOf } from "../api/claim-family.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
 import { parseKey } from "../kube/meta.ts";
+import { isReady } from "../ledger/fencing.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { Pod, StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
-import { conditionOf, launchersIn, orphansFamily, userStateOf } from "./gather.ts";
+import { launchersIn, orphansFamily, userStateOf } from "./gather.ts";
 import { launcherPodOf } from "./launchers.ts";
 import type { ClaimHold, FamilyFacts } from "./plan/facts.ts";
 
@@ -65,7 +66,8 @@ export class Families {
       lives: (uid) => this.#names.get(uid)?.startsWith(`${namespace}/`) === true,
       userOf: (user) => userStateOf(user, pods.get(`${namespace}/${user.name}`)),
       gate,
-      node: (node) => conditionOf(nodes.get(node)),
+      // How long it has been silent is known to who leads.
+      node: (node) => (isReady(nodes.get(node)) ? "ready" : "unreachable"),
       nowMs,
     };
   }

@@ -10,6 +10,8 @@ import { lookUp } from "../kube/look-up.ts";
 import { type KubeObject, type ObjectName, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import type { Standing } from "../ledger/fencing.ts";
+import { askStanding, type Presence } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
 import type { FamilyObjects } from "./gather.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
@@ -19,16 +21,19 @@ const selectorMax = 50;
 
 export interface FreshOptions {
   readonly client: KubeClient;
+  readonly presence: Presence;
+  readonly systemNamespace: string;
   /** Claims that have gone, by UID -> the VMI that they were for. */
   readonly instances: { get(claim: string): string | undefined };
   readonly signal: AbortSignal;
 }
 
 export async function freshObjects(
-  { client, instances, signal }: FreshOptions,
+  options: FreshOptions,
   family: string,
   cached: FamilyObjects,
 ): Promise<FamilyObjects> {
+  const { client, instances, signal } = options;
   const { namespace = "", name } = parseKey(family);
   const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) =>
     lookUp(client, resource, at, { signal });
@@ -44,7 +49,7 @@ export async function freshObjects(
   const known = { ...cached, vmi, claims: [...claims, ...cached.claims] };
   const former = cached.held.map(({ hold }) => instances.get(hold.owner.uid));
   const pods = await freshPods(client, { namespace, name }, known, instanceUids(known, former), signal);
-  const nodes = await freshNodes(client, cached, [...pods.values()], signal);
+  const nodes = await freshNodes(options, cached, [...pods.values()]);
   const uids = new Set([vm?.metadata.uid, vmi?.metadata.uid]);
   return {
     vm,
@@ -55,7 +60,7 @@ export async function freshObjects(
     // Those of other names are not read again: a claim's home is its owner's name.
     lives: (uid) => uids.has(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
     podNamed: (each) => pods.get(each),
-    node: (each) => nodes.get(each),
+    node: (each) => nodes.get(each) ?? "unreachable",
   };
 }
 
@@ -114,17 +119,14 @@ function instanceUids(
 }
 
 async function freshNodes(
-  client: KubeClient,
+  options: FreshOptions,
   { held }: FamilyObjects,
   pods: readonly kinds.Pod[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, kinds.Node>> {
+): Promise<ReadonlyMap<string, Standing>> {
   const users = held.flatMap(({ hold }) => hold.users ?? []).map(({ node }) => node);
-  const names = new Set([...users, ...pods.map(({ spec }) => spec?.nodeName ?? "")]);
-  const found = new Map<string, kinds.Node>();
-  for (const name of names) {
-    const node = name === "" ? undefined : await lookUp(client, kinds.nodes, { name }, { signal });
-    if (node !== undefined) found.set(name, node);
+  const found = new Map<string, Standing>();
+  for (const name of new Set([...users, ...pods.map(({ spec }) => spec?.nodeName ?? "")])) {
+    if (name !== "") found.set(name, await askStanding(options, options.presence.judge, name));
   }
   return found;
 }

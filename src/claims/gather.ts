@@ -6,12 +6,13 @@ import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, parseKey } from "../kube/meta.ts";
 import type { ClaimsState } from "../ledger/claims-state.ts";
-import { nodeStateOf } from "../ledger/node-state.ts";
-import type { Node, Pod, StoredClaim } from "../ledger/resources.ts";
+import type { Standing } from "../ledger/fencing.ts";
+import type { Presence } from "../ledger/presence.ts";
+import type { Pod, StoredClaim } from "../ledger/resources.ts";
 import { type HeldClaim, type HeldClaims, ownerUidOf } from "./holds.ts";
 import { launcherPodOf } from "./launchers.ts";
 import type { ClaimNetworks } from "./networks.ts";
-import type { ClaimHold, FamilyFacts, LauncherPod, NodeCondition } from "./plan/facts.ts";
+import type { ClaimHold, FamilyFacts, LauncherPod } from "./plan/facts.ts";
 import type { Instance, Machine } from "./trim.ts";
 import type { ClaimWorld } from "./world.ts";
 
@@ -20,7 +21,7 @@ export interface GatherOptions {
   readonly held: HeldClaims;
   readonly networks: ClaimNetworks;
   readonly pods: Informer<Pod>;
-  readonly nodes: Informer<Node>;
+  readonly presence: Presence;
   /** How many claims of a namespace are being made and not in the cache yet. */
   readonly making: (namespace: string) => number;
   /** Claims of a family that were made and that the cache does not show yet. */
@@ -54,7 +55,7 @@ export interface FamilyObjects {
   readonly lives: (uid: string) => boolean;
   /** Undefined: there is none. */
   readonly podNamed: (name: string) => DeepReadonly<Pod> | undefined;
-  readonly node: (name: string) => DeepReadonly<Node> | undefined;
+  readonly node: (name: string) => Standing;
 }
 
 export class Gatherer {
@@ -70,7 +71,7 @@ export class Gatherer {
   }
 
   objects(family: string): FamilyObjects {
-    const { world, pods, nodes, unseen } = this.#options;
+    const { world, pods, presence, unseen } = this.#options;
     const { namespace = "" } = parseKey(family);
     const vm = world.machines.cache.get(family);
     const vmi = world.instances.cache.get(family);
@@ -87,7 +88,7 @@ export class Gatherer {
       held,
       lives: (uid) => world.lives(namespace, uid),
       podNamed: (name) => pods.cache.get(`${namespace}/${name}`),
-      node: (name) => nodes.cache.get(name),
+      node: (name) => presence.of(name),
     };
   }
 
@@ -114,7 +115,7 @@ export class Gatherer {
       gate: gate(),
       ...(left !== undefined && { claimsLeft: left }),
       isTerminating: world.isTerminating(namespace),
-      node: (node) => conditionOf(objects.node(node)),
+      node: objects.node,
       nowMs: nowMs(),
     };
   }
@@ -205,10 +206,4 @@ export function userStateOf(
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";
   return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed" ? "over" : "alive";
-}
-
-export function conditionOf(node: DeepReadonly<Node> | undefined): NodeCondition {
-  if (node === undefined) return "gone";
-  const state = nodeStateOf(node);
-  return state === "out-of-service" ? "fenced" : state;
 }

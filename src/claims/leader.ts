@@ -7,6 +7,7 @@ import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
+import type { Presence } from "../ledger/presence.ts";
 import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { Gate, type GateMode } from "./gate.ts";
@@ -30,6 +31,7 @@ export interface ClaimsOptions {
   /** With the indexes `launcher` and `claim` (src/pools/pod-trim.ts). */
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
+  readonly presence: Presence;
   readonly pools: Informer<StoredPool>;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;

@@ -77,7 +77,7 @@ export class Term {
     this.#options = options;
     this.#world = world;
     this.#gate = gate;
-    const { client, clock, log, systemNamespace, pods, nodes, reservations, holds, definitions, metrics, events } =
+    const { client, clock, log, systemNamespace, pods, presence, reservations, holds, definitions, metrics, events } =
       options;
     this.#state = new SharedState(options);
     this.#teller = new GateTeller({ gate, state: this.#state, clock, log });
@@ -91,7 +91,7 @@ export class Term {
     });
     this.#making = new Making(clock, (key) => world.claims.cache.get(key) !== undefined);
     const making = (namespace: string) => this.#making.count(namespace);
-    const common = { world, held: this.#held, networks: this.#networks, pods, nodes };
+    const common = { world, held: this.#held, networks: this.#networks, pods, presence };
     this.#unseen = new Unseen(clock, (uid) => world.claims.cache.byIndex("uid", uid).length > 0);
     const unseen = (family: string) => this.#unseen.of(family);
     const nowMs = () => clock.wallMs();
@@ -256,7 +256,7 @@ export class Term {
   }
 
   #makeActor(): Actor {
-    const { client, clock, log, cooldownMs, events } = this.#options;
+    const { client, clock, log, cooldownMs, events, presence, systemNamespace } = this.#options;
     const ledgerOf = (namespace: string) => this.#ledgerOf(namespace);
     const nowMs = () => clock.wallMs();
     const placesOf = async (signal: AbortSignal) => this.#places((await this.#state.ask(signal)).sliced);
@@ -270,7 +270,11 @@ export class Term {
       cooldownOf: ({ network, hold }) => this.#networks.cooldownOf(network, hold.owner.namespace) ?? cooldownMs,
       planAnew: async (family, signal) => {
         const cached = this.#gatherer.objects(family);
-        const objects = await freshObjects({ client, instances: this.#instances, signal }, family, cached);
+        const objects = await freshObjects(
+          { client, presence, systemNamespace, instances: this.#instances, signal },
+          family,
+          cached,
+        );
         return planFamily(this.#gatherer.factsOf(family, objects));
       },
       onMade: (family, claim) => this.#unseen.add(family, claim),

@@ -8,8 +8,8 @@ import { claimReferencesOf } from "../cni/claim-references.ts";
 import type { Informer, InformerEvent } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import { nodeStateOf } from "../ledger/node-state.ts";
-import type { NetworkAttachmentDefinition, Node, Pod, StoredClaim } from "../ledger/resources.ts";
+import type { Presence } from "../ledger/presence.ts";
+import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../ledger/resources.ts";
 import type { Gatherer } from "./gather.ts";
 import type { HeldClaim, HeldClaims } from "./holds.ts";
 import type { ClaimNetworks } from "./networks.ts";
@@ -21,7 +21,7 @@ export interface WakesOptions {
   readonly networks: ClaimNetworks;
   readonly gatherer: Gatherer;
   readonly pods: Informer<Pod>;
-  readonly nodes: Informer<Node>;
+  readonly presence: Presence;
   readonly definitions: FollowedDefinitions;
   readonly wake: (family: string) => void;
   /** Of a VM or VMI: it came or changed. */
@@ -42,7 +42,7 @@ export class Wakes {
 
   /** Until the signal aborts. What is there already wakes nobody: `all` has it. */
   follow(signal: AbortSignal): void {
-    const { world, pods, nodes, definitions } = this.#options;
+    const { world, pods, presence, definitions } = this.#options;
     const ends = [
       definitions.handle((event) => this.#isOn && this.#onDefinition(event)),
       world.machines.handle((event) => this.#isOn && this.#onMachine(event)),
@@ -50,7 +50,7 @@ export class Wakes {
       world.claims.handle((event) => this.#isOn && this.#onClaim(event)),
       world.namespaces.handle((event) => this.#isOn && this.#onNamespace(event)),
       pods.handle(({ object }) => this.#isOn && this.#onPod(object)),
-      nodes.handle((event) => this.#isOn && this.#onNode(event)),
+      presence.handle((node) => this.onHeld(this.#options.held.onNode(node))),
     ];
     this.#isOn = true;
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
@@ -119,12 +119,6 @@ export class Wakes {
       const families = claim === undefined ? [holdFamilyOf({ namespace, name: reference })] : familyKeysOf(claim);
       this.#wakeAll(families);
     }
-  }
-
-  /** Nodes write their status every few seconds: only what makes another node of it counts. */
-  #onNode(event: InformerEvent<Node>): void {
-    if (event.type === "update" && nodeStateOf(event.object) === nodeStateOf(event.previous)) return;
-    this.onHeld(this.#options.held.onNode(event.object.metadata.name ?? ""));
   }
 
   #onDefinition({ object }: InformerEvent<NetworkAttachmentDefinition>): void {

@@ -4,11 +4,11 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
 import { begunAt, inForce, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
+import { freshMs, nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import { configMaps, leases } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import { strayWords } from "../pools/coexistence.ts";
 import type { Finding } from "../pools/finding.ts";
-import { freshMs, nodeOfLease, renewTimeOf } from "../slices/presence.ts";
 
 export interface CoexistenceOptions {
   readonly systemNamespace: string;

@@ -26,9 +26,11 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly lookBackMs: number;
   /** Where whereabouts may run: namespaces that only administrators write. */
   readonly whereaboutsNamespaces: readonly string[];
-  /** After so long without its Node and without a renewed Lease, a node's slices go to others. */
+  /** So long nothing is heard of a node before a taint, a deletion or an operator's word about it counts. */
+  readonly fenceSilenceMs: number;
+  /** After so long without its Node and without a renewed Lease, what a node has goes to others. */
   readonly sliceQuarantineMs: number;
-  /** A Node is deleted only when its machine is gone: its slices go to others at once. */
+  /** A Node is deleted only when its machine is gone: what it has goes to others as soon as it is silent. */
   readonly nodeDeletionFences: boolean;
   /** Namespaces whose definitions may cut ranges into slices wherever the pools are, and the limits. */
   readonly cutRules: CutRules;
@@ -56,6 +58,7 @@ type Flags = ConnectionOptions & {
   readonly whereaboutsSilentMinutes: string;
   readonly whereaboutsNamespaces: string;
   readonly allowMassRelease: boolean;
+  readonly fenceSilenceSeconds: string;
   readonly sliceQuarantineHours: string;
   readonly nodeDeletionFences: boolean;
   readonly trustedNamespaces: string;
@@ -98,13 +101,18 @@ export function controllerCommand(output: Output, controller: RunController): Co
     )
     .option("--allow-mass-release", "free leaks even where more than 30 % of all addresses look leaked at once", false)
     .option(
+      "--fence-silence-seconds <number>",
+      "so long nothing is heard of a node before its out-of-service taint or an operator's word counts; less is for tests",
+      "300",
+    )
+    .option(
       "--slice-quarantine-hours <number>",
-      "a node that is deleted keeps its slices so long after its daemon was last heard; never less than twice what a daemon may do on its own",
+      "a node that is deleted keeps slices and addresses so long after it was last heard; never less than twice what a daemon may do on its own",
       "24",
     )
     .option(
       "--node-deletion-fences",
-      "give the slices of a deleted node to others as soon as its daemon is silent; only where a Node is deleted when its machine is gone",
+      "give what a deleted node has to others as soon as it is silent; only where a Node is deleted when its machine is gone",
       false,
     )
     .option(
@@ -157,6 +165,7 @@ function optionsOf(flags: Flags): ControllerOptions {
     supersededSeconds,
     whereaboutsSilentMinutes,
     whereaboutsNamespaces,
+    fenceSilenceSeconds,
     sliceQuarantineHours,
     trustedNamespaces: trusted,
     maxSlicedRangesPerDefinition,
@@ -174,6 +183,7 @@ function optionsOf(flags: Flags): ControllerOptions {
       rangesPerNamespace: numberOf("--max-sliced-ranges-per-namespace", maxSlicedRangesPerNamespace, 100_000),
       slicesPerNamespace: numberOf("--max-slices-per-namespace", maxSlicesPerNamespace, 10_000_000),
     },
+    fenceSilenceMs: 1000 * numberOf("--fence-silence-seconds", fenceSilenceSeconds, 86_400),
     sliceQuarantineMs: 3_600_000 * numberOf("--slice-quarantine-hours", sliceQuarantineHours, 8760),
     whereaboutsNamespaces: namesIn(whereaboutsNamespaces),
     lookBackMs: 60_000 * numberOf("--whereabouts-silent-minutes", whereaboutsSilentMinutes, 10_080),

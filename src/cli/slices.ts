@@ -84,7 +84,7 @@ function releaseCommand(output: Output, slices: Slices): Command {
   return systemNamespace(
     withConnectionOptions(
       new Command("release").description(
-        "Take the slices of a node that is switched off, and give their addresses to others. Refuses while the node is heard of.",
+        "Declare a node off: its slices and the addresses of its pods go to others after five minutes of silence. Refuses while the node is heard of.",
       ),
     ),
   )
@@ -93,7 +93,7 @@ function releaseCommand(output: Output, slices: Slices): Command {
     .option("--dry-run", "show what would be released, and write nothing", false)
     .option("--observe-seconds <number>", "how long the node must stay silent under our eyes first", "90")
     .option("--no-wait", "do not wait until the controller has removed them")
-    .option("--timeout-seconds <number>", "how long to wait for the controller", "300")
+    .option("--timeout-seconds <number>", "how long to wait for the controller", "600")
     .action(async (node: string, flags: ReleaseFlags) => {
       if (node === "") throw new UsageError("the node has no name: give the one that `holdfast slices` shows.");
       const { observeSeconds, timeoutSeconds, yesTheNodeIsOff: isConfirmed, ...rest } = flags;

@@ -97,7 +97,7 @@ export class LeakCollector {
     if (!world.informers.every(({ hasSynced }) => hasSynced)) return undefined;
     world.refreshPools();
     const nowMs = clock.monotonicMs();
-    const nodes = nodesOf(world.nodes.cache.list());
+    const nodes = nodesOf(world.presence.judge, world.nodes.cache.list(), world.leases.cache.list());
     const doubles = this.#doubles();
     const due: { held: Held; doubles: readonly Held[] }[] = [];
     const existing = new Set<string>();
@@ -160,8 +160,10 @@ export class LeakCollector {
   }
 
   async #free(held: Held, doubles: readonly Held[], about: object, signal: AbortSignal): Promise<void> {
-    const { client, clock, cooldownMs, ledgerOf, log, onFreed } = this.#options;
-    const facts = await liveFacts(client, held, { lastNode: this.#observations.lastNode(held), doubles }, signal);
+    const { world, client, clock, cooldownMs, ledgerOf, log, onFreed } = this.#options;
+    const { systemNamespace, presence } = world;
+    const asking = { client, systemNamespace, judge: presence.judge, signal };
+    const facts = await liveFacts(asking, held, { lastNode: this.#observations.lastNode(held), doubles });
     const nowMs = clock.monotonicMs();
     const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
     // Only a look that says `keep` is recorded here: a second observation comes from the next look.

@@ -50,7 +50,7 @@ function gone(facts: ClaimFacts, { held, owner, users }: ClaimHeld, isContinued:
   }
   const remedy =
     "The controller frees it when no user can be alive any more. If it stays, see its log, and whether a node in its users is unreachable: " +
-    "delete that Node, or taint it out-of-service.";
+    "if its machine is off, say so with holdfast slices release NODE, or taint it out-of-service.";
   return [{ ...common, severity: "warning", message: `${about}, and no pod uses it.`, remedy }];
 }
 
@@ -81,7 +81,7 @@ function strandedUsers(facts: ClaimFacts, { held, owner, users }: ClaimHeld): Fi
       severity: "info",
       objects: [describeHeld(held)],
       message: `${held.hold.address} of ${describeOwner(owner)} names users whose pods and nodes are gone: ${list}.`,
-      remedy: "The controller takes them out of the list; if they stay, is one running?",
+      remedy: "The controller takes them out of the list when the node counts as off (docs/leaks.md): is one running?",
     },
   ];
 }

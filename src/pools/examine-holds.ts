@@ -4,7 +4,7 @@ import { contains } from "../net/prefix.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held, heldKey, isNameless } from "./held.ts";
 import { defaultLimits, judge } from "./judge.ts";
-import { factsFrom, nodesOf } from "./look.ts";
+import { factsFrom, judgeOnce, nodesOf } from "./look.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { doublesOf } from "./superseded.ts";
 
@@ -22,7 +22,8 @@ export function examineHolds(snapshot: Snapshot): Finding[] {
 }
 
 function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Finding[] {
-  const nodes = nodesOf(snapshot.nodes);
+  const leases = [...snapshot.slices.leases.values()].map(({ object }) => object);
+  const nodes = nodesOf(judgeOnce(snapshot), snapshot.nodes, leases);
   const ofHold = new Map(doubles.flatMap((all) => all.map((held) => [heldKey(held), all] as const)));
   return snapshot.held.flatMap((held): Finding[] => {
     const facts = factsFrom(snapshot, nodes, held, { lastNode: "", doubles: ofHold.get(heldKey(held)) ?? [] });

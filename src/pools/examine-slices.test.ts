@@ -5,7 +5,7 @@ import { describe, expect, it, test } from "vitest";
 import { parseAddress } from "../net/address.ts";
 import { overlaps, Prefix } from "../net/prefix.ts";
 import type { SliceObjects } from "../slices/snapshot.ts";
-import { entry, leaseObject, sliceObject, slicedState, slicePoolObject } from "../slices/testing/objects.ts";
+import { entry, leaseObject, offLease, sliceObject, slicedState, slicePoolObject } from "../slices/testing/objects.ts";
 import { nowMs, snapshotOf } from "../slices/testing/snapshot.ts";
 import { examineSlices } from "./examine-slices.ts";
 
@@ -122,11 +122,7 @@ const wrong: readonly Story[] = [
     { slices: [sliceObject({ grant: { phase: "draining" } })], pools: [slicePoolObject({ allocations: [] })] },
     ["warning slice-unassigned"],
   ],
-  [
-    "fenced, and still there",
-    { slices: [sliceObject({ fenced: "anna at noon" })], leases: [] },
-    ["warning slice-fenced"],
-  ],
+  ["fenced, and still there", { leases: [offLease("n1", "anna at noon")] }, ["warning slice-fenced"]],
   [
     "an entry that means no address",
     { slices: [sliceObject({ entries: { "999": entry("web") }, word: { used: 0 } })] },

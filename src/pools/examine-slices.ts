@@ -1,8 +1,8 @@
 // Slices against the pools that assign them, against each other and against what their nodes say. Pure.
 import { blocksOf, floatingNode } from "../api/slice-grant.ts";
+import { freshMs } from "../ledger/fencing.ts";
 import { comparePrefixes, containsPrefix, type Prefix } from "../net/prefix.ts";
 import { count } from "../slices/count.ts";
-import { freshMs } from "../slices/presence.ts";
 import type { SlicePoolView, SliceView } from "../slices/slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "../slices/snapshot.ts";
 import { stateOf } from "../slices/table.ts";

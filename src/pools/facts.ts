@@ -1,6 +1,6 @@
 // What is known of the things that an address's life depends on: a pod, a node, a StatefulSet. Values, made from objects at the
 // border; absence is a fact too, and stands here as `undefined`.
-import type { NodeState } from "../ledger/node-state.ts";
+import type { Standing } from "../ledger/fencing.ts";
 
 export interface PodFacts {
   readonly uid: string;
@@ -22,8 +22,7 @@ export interface StatefulSetFacts {
 export interface Facts {
   /** The pod of the owner's namespace and name, whatever its UID; undefined: there is none. */
   readonly pod: PodFacts | undefined;
-  /** The state of a node; undefined: there is no such Node. */
-  readonly nodeState: (name: string) => NodeState | undefined;
+  readonly nodeState: (name: string) => Standing;
   /** Some node that is unreachable, if there is any. */
   readonly unreachableNode: string | undefined;
   /** That of the keeper; undefined: it does not exist, or there is no keeper. */

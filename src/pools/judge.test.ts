@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { NodeState } from "../ledger/node-state.ts";
+import type { Standing } from "../ledger/fencing.ts";
 import { defaultLimits, judge, type LeakReason, type Observation } from "./judge.ts";
 import { Observations } from "./observations.ts";
 import { factsOf, type HeldParts, heldOf, podOf, type World } from "./testing/values.ts";
@@ -34,13 +34,14 @@ const stories: readonly Story[] = [
     { pod: podOf({ phase: "Failed" }), nodes: { n1: "unreachable" } },
     "keep",
   ],
-  ["the Node was deleted, the pod too", {}, { nodes: {} }, "pod-gone"],
-  ["the Node was deleted, the pod object stayed", {}, { pod: podOf(), nodes: {} }, "node-gone"],
-  ["the node is out of service, the pod is gone", {}, { nodes: { n1: "out-of-service" } }, "pod-gone"],
+  ["the Node was deleted, the pod too: the machine may run on", {}, { nodes: {} }, "keep"],
+  ["the Node was deleted, the pod object stayed", {}, { pod: podOf(), nodes: {} }, "keep"],
+  ["the node is fenced, the pod is gone", {}, { nodes: { n1: "fenced" } }, "pod-gone"],
+  ["the node is fenced, the pod object stayed", {}, { pod: podOf(), nodes: { n1: "fenced" } }, "node-gone"],
   [
-    "out of service, the pod terminates for ever",
+    "fenced, the pod terminates for ever",
     {},
-    { pod: podOf({ isTerminating: true }), nodes: { n1: "out-of-service" } },
+    { pod: podOf({ isTerminating: true }), nodes: { n1: "fenced" } },
     "node-gone",
   ],
   [
@@ -78,10 +79,19 @@ const stories: readonly Story[] = [
     { pod: podOf({ uid: "x", mirrorOf: hash.replaceAll("a", "b") }) },
     "pod-replaced",
   ],
-  ["the same, and its Node was deleted", { owner: { uid: hash } }, { nodes: {} }, "pod-gone"],
+  ["the same, and its Node was deleted", { owner: { uid: hash } }, { nodes: {} }, "keep"],
+  ["the same, and its node is fenced", { owner: { uid: hash } }, { nodes: { n1: "fenced" } }, "pod-gone"],
   ["adopted, and names no pod", { node: "", owner: { uid: "", namespace: "", name: "" } }, {}, "keep"],
   ["adopted, and names no namespace", { node: "", owner: { uid: "", namespace: "" } }, {}, "keep"],
   ["podman: a node's daemon wrote it without a UID", { owner: { uid: "" } }, {}, "keep"],
+  ["podman, and its machine is not heard of", { owner: { uid: "" } }, { nodes: { n1: "unreachable" } }, "keep"],
+  ["without a UID, and its node is fenced", { owner: { uid: "" } }, { nodes: { n1: "fenced" } }, "pod-gone"],
+  [
+    "without a UID, its node is fenced, a pod of that name runs elsewhere",
+    { owner: { uid: "" } },
+    { pod: podOf({ node: "n2" }), nodes: { n1: "fenced", n2: "ready" } },
+    "keep",
+  ],
   ["podman, and some pod of that name has ended", { owner: { uid: "" } }, { pod: podOf({ phase: "Failed" }) }, "keep"],
   ["a second hold, and network-status shows the other", {}, { pod: podOf(), isSuperseded: true }, "superseded"],
   ["the same on an unreachable node", {}, { pod: podOf(), isSuperseded: true, nodes: { n1: "unreachable" } }, "keep"],
@@ -135,8 +145,10 @@ describe("judge", () => {
     const at = (parts: HeldParts, world: World, ms: number) =>
       judge(heldOf(parts), factsOf(world), { version: "o@1", firstMs: 0 }, ms).verdict;
     expect(at(kept, {}, defaultLimits.keeperGraceMs - 1)).toBe("suspect");
-    expect(at({}, { pod: podOf(), nodes: {} }, defaultLimits.strandedGraceMs - 1)).toBe("suspect");
-    expect(at({}, { pod: podOf({ isTerminating: true }), nodes: {} }, defaultLimits.observeMs)).toBe("free");
+    expect(at({}, { pod: podOf(), nodes: { n1: "fenced" } }, defaultLimits.strandedGraceMs - 1)).toBe("suspect");
+    expect(at({}, { pod: podOf({ isTerminating: true }), nodes: { n1: "fenced" } }, defaultLimits.observeMs)).toBe(
+      "free",
+    );
   });
 
   it("keeps what is no pod's", () => {
@@ -149,7 +161,7 @@ describe("judge", () => {
 /** One step of a cluster's life; after each, leak collection looks. */
 type Step =
   | { readonly step: "wait"; readonly ms: number }
-  | { readonly step: "node"; readonly state: NodeState | undefined }
+  | { readonly step: "node"; readonly state: Standing }
   | { readonly step: "pod"; readonly phase: string }
   | { readonly step: "terminate" }
   | { readonly step: "delete" }
@@ -160,7 +172,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ step: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 200_000 }) }),
   fc.record({
     step: fc.constant("node" as const),
-    state: fc.constantFrom<NodeState | undefined>("ready", "unreachable", "out-of-service", undefined),
+    state: fc.constantFrom<Standing>("ready", "unreachable", "fenced"),
   }),
   fc.record({ step: fc.constant("pod" as const), phase: fc.constantFrom("Pending", "Running", "Failed", "Succeeded") }),
   fc.constantFrom<Step>({ step: "terminate" }, { step: "delete" }, { step: "recreate" }, { step: "renew" }),
@@ -172,7 +184,7 @@ describe("no order of events frees what may be in use", () => {
       fc.property(fc.array(steps, { maxLength: 40 }), fc.boolean(), (story, isAdopted) => {
         const observations = new Observations();
         let [now, version] = [0, 1];
-        let node: NodeState | undefined = "ready";
+        let node: Standing = "ready";
         let pod: ReturnType<typeof podOf> | undefined = podOf();
         /** Since when, without a break, nothing of the owner can run; undefined: it may. */
         let deadSinceMs: number | undefined;
@@ -206,7 +218,7 @@ describe("no order of events frees what may be in use", () => {
           const held = heldOf({ version: `o@${version}`, ...(isAdopted && adopted) });
           const facts = factsOf({
             pod,
-            nodes: node === undefined ? {} : { n1: node },
+            nodes: { n1: node },
             lastNode: observations.lastNode(held),
           });
           const owners = pod !== undefined && (isAdopted || pod.uid === "uid-1") ? pod : undefined;
@@ -229,10 +241,10 @@ describe("no order of events frees what may be in use", () => {
 
   it("what stays dead is freed at last", () => {
     fc.assert(
-      fc.property(fc.constantFrom<NodeState | undefined>("ready", "out-of-service", undefined), (node) => {
+      fc.property(fc.constantFrom<Standing>("ready", "fenced"), (node) => {
         const observations = new Observations();
         const held = heldOf();
-        const facts = factsOf({ nodes: node === undefined ? {} : { n1: node } });
+        const facts = factsOf({ nodes: { n1: node } });
         observations.record(held, judge(held, facts, observations.of(held), 0), 0);
         expect(judge(held, facts, observations.of(held), defaultLimits.observeMs).verdict).toBe("free");
       }),

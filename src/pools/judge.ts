@@ -1,7 +1,7 @@
 // Whether an address that is held is still somebody's: the heart of leak collection. Pure.
 //
 // Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot be
-// reached, unless its Node was deleted or tainted out-of-service; nothing on one look: `free` needs an earlier observation of
+// reached, unless it is fenced (src/ledger/fencing.ts); nothing on one look: `free` needs an earlier observation of
 // the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
 // read just before, and guards the release by the hold's version (collector.ts).
 import type { PodOwner } from "../ipam/owner.ts";
@@ -73,7 +73,8 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
   if (held.cooling !== undefined) return "it is nobody's already, and cools down";
   if (isNameless(held)) return "it names no pod, so that nobody can be asked whether it is in use";
   if (note?.keeper !== undefined) return suspectKept(note.keeper, held, owner, facts, limits);
-  if (owner.uid === "" && held.node !== "") return "its runtime gave no pod UID: the API need not know such a pod";
+  if (owner.uid === "" && held.node !== "" && facts.nodeState(held.node) !== "fenced")
+    return "its runtime gave no pod UID: the API need not know such a pod";
   const { pod } = facts;
   if (pod !== undefined && isOwners(pod, owner)) return suspectPresent(held, pod, owner, facts, limits);
   const why = pod === undefined ? `pod ${podOf(owner)} does not exist` : `pod ${podOf(owner)} is another one now`;
@@ -83,7 +84,7 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
   return (
     keptByNode(node, facts) ?? {
       reason: pod === undefined ? "pod-gone" : "pod-replaced",
-      why: facts.nodeState(node) === "ready" || node === "" ? why : `${why}, and node ${node} is gone`,
+      why: facts.nodeState(node) === "ready" || node === "" ? why : `${why}, and node ${node} is off`,
       afterMs: limits.observeMs,
     }
   );
@@ -113,7 +114,7 @@ function suspectPresent(
   const node = pod.node === "" ? held.node : pod.node;
   const state = node === "" ? "ready" : facts.nodeState(node);
   if (state === "unreachable") return unreachable(node);
-  if (state !== "ready") return stranded(pod, owner, node, limits);
+  if (state === "fenced") return stranded(pod, owner, node, limits);
   if (pod.phase === "Succeeded" || pod.phase === "Failed") {
     return {
       reason: "pod-completed",
@@ -131,12 +132,12 @@ function suspectPresent(
   };
 }
 
-/** Its Node was deleted, or an operator vouches that nothing runs there. The pod object itself may outlive that for a while. */
+/** Nothing runs there any more. The pod object itself may outlive that for a while. */
 function stranded(pod: PodFacts, owner: PodOwner, node: string, limits: JudgeLimits): Suspicion {
   const isOver = pod.isTerminating || pod.phase === "Succeeded" || pod.phase === "Failed";
   return {
     reason: "node-gone",
-    why: `node ${node} of pod ${podOf(owner)} is gone`,
+    why: `node ${node} of pod ${podOf(owner)} is off`,
     afterMs: isOver ? limits.observeMs : limits.strandedGraceMs,
   };
 }
@@ -149,7 +150,10 @@ function keptByNode(node: string, facts: Facts): string | undefined {
 }
 
 function unreachable(node: string): string {
-  return `node ${node} is unreachable, and its containers may run on: delete the Node, or taint it out-of-service`;
+  return (
+    `node ${node} is unreachable, and its containers may run on: if its machine is off, say so with ` +
+    `holdfast slices release ${node}, or taint it out-of-service; it counts after five minutes of silence`
+  );
 }
 
 /** The hold outlives its pods: the StatefulSet decides, and its pods while there are any. */

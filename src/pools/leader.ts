@@ -6,6 +6,7 @@ import type { EventRecorder } from "../kube/events.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
+import type { FenceRules } from "../ledger/fencing.ts";
 import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { stateName } from "../ledger/state.ts";
@@ -33,6 +34,8 @@ export interface LeaderOptions {
   readonly systemNamespace: string;
   readonly cooldownMs: number;
   readonly limits?: JudgeLimits;
+  readonly fencing?: FenceRules;
+  readonly silence?: Clock;
   readonly allowMassRelease?: boolean;
   /** How far back a sign of whereabouts counts. Default: an hour. */
   readonly lookBackMs?: number;
@@ -54,9 +57,10 @@ export class PoolsLeader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
-    const { client, clock } = options;
+    const { client, clock, systemNamespace, fencing, silence } = options;
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
-    this.world = new World({ client, clock, onError });
+    const more = { ...(fencing && { fencing }), ...(silence && { silence }) };
+    this.world = new World({ client, clock, systemNamespace, onError, ...more });
     this.#pause = new Pause(options);
     this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
   }

@@ -1,28 +1,45 @@
 // The facts about a hold: from the informers' caches for a first look, and read anew from the server just before a free.
 import { nodeLabel } from "../api/hold-marks.ts";
 import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
+import { nodeLeaseName } from "../api/node-lease.ts";
 import { mirrorAnnotation } from "../api/pod-uid.ts";
+import type { Lease } from "../kube/lease.ts";
 import { lookUp } from "../kube/look-up.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type NodeState, nodeStateOf } from "../ledger/node-state.ts";
+import { nodeOfLease, type Standing, standingByNote } from "../ledger/fencing.ts";
+import type { Judge } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
 import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
+import type { Snapshot } from "./snapshot.ts";
 import { isSuperseded } from "./superseded.ts";
 import type { World } from "./world.ts";
 
 export interface Nodes {
-  readonly stateOf: (node: string) => NodeState | undefined;
+  readonly stateOf: (node: string) => Standing;
   readonly unreachable: string | undefined;
 }
 
 /** By the name as holds carry it (nodeLabel). */
-export function nodesOf(nodes: Iterable<DeepReadonly<kinds.Node>>): Nodes {
-  const states = new Map<string, NodeState>();
-  for (const node of nodes) states.set(nodeLabel(node.metadata.name ?? ""), nodeStateOf(node));
+export function nodesOf(
+  judge: Judge,
+  nodes: Iterable<DeepReadonly<kinds.Node>>,
+  leases: Iterable<DeepReadonly<Lease>>,
+): Nodes {
+  const leased = new Map([...leases].map((lease) => [nodeOfLease(lease) ?? "", lease]));
+  const found = new Map([...nodes].map((node) => [node.metadata.name ?? "", node]));
+  const states = new Map<string, Standing>();
+  for (const name of new Set([...found.keys(), ...leased.keys()])) {
+    if (name !== "") states.set(nodeLabel(name), judge(name, found.get(name), leased.get(name)));
+  }
   const unreachable = [...states].find(([, state]) => state === "unreachable")?.[0];
-  return { stateOf: (node) => states.get(node), unreachable };
+  return { stateOf: (node) => states.get(node) ?? judge(node, undefined, undefined), unreachable };
+}
+
+/** For who looks once. */
+export function judgeOnce({ nodes, nowMs: wallMs }: Pick<Snapshot, "nodes" | "nowMs">): Judge {
+  return (_, node, lease) => standingByNote({ node, lease, isAlone: nodes.length === 0, wallMs });
 }
 
 function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
@@ -66,8 +83,17 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
   return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
+/** Who asks, and how it judges nodes. */
+export interface Asking {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  readonly judge: Judge;
+  readonly signal: AbortSignal;
+}
+
 /** Throws where the server does not answer: then nothing is known, and nothing may be freed. */
-export async function liveFacts(client: KubeClient, held: Held, around: Around, signal: AbortSignal): Promise<Facts> {
+export async function liveFacts(asking: Asking, held: Held, around: Around): Promise<Facts> {
+  const { client, signal } = asking;
   const { namespace, name } = held.hold.owner;
   const pod = isNameless(held) ? undefined : await lookUp(client, kinds.pods, { namespace, name }, { signal });
   const keeper = keeperName(held);
@@ -78,7 +104,7 @@ export async function liveFacts(client: KubeClient, held: Held, around: Around, 
   const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
   // Where the pod was is not known: any node that is unreachable may have it.
   const isUnknown = held.node === "" && around.lastNode === "";
-  const nodes = await readNodes(client, isUnknown ? [] : [held.node, podNode, around.lastNode], signal);
+  const nodes = await readNodes(asking, isUnknown ? [] : [held.node, podNode, around.lastNode]);
   return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
 }
 
@@ -110,11 +136,16 @@ function keeperName({ hold }: Held): string | undefined {
 const longestLabel = 63;
 
 /** Those that matter, or all where none is given or a name was cut. */
-async function readNodes(client: KubeClient, labels: readonly string[], signal: AbortSignal): Promise<Nodes> {
+async function readNodes(asking: Asking, labels: readonly string[]): Promise<Nodes> {
+  const { client, systemNamespace: namespace, judge, signal } = asking;
   const known = [...new Set(labels)].filter((label) => label !== "");
   if (known.length === 0 || known.some((label) => label.length >= longestLabel)) {
-    return nodesOf((await client.list(kinds.nodes, { signal })).items);
+    const nodes = (await client.list(kinds.nodes, { signal })).items;
+    return nodesOf(judge, nodes, (await client.list(kinds.leases, { namespace, signal })).items);
   }
-  const found = await Promise.all(known.map((name) => lookUp(client, kinds.nodes, { name }, { signal })));
-  return nodesOf(found.filter((node) => node !== undefined));
+  const nodes = await Promise.all(known.map((name) => lookUp(client, kinds.nodes, { name }, { signal })));
+  const names = known.map(nodeLeaseName);
+  const leases = await Promise.all(names.map((name) => lookUp(client, kinds.leases, { namespace, name }, { signal })));
+  const isThere = <T>(each: T | undefined) => each !== undefined;
+  return nodesOf(judge, nodes.filter(isThere), leases.filter(isThere));
 }

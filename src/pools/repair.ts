@@ -19,7 +19,7 @@ import { adopt } from "./adopter.ts";
 import type { Finding, Repair } from "./finding.ts";
 import type { Held } from "./held.ts";
 import { defaultLimits, judge, type JudgeLimits } from "./judge.ts";
-import { liveFacts } from "./look.ts";
+import { judgeOnce, liveFacts } from "./look.ts";
 import { mirrorPatch } from "./mirror.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { doublesOf } from "./superseded.ts";
@@ -176,7 +176,8 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
   const { client, clock, cooldownMs, ledgerOf, limits = defaultLimits, signal } = options;
   const poolsOf = ({ hold, namespace }: Held) => snapshot.index.of(hold, namespace).map(({ key }) => key);
   const doubles = [...doublesOf(snapshot.held, poolsOf).values()].find((all) => all.includes(held)) ?? [];
-  const facts = await liveFacts(client, held, { lastNode: "", doubles }, signal);
+  const asking = { client, systemNamespace: snapshot.systemNamespace, judge: judgeOnce(snapshot), signal };
+  const facts = await liveFacts(asking, held, { lastNode: "", doubles });
   const earlier = { version: held.hold.version, firstMs: observedMs };
   const verdict = judge(held, facts, earlier, clock.monotonicMs(), limits);
   if (verdict.verdict === "keep") return { isDone: true, words: `${held.hold.address} is kept: ${verdict.why}.` };

@@ -8,11 +8,15 @@ import { parseObject } from "../api/kind.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
+import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { defaultRules, type FenceRules, nodeOfLease } from "../ledger/fencing.ts";
 import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
+import { Presence } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
+import { trimLease } from "../slices/world.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
 import { podIndexes, trimPod } from "./pod-trim.ts";
@@ -21,16 +25,25 @@ import { Roster } from "./roster.ts";
 export interface WorldOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
+  readonly systemNamespace: string;
+  /** When a node counts as off. Default: the rules of src/ledger/fencing.ts. */
+  readonly fencing?: FenceRules;
+  /** By which nodes are silent. Default: `clock`. */
+  readonly silence?: Clock;
   readonly onError: (error: Error) => void;
 }
 
 export class World {
+  readonly systemNamespace: string;
   readonly pools: Informer<kinds.StoredPool>;
   readonly reservations: Informer<kinds.StoredReservation>;
   readonly holds: Informer<kinds.StoredHold>;
   readonly pods: Informer<kinds.Pod>;
   readonly nodes: Informer<kinds.Node>;
   readonly statefulSets: Informer<kinds.StatefulSet>;
+  /** Of the system namespace. */
+  readonly leases: Informer<Lease>;
+  readonly presence: Presence;
   readonly roster = new Roster();
   readonly #unreadable = new Map<string, string>();
   /** A pool as it is cached, which cannot change -> as it was parsed: with 4,000 entries that takes 100 ms. */
@@ -38,7 +51,8 @@ export class World {
   readonly #onError: (error: Error) => void;
   #poolsChanged = true;
 
-  constructor(options: WorldOptions) {
+  constructor({ systemNamespace, fencing: rules = defaultRules, silence, ...options }: WorldOptions) {
+    this.systemNamespace = systemNamespace;
     this.#onError = options.onError;
     const follow = <T extends KubeObject>(resource: Resource<T>, transform?: (object: T) => T) =>
       new Informer<T>({ ...options, resource, ...(transform && { transform }) });
@@ -50,10 +64,14 @@ export class World {
     this.pods = new Informer({ ...options, resource: kinds.pods, transform: trimPod, indexes: podIndexes });
     this.nodes = follow(kinds.nodes, trimNode);
     this.statefulSets = follow(kinds.statefulSets, trimStatefulSet);
+    const indexes = { node: (lease: DeepReadonly<Lease>) => [nodeOfLease(lease)].filter((node) => node !== undefined) };
+    const ours = { scope: { namespace: systemNamespace }, indexes, transform: trimLease };
+    this.leases = new Informer({ ...options, resource: kinds.leases, ...ours });
+    this.presence = new Presence({ nodes: this.nodes, leases: this.leases, clock: silence ?? options.clock, rules });
   }
 
   get informers() {
-    return [this.pools, this.reservations, this.holds, this.pods, this.nodes, this.statefulSets] as const;
+    return [this.pools, this.reservations, this.holds, this.pods, this.nodes, this.statefulSets, this.leases] as const;
   }
 
   /** The object's key -> why it cannot be read. */

@@ -1,16 +1,18 @@
-// `holdfast slices release`: takes the slices of a node from it, on an operator's word that it is off.
+// `holdfast slices release`: an operator's word that a node is off, on its Lease. Its slices, and what its pods hold of shared ranges and of
+// claims, go to others when nothing has been heard of it for five minutes (src/ledger/fencing.ts).
 //
-// Promised: nothing is written before every check passed; every write is guarded by the version that was judged, so that a daemon that
-// writes meanwhile shows that it lives and stops it. Not promised: that the node is off.
-import { fencedAnnotation } from "../api/slice-grant.ts";
+// Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a renewal takes it back. Not
+// promised: that the node is off.
+import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ipPools } from "../ledger/resources.ts";
-import { count } from "./count.ts";
+import { noteOn, offAnnotation, offBy } from "../ledger/fencing.ts";
+import { holds, leases, reservations } from "../ledger/resources.ts";
 import { ReleaseError } from "./release-error.ts";
-import { assertReleasable, assertSilent, hasSpoken, releaseLines, spokenError } from "./release.ts";
-import { isUnreadable, type SliceView, sliceViewOf } from "./slice-view.ts";
+import { assertReleasable, assertSilent, releaseLines } from "./release.ts";
+import type { SliceView } from "./slice-view.ts";
 import { readSlices, type SlicesSnapshot } from "./snapshot.ts";
 
 export interface ReleaseOptions {
@@ -18,7 +20,7 @@ export interface ReleaseOptions {
   readonly clock: Clock;
   readonly systemNamespace: string;
   readonly node: string;
-  /** Who says so: stands on every slice. */
+  /** Who says so: stands on the node's Lease. */
   readonly by: string;
   readonly dryRun: boolean;
   /** The operator has said that the node is off. */
@@ -29,12 +31,13 @@ export interface ReleaseOptions {
   readonly say: (line: string) => void;
 }
 
-/** Throws ReleaseError. The slices that are fenced now; empty for a dry run. */
+/** Throws ReleaseError. The slices that go; empty for a dry run. */
 export async function fenceNode(options: ReleaseOptions): Promise<readonly SliceView[]> {
   const { node, dryRun, isConfirmed, say } = options;
   const before = await look(options);
   assertReleasable(before, node);
-  for (const line of releaseLines(before, node)) say(line);
+  const records = await recordsOf(options);
+  for (const line of releaseLines(before, node, records)) say(line);
   for (const { why } of before.unreadable) say(`Left alone: ${why}`);
   if (dryRun) return [];
   if (!isConfirmed) {
@@ -44,20 +47,15 @@ export async function fenceNode(options: ReleaseOptions): Promise<readonly Slice
     );
   }
   const after = await watch(options, before);
-  await fenceAll(options, after.slices);
+  await declareOff(options, after);
   return after.slices;
 }
 
-async function fenceAll(options: ReleaseOptions, slices: readonly SliceView[]): Promise<void> {
-  for (const [done, slice] of slices.entries()) {
-    try {
-      await fence(options, slice);
-    } catch (error) {
-      if (!(error instanceof ReleaseError) || done === 0) throw error;
-      const words = `${done} of ${count(slices.length, "slice")} are fenced already, and a daemon that sees it hands nothing out of them.`;
-      throw new ReleaseError(error.code, `${error.message} ${words}`);
-    }
-  }
+/** How many addresses of shared ranges its pods hold, by the records' labels. */
+async function recordsOf({ client, node, signal }: ReleaseOptions): Promise<number> {
+  const scope = { labelSelector: `${nodeLabelName}=${nodeLabel(node)}`, signal };
+  const lists = [await client.list(reservations, scope), await client.list(holds, scope)];
+  return lists.reduce((sum, { items }) => sum + items.length, 0);
 }
 
 function look({ client, systemNamespace, node, clock, signal }: ReleaseOptions): Promise<SlicesSnapshot> {
@@ -77,40 +75,29 @@ async function watch(options: ReleaseOptions, before: SlicesSnapshot): Promise<S
   return after;
 }
 
-/** The controller and the operator write other keys of the same object: a few rounds are plenty. */
+/** The controller writes other keys of the same object: a few rounds are plenty. */
 const attemptsMax = 8;
 
-async function fence({ client, clock, by, signal }: ReleaseOptions, judged: SliceView): Promise<void> {
-  let slice: SliceView | undefined = judged;
-  for (let attempt = 0; attempt < attemptsMax && slice !== undefined; attempt++) {
-    if (slice.fenced !== "") return;
-    const annotations = { [fencedAnnotation]: `${by} at ${new Date(clock.wallMs()).toISOString()}` };
-    const body = { metadata: { resourceVersion: slice.resourceVersion, annotations } };
-    const { namespace, name } = slice;
+async function declareOff(options: ReleaseOptions, judged: SlicesSnapshot): Promise<void> {
+  const { client, clock, systemNamespace: namespace, node, by, signal } = options;
+  const name = nodeLeaseName(node);
+  let now = judged;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const lease = now.leases.get(node)?.object;
+    if (offBy(lease) !== undefined) return;
+    const words = noteOn(lease, `${by} at ${new Date(clock.wallMs()).toISOString()}`);
+    const annotations = { [leaseNodeAnnotation]: node, [offAnnotation]: words };
+    const resourceVersion = lease?.metadata.resourceVersion ?? "";
+    const body = { metadata: { resourceVersion, annotations } };
     try {
-      await client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
+      if (lease !== undefined) await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal });
+      else await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
       return;
     } catch (error) {
-      if (isApiError(error, "not-found")) return;
-      if (!isApiError(error, "conflict")) throw error;
+      if (!isApiError(error, "conflict", "already-exists", "not-found")) throw error;
     }
-    slice = await readAgain(client, slice, signal);
+    now = await look(options);
+    assertSilent(judged, now, node);
   }
-  if (slice === undefined) return;
-  throw new ReleaseError("not-removed", `IPPool ${judged.key} changes too fast to be fenced: ask again.`);
-}
-
-/** Undefined: it is gone, or another of the same name. */
-async function readAgain(client: KubeClient, slice: SliceView, signal: AbortSignal): Promise<SliceView | undefined> {
-  try {
-    const { namespace, name } = slice;
-    const now = sliceViewOf(await client.get(ipPools, { namespace, name }, { signal }));
-    if (isUnreadable(now)) throw new ReleaseError("not-removed", `${now.why} Correct it, then ask again.`);
-    if (now.uid !== slice.uid) return undefined;
-    if (hasSpoken(slice, now)) throw spokenError(now);
-    return now;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+  throw new ReleaseError("not-removed", `Lease ${namespace}/${name} changes too fast to be written: ask again.`);
 }

@@ -7,6 +7,7 @@ import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
+import type { Presence } from "../ledger/presence.ts";
 import type { Node, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import type { CutRules } from "./consent.ts";
@@ -19,15 +20,12 @@ export interface SlicesOptions {
   readonly log: Log;
   readonly systemNamespace: string;
   readonly nodes: Informer<Node>;
+  readonly presence: Presence;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
   /** IPPools that are no slices. Absent: what is recorded under an old name is asked for, slice by slice. */
   readonly pools?: Informer<StoredPool>;
   readonly definitions: FollowedDefinitions;
-  /** After so long without its Node and without a renewed Lease a node counts as off. Default: 24 hours. */
-  readonly quarantineMs?: number;
-  /** A Node is deleted only when its machine is gone. Default: no. */
-  readonly deletionFences?: boolean;
   /** Who may cut ranges into slices, and how many. Default: definitions in the system namespace and in `default`, with the usual limits. */
   readonly cutRules?: CutRules;
   readonly events?: EventRecorder;

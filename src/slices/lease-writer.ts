@@ -14,10 +14,10 @@ import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { goneSinceAnnotation, goneSinceMs, noteOn } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 import { allocationKey, readPool } from "./pool-object.ts";
-import { goneSinceAnnotation, goneSinceMs, goneSinceNote } from "./presence.ts";
 import { readSlice, type SliceObject } from "./slice-object.ts";
 import type { Target } from "./target.ts";
 import { trimLease, type SliceWorld } from "./world.ts";
@@ -43,9 +43,11 @@ export class LeaseWriter {
     const { world, facts } = this.#options;
     const lease = world.leaseOf(node);
     const slices = world.slices.byIndex("node", node).flatMap((object) => readSlice(object) ?? []);
-    const { isPresent, isLeaving = false } = facts(node);
+    const { isPresent, isLeaving = false, isOver = false } = facts(node);
     const isGone = !isPresent || isLeaving;
-    if (!isPresent && slices.length === 0) return this.#remove(lease, signal);
+    if (isOver && slices.length === 0) return this.#remove(lease, signal);
+    // Only its Lease knows of it any more, and whoever has been there.
+    if (!isPresent && slices.length === 0 && lease === undefined) return;
     const content = this.#content(node, slices, isGone);
     const isEmpty = Object.keys(content.grants).length === 0 && Object.keys(content.waiting).length === 0;
     const saysNothing = lease?.metadata.annotations?.[slicesAnnotation] === undefined;
@@ -76,7 +78,7 @@ export class LeaseWriter {
     const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
     const isValid = goneSinceMs(lease) !== undefined;
     if (isGone && !isPresent && !isValid)
-      return { [goneSinceAnnotation]: goneSinceNote(lease, this.#options.wallMs()) };
+      return { [goneSinceAnnotation]: noteOn(lease, new Date(this.#options.wallMs()).toISOString()) };
     return hasNote && (!isGone || !isValid) ? { [goneSinceAnnotation]: null } : {};
   }
 

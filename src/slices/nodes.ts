@@ -1,41 +1,48 @@
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import type { Informer } from "../kube/informer.ts";
+import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
+import type { Presence } from "../ledger/presence.ts";
 import type { Node } from "../ledger/resources.ts";
 import type { NodeFacts } from "./plan/facts.ts";
-import { type FenceRules, nodeOfLease, nodeState, renewTimeOf, Renewals } from "./presence.ts";
 import type { SliceWorld } from "./world.ts";
 
 export interface NodesOptions {
   readonly nodes: Informer<Node>;
   readonly world: SliceWorld;
-  readonly rules: FenceRules;
-  readonly monotonicMs: () => number;
-  readonly wallMs: () => number;
+  readonly presence: Presence;
 }
+
+/** What is left of a node that is off is collected within minutes: so long its Lease says that it is. */
+const rememberedMs = 3_600_000;
 
 export class Nodes {
   readonly #options: NodesOptions;
-  readonly renewals: Renewals;
   /** Node -> what it was at the last look, as text. */
   readonly #before = new Map<string, string>();
 
   constructor(options: NodesOptions) {
     this.#options = options;
-    this.renewals = new Renewals(options.monotonicMs);
   }
 
   facts(name: string): NodeFacts {
-    const { nodes, world, rules, wallMs } = this.#options;
-    const isFresh = this.renewals.isFresh(name);
-    const isAlone = this.#isAlone();
-    const signs = { node: nodes.cache.get(name), lease: world.leaseOf(name), isFresh, isAlone, wallMs: wallMs() };
-    return { name, ...nodeState(signs, rules), isSilent: !isFresh };
+    const { nodes, presence } = this.#options;
+    const isThere = nodes.cache.get(name) !== undefined;
+    const isFresh = presence.isFresh(name);
+    const fenced = presence.fenced(name);
+    return {
+      name,
+      isPresent: isThere || isFresh,
+      isLeaving: !isThere && isFresh && !presence.isAlone,
+      ...(fenced !== undefined && { fenced }),
+      ...(fenced !== undefined && !isThere && presence.silentMs(name) >= rememberedMs && { isOver: true }),
+      isSilent: !isFresh,
+    };
   }
 
   /** Every Node by name, and those of the list, each once. A node without a Node object gets nothing new. */
   all(extra: Iterable<string>): NodeFacts[] {
-    const { nodes } = this.#options;
-    const names = new Set([...nodes.cache.keys(), ...(this.#isAlone() ? this.#leased() : []), ...extra]);
+    const { nodes, presence } = this.#options;
+    const names = new Set([...nodes.cache.keys(), ...(presence.isAlone ? this.#leased() : []), ...extra]);
     return [...names].sort().map((name) => this.facts(name));
   }
 
@@ -59,10 +66,6 @@ export class Nodes {
     return changed;
   }
 
-  #isAlone(): boolean {
-    return this.#options.nodes.cache.keys().next().done === true;
-  }
-
   *#leased(): IterableIterator<string> {
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
@@ -76,7 +79,7 @@ export class Nodes {
   ): IterableIterator<number | undefined> {
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
-      if (node !== undefined && renewTimeOf(lease) !== "" && this.renewals.isFresh(node)) yield seenOf(lease);
+      if (node !== undefined && renewTimeOf(lease) !== "" && this.#options.presence.isFresh(node)) yield seenOf(lease);
     }
   }
 }

@@ -8,10 +8,10 @@ import type { Lease } from "../kube/lease.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { type DeepReadonly, type ObjectKey, parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { nodeOfLease } from "../ledger/fencing.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import type { Latest } from "./latest.ts";
 import { type Entries, isBrought, isOldPool, missingEntries, oldNames } from "./old-pool.ts";
-import { nodeOfLease } from "./presence.ts";
 import type { SlicePlace } from "./slice-object.ts";
 import { StaleError } from "./stale-error.ts";
 

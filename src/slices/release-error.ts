@@ -1,8 +1,6 @@
 // Why the slices of a node were not released, or not yet.
 
 export type ReleaseErrorCode =
-  /** It has none, or none that can be read. */
-  | "no-slices"
   /** Its Node is Ready, or its daemon has been heard. */
   | "node-alive"
   | "not-confirmed"

@@ -2,14 +2,16 @@
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 
 import { SliceStage } from "../../test/pools/slice-stage.ts";
-import { fencedAnnotation, grantAnnotation, nodeWordAnnotation } from "../api/slice-grant.ts";
+import { nodeLeaseName, slicesAnnotation } from "../api/node-lease.ts";
+import { lookUp } from "../kube/look-up.ts";
+import { offAnnotation, offBy } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
 import { releaseNode, type ReleaseNodeOptions } from "./release-node.ts";
-import { entry, journalOf, leaseObject, system } from "./testing/objects.ts";
+import { entry, leaseObject, offLease, system } from "./testing/objects.ts";
 import { nowMs } from "./testing/snapshot.ts";
 
 const hourMs = 3_600_000;
-const [first, second, other] = ["blue-n1-10.0.0.0-24", "blue-n1-10.0.1.0-24", "blue-n2-10.0.2.0-24"] as const;
+const [first, second] = ["blue-n1-10.0.0.0-24", "blue-n1-10.0.1.0-24"] as const;
 
 let stage: SliceStage;
 beforeEach(async () => {
@@ -46,15 +48,12 @@ async function release(options: Partial<ReleaseNodeOptions> = {}) {
   return { said, error };
 }
 
-const fenced = () => stage.annotations(fencedAnnotation);
-const nothing = { [first]: undefined, [second]: undefined, [other]: undefined };
+/** The word on the node's Lease; undefined: there is none. */
+const said = async (node = "n1") =>
+  offBy(await lookUp(stage.client, kinds.leases, { namespace: system, name: nodeLeaseName(node) }));
 const lease = (renewedMs: number, node = "n1") => stage.client.create(kinds.leases, leaseObject(node, renewedMs));
-const annotate = (name: string, annotations: Record<string, string>) =>
-  stage.client.patch(
-    kinds.ipPools,
-    { namespace: system, name },
-    { type: "merge", body: { metadata: { annotations } } },
-  );
+const patchLease = (body: object) =>
+  stage.client.patch(kinds.leases, { namespace: system, name: nodeLeaseName("n1") }, { type: "merge", body });
 
 describe("refused", () => {
   const stories: readonly [string, () => Promise<unknown>, Partial<ReleaseNodeOptions>, string, RegExp][] = [
@@ -80,13 +79,12 @@ describe("refused", () => {
       "not-confirmed",
       /--yes-the-node-is-off/,
     ],
-    ["a node that has no slices", async () => {}, { node: "n9" }, "no-slices", /^Node n9 has no slices/],
   ];
   test.each(stories)("%s", async (_, prepare, options, code, words) => {
     await prepare();
     const { error } = await release(options);
     expect(error).toMatchObject({ code, message: expect.stringMatching(words) as unknown });
-    expect(await fenced()).toEqual(nothing);
+    expect(await said()).toBeUndefined();
   });
 
   it("a daemon whose clock is hours behind, and which renews its Lease while we look", async () => {
@@ -103,14 +101,14 @@ describe("refused", () => {
       code: "node-alive",
       message: expect.stringContaining("its clock is behind") as unknown,
     });
-    expect(await fenced()).toEqual(nothing);
+    expect(await said()).toBeUndefined();
   });
 
   it("what is called off while it watches", async () => {
     const stop = new AbortController();
     stage.clock.meanwhile = () => stop.abort();
     expect((await release({ signal: stop.signal })).error).toMatchObject({ code: "called-off" });
-    expect(await fenced()).toEqual(nothing);
+    expect(await said()).toBeUndefined();
   });
 
   it("a daemon that writes its mirror while we look", async () => {
@@ -119,67 +117,83 @@ describe("refused", () => {
       await stage.client.patch(kinds.ipPools, { namespace: system, name: second }, { type: "merge", body });
     };
     expect((await release()).error).toMatchObject({ code: "node-alive" });
-    expect(await fenced()).toEqual(nothing);
+    expect(await said()).toBeUndefined();
   });
 
-  it("a daemon that writes at the very moment: the guarded write finds out", async () => {
-    stage.beforeNext("PATCH", async () => {
-      const word = JSON.stringify({ journal: journalOf("n1"), generation: 1, serial: 1, used: 2 });
-      await annotate(first, { [nodeWordAnnotation]: word });
-    });
-    const { error } = await release();
-    expect(error).toMatchObject({
-      code: "node-alive",
-      message: expect.stringContaining(`IPPool ${system}/${first}`) as unknown,
-    });
-    expect(await fenced()).toEqual(nothing);
+  it("a daemon that renews at the very moment: the guarded write finds out", async () => {
+    await lease(nowMs - 5 * hourMs);
+    const renewTime = new Date(nowMs).toISOString().replace("Z", "000Z");
+    stage.beforeNext("PATCH", async () => void (await patchLease({ spec: { renewTime } })));
+    expect((await release()).error).toMatchObject({ code: "node-alive" });
+    expect(await said()).toBeUndefined();
   });
 });
 
 describe("released", () => {
   const words = `anna@desk at ${new Date(nowMs + 90_000).toISOString()}`;
-  const done = { [first]: words, [second]: words, [other]: undefined };
 
-  it("every slice of the node says by whom and when; those of others are left alone", async () => {
+  it("the node's Lease says by whom and when; those of others are left alone", async () => {
     await stage.node("n1", "Unknown");
     await lease(nowMs - 5 * hourMs);
-    const { said, error } = await release();
+    await lease(nowMs - 5 * hourMs, "n2");
+    const { said: lines, error } = await release();
     expect(error).toBeUndefined();
-    expect(await fenced()).toEqual(done);
-    expect(said).toEqual([
+    expect([await said(), await said("n2")]).toEqual([words, undefined]);
+    expect(lines).toEqual([
       "Node n1 is not Ready; its daemon was last heard 18000 s ago. It has 2 slices with 1 address held, as far as it could tell:",
       "  POOL              SLICE        STATE   HELD",
       "  kube-system/blue  10.0.0.0/24  active  1",
       "  kube-system/blue  10.0.1.0/24  active  0",
       "  10.0.0.5  pod shop/web (net1)",
-      "These addresses are given to others from then on. If a pod still runs there, an address is given twice.",
-      "Its Node object stays, so it is given an empty slice anew; delete the Node if it does not come back.",
+      "Of shared ranges its pods hold 0 addresses; and it counts as off for the claims of its virtual machines.",
+      "All of these are given to others when it has been silent for five minutes and its pods are gone. If one still runs there, an address is given twice.",
+      "It is given slices anew when its daemon is heard again.",
       "Watching for 90 s whether node n1 stays silent.",
-      "Fenced: 2 slices of node n1.",
-      "The controller removes what is fenced; holdfast slices shows when it has.",
+      "Node n1 is declared off, with 2 slices.",
+      "The controller removes its slices; holdfast slices shows when it has.",
     ]);
   });
 
   it("a dry run says the same and writes nothing", async () => {
-    const { said, error } = await release({ dryRun: true, isConfirmed: false });
+    const { said: lines, error } = await release({ dryRun: true, isConfirmed: false });
     expect(error).toBeUndefined();
-    expect(said[0]).toContain("Node n1 has no Node object; its daemon was never heard.");
-    expect(said.at(-1)).toBe("Nothing was written: this was a dry run.");
-    expect(await fenced()).toEqual(nothing);
+    expect(lines[0]).toContain("Node n1 has no Node object; its daemon was never heard.");
+    expect(lines.at(-1)).toBe("Nothing was written: this was a dry run.");
+    expect(await said()).toBeUndefined();
   });
 
   it("the controller's own writes in between do not stop it", async () => {
-    stage.beforeNext("PATCH", async () => {
-      await annotate(first, { [grantAnnotation]: JSON.stringify({ generation: 1, serial: 2, phase: "draining" }) });
-    });
+    await lease(nowMs - 5 * hourMs);
+    stage.beforeNext(
+      "PATCH",
+      async () => void (await patchLease({ metadata: { annotations: { [slicesAnnotation]: "{}" } } })),
+    );
     expect((await release()).error).toBeUndefined();
-    expect(await fenced()).toEqual(done);
+    expect(await said()).toBe(words);
   });
 
-  it("what was fenced before keeps the word of who did it", async () => {
-    await annotate(first, { [fencedAnnotation]: "bert at noon" });
+  it("what was said before keeps the word of who did it", async () => {
+    await stage.client.create(kinds.leases, offLease("n1", "bert at noon", nowMs - 5 * hourMs));
     await release();
-    expect(await fenced()).toEqual({ ...done, [first]: "bert at noon" });
+    expect(await said()).toBe("bert at noon");
+  });
+
+  it("a node that has no slices, and was never heard: what its pods hold of shared ranges goes by the same word", async () => {
+    const { said: lines, error } = await release({ node: "n9", wait: true });
+    expect(error).toBeUndefined();
+    expect(lines[0]).toBe(
+      "Node n9 has no Node object; its daemon was never heard. It has 0 slices with 0 addresses held, as far as it could tell:",
+    );
+    expect(await said("n9")).toBe(words);
+  });
+
+  it("a word that the node has outlived counts no more", async () => {
+    await lease(nowMs - 5 * hourMs);
+    await release();
+    await patchLease({ spec: { renewTime: new Date(nowMs).toISOString().replace("Z", "000Z") } });
+    expect(await said()).toBeUndefined();
+    const { metadata } = await stage.client.get(kinds.leases, { namespace: system, name: nodeLeaseName("n1") });
+    expect(metadata.annotations?.[offAnnotation]).toContain(words);
   });
 
   it("many held addresses are counted, not listed", async () => {
@@ -187,9 +201,9 @@ describe("released", () => {
       Array.from({ length: 14 }, (_, index) => [String(index + 1), entry(`web-${index}`)]),
     );
     await stage.slice({ node: "n3", block: "10.0.3.0/24", entries });
-    const { said } = await release({ node: "n3", dryRun: true });
-    expect(said.filter((line) => line.startsWith("  10.0.3."))).toHaveLength(10);
-    expect(said).toContain("  ... and 4 more of 10.0.3.0/24");
+    const { said: lines } = await release({ node: "n3", dryRun: true });
+    expect(lines.filter((line) => line.startsWith("  10.0.3."))).toHaveLength(10);
+    expect(lines).toContain("  ... and 4 more of 10.0.3.0/24");
   });
 });
 
@@ -208,12 +222,12 @@ describe("waiting for the controller", () => {
       const name = steps.shift() ?? "";
       if (name !== "") await remove(name);
     };
-    const { said, error } = await release({ wait: true });
+    const { said: lines, error } = await release({ wait: true });
     expect(error).toBeUndefined();
-    expect(said.slice(-3)).toEqual([
+    expect(lines.slice(-3)).toEqual([
       "Removed: 1 of 2 slices.",
       "Removed: 2 of 2 slices.",
-      "Removed: the addresses are free for others.",
+      "Removed: what no pod holds of them is free for others.",
     ]);
   });
 
@@ -227,19 +241,18 @@ describe("waiting for the controller", () => {
       stage.clock.meanwhile = () => {};
     };
     expect((await release({ wait: true })).error).toBeUndefined();
-    expect((await fenced())[first]).toBeUndefined();
   });
 
   it("where no controller leads it says so, and that the fence stands", async () => {
-    const { said, error } = await release({ wait: true });
-    expect(said).toContain(
+    const { said: lines, error } = await release({ wait: true });
+    expect(lines).toContain(
       "No controller leads (Lease kube-system/holdfast-controller is not renewed): the slices go when one does.",
     );
     expect(error).toMatchObject({
       code: "not-removed",
       message: expect.stringContaining("no controller leads; start one") as unknown,
     });
-    expect((await fenced())[second]).toMatch(/^anna@desk/);
+    expect(await said()).toMatch(/^anna@desk/);
   });
 
   it("a leader that has died is noticed, one that is only slow is not taken for dead", async () => {

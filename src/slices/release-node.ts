@@ -1,4 +1,4 @@
-// `holdfast slices release`, whole: fence, then wait until the controller has removed what is fenced.
+// `holdfast slices release`, whole: the word, then the wait until the controller has removed the slices.
 import { count } from "./count.ts";
 import { fenceNode, type ReleaseOptions } from "./fence.ts";
 import { awaitRemoval } from "./removal-watch.ts";
@@ -16,8 +16,8 @@ export async function releaseNode(options: ReleaseNodeOptions): Promise<void> {
   const { node, dryRun, wait, say, systemNamespace: namespace, leaderLease: name } = options;
   const fenced = await fenceNode(options);
   if (dryRun) return say("Nothing was written: this was a dry run.");
-  say(`Fenced: ${count(fenced.length, "slice")} of node ${node}.`);
-  if (!wait) return say("The controller removes what is fenced; holdfast slices shows when it has.");
+  say(`Node ${node} is declared off, with ${count(fenced.length, "slice")}.`);
+  if (!wait) return say("The controller removes its slices; holdfast slices shows when it has.");
   await awaitRemoval(fenced, { ...options, leader: { namespace, name } });
-  say("Removed: the addresses are free for others.");
+  say("Removed: what no pod holds of them is free for others.");
 }

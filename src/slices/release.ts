@@ -3,9 +3,9 @@
 // The operator says that the machine is off. Nothing here can prove it; what can be seen to the contrary refuses it: a Node that
 // reports, a Lease that is renewed, a slice whose daemon writes.
 import { describeOwner } from "../ipam/owner.ts";
+import { freshMs } from "../ledger/fencing.ts";
 import { columnLines } from "../log/columns.ts";
 import { count } from "./count.ts";
-import { freshMs } from "./presence.ts";
 import { ReleaseError } from "./release-error.ts";
 import type { SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
@@ -14,13 +14,9 @@ import { stateOf } from "./table.ts";
 /** Held addresses named for one slice; the rest is counted. A screen has 24 to 60 lines. */
 const namedMax = 10;
 
-/** Throws where something says that the node lives, or that there is nothing to release. */
+/** Throws where something says that the node lives. */
 export function assertReleasable(snapshot: SlicesSnapshot, node: string): void {
-  const { nodes, leases, slices, unreadable, nowMs } = snapshot;
-  if (slices.length === 0) {
-    const others = unreadable.map(({ why }) => ` ${why}`).join("");
-    throw new ReleaseError("no-slices", `Node ${node} has no slices: nothing is to be released.${others}`);
-  }
+  const { nodes, leases, nowMs } = snapshot;
   const ready = nodes.get(node)?.status?.conditions?.find(({ type }) => type === "Ready");
   if (ready?.status === "True") {
     throw new ReleaseError(
@@ -32,7 +28,7 @@ export function assertReleasable(snapshot: SlicesSnapshot, node: string): void {
   if (ageMs !== undefined && ageMs < freshMs) {
     throw new ReleaseError(
       "node-alive",
-      `The daemon of node ${node} renewed its Lease ${Math.floor(ageMs / 1000)} s ago: it may be handing out of these slices now. ` +
+      `The daemon of node ${node} renewed its Lease ${Math.floor(ageMs / 1000)} s ago: it may be handing out addresses now. ` +
         `Switch the node off, and ask again when that is ${freshMs / 60_000} minutes ago.`,
     );
   }
@@ -53,7 +49,7 @@ export function assertSilent(before: SlicesSnapshot, after: SlicesSnapshot, node
 }
 
 /** Whether the node's daemon wrote the slice between two readings. */
-export function hasSpoken(before: SliceView | undefined, after: SliceView): boolean {
+function hasSpoken(before: SliceView | undefined, after: SliceView): boolean {
   if (before === undefined || before.uid !== after.uid) return false;
   return voiceOf(before) !== voiceOf(after);
 }
@@ -62,15 +58,16 @@ function voiceOf({ word, entries }: SliceView): string {
   return JSON.stringify([word, entries.map(({ address, owner }) => [String(address), owner])]);
 }
 
-export function spokenError({ node, key }: SliceView): ReleaseError {
+function spokenError({ node, key }: SliceView): ReleaseError {
   return new ReleaseError(
     "node-alive",
     `The daemon of node ${node} has just written IPPool ${key}: it is not off. Switch it off, then ask again.`,
   );
 }
 
-/** What goes, and what the mirrors say is held there. */
-export function releaseLines({ slices, nodes, leases, nowMs }: SlicesSnapshot, node: string): string[] {
+/** What goes, and what the mirrors say is held there. `records`: of shared ranges. */
+export function releaseLines(snapshot: SlicesSnapshot, node: string, records: number): string[] {
+  const { slices, nodes, leases, nowMs } = snapshot;
   const ageMs = leaseAgeMs(leases.get(node), nowMs);
   const heard = ageMs === undefined ? "was never heard" : `was last heard ${Math.floor(ageMs / 1000)} s ago`;
   const object = nodes.has(node) ? "is not Ready" : "has no Node object";
@@ -83,12 +80,11 @@ export function releaseLines({ slices, nodes, leases, nowMs }: SlicesSnapshot, n
   ]);
   return [
     `Node ${node} ${object}; its daemon ${heard}. It has ${count(slices.length, "slice")} with ${count(held, "address")} held, as far as it could tell:`,
-    ...columnLines([["POOL", "SLICE", "STATE", "HELD"], ...rows]).map((line) => `  ${line}`),
+    ...(rows.length === 0 ? [] : columnLines([["POOL", "SLICE", "STATE", "HELD"], ...rows]).map((line) => `  ${line}`)),
     ...slices.flatMap(heldLines),
-    "These addresses are given to others from then on. If a pod still runs there, an address is given twice.",
-    ...(nodes.has(node)
-      ? ["Its Node object stays, so it is given an empty slice anew; delete the Node if it does not come back."]
-      : []),
+    `Of shared ranges its pods hold ${count(records, "address")}; and it counts as off for the claims of its virtual machines.`,
+    "All of these are given to others when it has been silent for five minutes and its pods are gone. If one still runs there, an address is given twice.",
+    "It is given slices anew when its daemon is heard again.",
   ];
 }
 

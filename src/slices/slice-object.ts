@@ -3,7 +3,6 @@ import { domainAnnotation, networkAnnotation, nodeLabel, nodeLabelName } from ".
 import { holdfastGroup } from "../api/kind.ts";
 import { poolName } from "../api/pool-name.ts";
 import {
-  fencedAnnotation,
   grantAnnotation,
   nodeWordAnnotation,
   type NodeWord,
@@ -33,7 +32,6 @@ export interface SliceObject {
   readonly range?: Prefix;
   readonly grant?: SliceGrant;
   readonly word?: NodeWord;
-  readonly fenced?: string;
 }
 
 /** A large cluster has 50,000, and most do not change between two looks: each version of an object is read once. */
@@ -55,7 +53,6 @@ function reading(object: DeepReadonly<StoredPool>): SliceObject | undefined {
   const range = prefixOf(annotations[slicedRangeAnnotation]);
   const grant = readGrant({ annotations });
   const word = readNodeWord({ annotations });
-  const fenced = annotations[fencedAnnotation];
   return {
     object,
     node,
@@ -65,7 +62,6 @@ function reading(object: DeepReadonly<StoredPool>): SliceObject | undefined {
     ...(range && { range }),
     ...(grant && { grant }),
     ...(word && { word }),
-    ...(fenced !== undefined && { fenced }),
   };
 }
 
@@ -104,7 +100,6 @@ const keptAnnotations: ReadonlySet<string> = new Set([
   slicedRangeAnnotation,
   grantAnnotation,
   nodeWordAnnotation,
-  fencedAnnotation,
 ]);
 
 export interface SlicePlace {

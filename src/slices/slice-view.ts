@@ -30,7 +30,7 @@ export interface SliceView {
   readonly block: Prefix;
   readonly grant: SliceGrant | undefined;
   readonly word: NodeWord | undefined;
-  /** Who confirmed that the node is off, and when; empty: nobody. */
+  /** Who confirmed that the node is off, and when, by its Lease; empty: nobody. */
   readonly fenced: string;
   /** What the mirror says is held. */
   readonly entries: ReturnType<typeof readAllocations>["entries"];
@@ -83,7 +83,7 @@ export function sliceViewOf(object: StoredPool): SliceView | Unreadable {
       block: slice.block,
       grant: slice.grant,
       word: slice.word,
-      fenced: slice.fenced ?? "",
+      fenced: "",
       entries,
       faults: unreadable.map(({ message }) => message),
       uid,

@@ -16,17 +16,21 @@ import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice 
 import { StaleError } from "./stale-error.ts";
 import type { SliceWorld } from "./world.ts";
 
+type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
+
 export class SliceWriter {
   readonly #client: KubeClient;
   readonly #world: SliceWorld;
   readonly #slices: Latest<StoredPool>;
   readonly #old: OldPools;
+  readonly #left: KeepLeft;
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
 
-  /** `others`: the IPPools that are no slices, followed; absent: old names are asked for. */
-  constructor(client: KubeClient, world: SliceWorld, others?: Pick<Cache<StoredPool>, "get">) {
+  /** `left`: keeps what a slice that is not sealed holds. `others`: the IPPools that are no slices, followed; absent: old names are asked for. */
+  constructor(client: KubeClient, world: SliceWorld, left: KeepLeft, others?: Pick<Cache<StoredPool>, "get">) {
     this.#client = client;
+    this.#left = left;
     this.#world = world;
     this.#slices = world.slices;
     // What whereabouts wrote was written before it was found not to be active: minutes ago, and followed since.
@@ -76,7 +80,8 @@ export class SliceWriter {
   async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
     const known = this.#slices.get(key);
-    const there = known ?? (await this.#get(key, signal));
+    const there = isSealed(known) ? known : await this.#getAgain(key, signal);
+    if (there !== undefined && !isSealed(there)) await this.#left(place, there as StoredPool, signal);
     const { uid = "", resourceVersion = "" } = there?.metadata ?? {};
     const options = { preconditions: { uid, resourceVersion }, signal };
     if (there !== undefined) {
@@ -177,6 +182,16 @@ export class SliceWriter {
     }
   }
 
+  /** With its entries, and only as it was judged: a daemon that has written meanwhile lives. */
+  async #getAgain(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
+    const known = this.#slices.get(key);
+    const there = await this.#get(key, signal);
+    if (known === undefined || there === undefined) return there;
+    if (there.metadata.resourceVersion === known.metadata.resourceVersion) return there;
+    this.#put(there);
+    throw new StaleError(`The slice ${key} was changed meanwhile: it is looked at again.`);
+  }
+
   #get(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
     return lookUp(this.#client, ipPools, parseKey(key), { signal });
   }
@@ -193,6 +208,12 @@ function keyOfPlace(place: SlicePlace): ObjectKey {
 
 function placeOf({ metadata: { namespace = "", name = "" } }: DeepReadonly<StoredPool>) {
   return { namespace, name };
+}
+
+/** Its node has given up, or moved, what was held in it. */
+function isSealed(object: DeepReadonly<StoredPool> | undefined): boolean {
+  const { word, grant } = (object && readSlice(object)) ?? {};
+  return word?.sealed === true && word.generation === (grant?.generation ?? word.generation);
 }
 
 function isSameGround(a: SliceGrant, b: SliceGrant): boolean {

@@ -10,11 +10,11 @@ import type { Lease } from "../kube/lease.ts";
 import type { KubeObject, ObjectName } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
+import { nodeOfLease, offBy } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
 import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState } from "../ledger/state.ts";
 import { readPool } from "./pool-object.ts";
-import { nodeOfLease } from "./presence.ts";
 import {
   isUnreadable,
   type SlicePoolView,
@@ -34,6 +34,7 @@ export interface NodeLeaseView {
   /** How long the node hands out by its journal alone. */
   readonly authorityMs: number;
   readonly slices: NodeSlices;
+  readonly object: Lease;
 }
 
 export interface SlicesSnapshot {
@@ -83,13 +84,14 @@ export interface SliceObjects {
 export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot {
   const slices = objects.slices.map(sliceViewOf);
   const pools = objects.pools.map(slicePoolViewOf);
-  const leases = objects.leases.flatMap((each) => leaseViewOf(each) ?? []);
+  const leases = new Map(objects.leases.flatMap((each) => leaseViewOf(each) ?? []).map((each) => [each.node, each]));
+  const withWord = (slice: SliceView) => ({ ...slice, fenced: offBy(leases.get(slice.node)?.object) ?? "" });
   return {
     nowMs,
     sliced: readSlicedRanges(objects.state) ?? onRecord(objects.pools),
     pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
-    slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [each])),
-    leases: new Map(leases.map((lease) => [lease.node, lease])),
+    slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [withWord(each)])),
+    leases,
     nodes: new Map(objects.nodes.map((node) => [node.metadata.name ?? "", node])),
     unreadable: [...slices, ...pools].filter(isUnreadable),
   };
@@ -136,6 +138,7 @@ function leaseViewOf(lease: Lease): NodeLeaseView | undefined {
     renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
     authorityMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
     slices: readNodeSlices(metadata.annotations?.[slicesAnnotation]),
+    object: lease,
   };
 }
 

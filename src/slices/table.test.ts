@@ -1,7 +1,15 @@
 import { describe, expect, it, test } from "vitest";
 
 import { rangeLines, rangeTables, type SliceState } from "./table.ts";
-import { entry, leaseObject, type SliceParts, sliceObject, slicedState, slicePoolObject } from "./testing/objects.ts";
+import {
+  entry,
+  leaseObject,
+  offLease,
+  type SliceParts,
+  sliceObject,
+  slicedState,
+  slicePoolObject,
+} from "./testing/objects.ts";
 import { nowMs, snapshotOf } from "./testing/snapshot.ts";
 
 const seen = leaseObject("n1", nowMs - 12_000);
@@ -20,7 +28,6 @@ describe("the state of a slice", () => {
       "active",
       "the node works by grant 3, this is 4",
     ],
-    ["the node was declared off", { fenced: "anna at noon" }, "fenced", "fenced by anna at noon"],
     [
       "a grant that a hand has spoiled",
       { grant: null },
@@ -38,6 +45,14 @@ describe("the state of a slice", () => {
   ];
   test.each(stories)("%s", (_, parts, state, note) => {
     expect(rows({ slices: [sliceObject(parts)] })).toMatchObject([{ state, note }]);
+  });
+
+  it("the node was declared off, and not heard since", () => {
+    expect(rows({ leases: [offLease("n1", "anna at noon", nowMs - 3_600_000)] })).toMatchObject([
+      { state: "fenced", note: "fenced by anna at noon" },
+    ]);
+    const renewed = { ...offLease("n1", "anna at noon"), spec: seen.spec! };
+    expect(rows({ leases: [renewed] })).toMatchObject([{ state: "active", note: "" }]);
   });
 
   it("assigned, and its object is not written yet", () => {
@@ -68,7 +83,7 @@ describe("the table of a range", () => {
     slices: [
       sliceObject({ entries: { "5": entry("web"), "6": entry("db") }, grant: { without: ["10.0.0.128/25"] } }),
       sliceObject({ node: "n2", block: "10.0.0.128/25", entries: { "1": entry("a") } }),
-      sliceObject({ node: "n3", block: "10.0.1.0/24", fenced: "anna at noon" }),
+      sliceObject({ node: "n3", block: "10.0.1.0/24" }),
     ],
     pools: [
       slicePoolObject({
@@ -84,6 +99,7 @@ describe("the table of a range", () => {
     leases: [
       seen,
       leaseObject("n2", nowMs - 600_000),
+      offLease("n3", "anna at noon"),
       leaseObject("n4", nowMs - 9_000_000, {
         waiting: { "kube-system blue 10.0.0.0/16": "No slice is free.", "other x y": "z" },
       }),

@@ -1,22 +1,23 @@
 // One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
 import { seenAnnotation } from "../api/node-lease.ts";
-import { fencedAnnotation, grantAnnotation } from "../api/slice-grant.ts";
+import { grantAnnotation } from "../api/slice-grant.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
+import { nodeOfLease } from "../ledger/fencing.ts";
 import type { Node, StoredPool } from "../ledger/resources.ts";
 import { contains } from "../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { Crowd } from "./crowd.ts";
 import type { SlicesOptions } from "./leader.ts";
 import { LeaseWriter } from "./lease-writer.ts";
+import { recordLeft } from "./left-behind.ts";
 import { Nodes } from "./nodes.ts";
 import { Overview } from "./overview.ts";
 import { Pace } from "./pace.ts";
 import { PoolWriter } from "./pool-writer.ts";
-import { nodeOfLease, renewTimeOf } from "./presence.ts";
 import { ReservedView } from "./reserved-view.ts";
 import { isOfRange, Reserved, type ReservedPlace } from "./reserved.ts";
 import { readSlice } from "./slice-object.ts";
@@ -27,7 +28,6 @@ import { isUnheard } from "./target.ts";
 import { Told } from "./told.ts";
 import { SliceWorld } from "./world.ts";
 
-const dayMs = 24 * 3_600_000;
 /**
  * Ten pools change at once when a node joins: its Lease is written for all of them together. In a large cluster their writes are
  * spread over seconds, and gathering less would write every Lease for every pool.
@@ -70,9 +70,7 @@ export class Term {
     this.#world = new SliceWorld({ client, clock, systemNamespace, onError }, listeners);
     this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#world);
-    const rules = { quarantineMs: options.quarantineMs ?? dayMs, deletionFences: options.deletionFences ?? false };
-    const time = { monotonicMs: () => clock.monotonicMs(), wallMs: () => clock.wallMs() };
-    this.#nodes = new Nodes({ nodes, world: this.#world, rules, ...time });
+    this.#nodes = new Nodes({ nodes, world: this.#world, presence: options.presence });
     this.#told = new Told(events);
     const state = new StateRound({
       client,
@@ -154,10 +152,12 @@ export class Term {
 
   #makeWriter(): PoolWriter {
     const { client, clock, metrics, pools } = this.#options;
+    const keeping = { client, reserved: this.#reserved, nowMs: () => clock.wallMs() };
+    const left = recordLeft.bind(undefined, keeping);
     return new PoolWriter({
       client,
       world: this.#world,
-      writer: new SliceWriter(client, this.#world, pools?.cache),
+      writer: new SliceWriter(client, this.#world, left, pools?.cache),
       reserved: this.#view,
       crowd: this.#crowd,
       nowMs: () => clock.wallMs(),
@@ -249,8 +249,7 @@ export class Term {
   readonly #onLease = (lease: DeepReadonly<Lease>, previous: DeepReadonly<Lease> | undefined, isGone: boolean) => {
     const node = nodeOfLease(lease);
     if (node === undefined) return;
-    if (isGone) this.#nodes.renewals.forget(node);
-    else this.#nodes.renewals.saw(node, renewTimeOf(lease));
+    if (!isGone) this.#options.presence.saw(lease);
     // One that was deleted by hand is made again.
     if (isGone || previous === undefined) this.#touchLease(node);
     const seenOf = (each: DeepReadonly<Lease> | undefined) => each?.metadata.annotations?.[seenAnnotation];
@@ -291,8 +290,7 @@ function isUrgent(object: DeepReadonly<StoredPool>, previous: DeepReadonly<Store
   const textOf = (each: DeepReadonly<StoredPool>) => {
     const { word, grant } = readSlice(each) ?? {};
     const { journal, generation, serial, sealed, gives, short, moved } = word ?? {};
-    const fenced = each.metadata.annotations?.[fencedAnnotation];
-    return JSON.stringify([journal, generation, serial, sealed, gives, short, moved?.length, fenced, grant]);
+    return JSON.stringify([journal, generation, serial, sealed, gives, short, moved?.length, grant]);
   };
   return textOf(object) !== textOf(previous);
 }

@@ -9,9 +9,9 @@ import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { goneSinceAnnotation, nodeOfLease, offAnnotation } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
 import { Latest, type LatestListener } from "./latest.ts";
-import { goneSinceAnnotation, nodeOfLease } from "./presence.ts";
 import { readSlice, trimSlice } from "./slice-object.ts";
 
 export interface SliceWorldOptions {
@@ -76,7 +76,7 @@ export class SliceWorld {
 
 const oneOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
-const keptAnnotations = [leaseNodeAnnotation, seenAnnotation, slicesAnnotation, goneSinceAnnotation];
+const keptAnnotations = [leaseNodeAnnotation, seenAnnotation, slicesAnnotation, goneSinceAnnotation, offAnnotation];
 
 export function trimLease({ apiVersion, kind, metadata, spec }: Lease): Lease {
   const { name, namespace, uid, resourceVersion, annotations = {} } = metadata;

@@ -1,4 +1,6 @@
 // The life of a VM's address as the leader leads it, on the embedded API with its garbage collection: from the first start to the last free.
+import { setTimeout as pause } from "node:timers/promises";
+
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
@@ -205,8 +207,8 @@ describe("claims that others touch", { timeout: 60_000 }, () => {
 });
 
 describe("nodes that fall silent", { timeout: 60_000 }, () => {
-  it("keep what their pods used, until somebody vouches that nothing runs there", async () => {
-    stage.lead();
+  it("keep what their pods used, until somebody vouches that nothing runs there and they are silent", async () => {
+    const leader = stage.lead();
     const machine = await stage.started("vm1");
     await setReady(stage.client, "n1", "Unknown");
     await stage.kubevirt.delete(machine);
@@ -219,7 +221,12 @@ describe("nodes that fall silent", { timeout: 60_000 }, () => {
       "vm1.blue 1",
       "vm2.blue 1",
     ]);
+    const before = await stage.books();
     await setOutOfService(stage.client, "n1", true);
+    await pause(1000);
+    expect(await stage.books()).toEqual(before);
+    await leader.stop();
+    stage.lead({ fencing: { silentMs: 500 } });
     await stage.booksAre();
   });
 });

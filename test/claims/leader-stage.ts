@@ -13,6 +13,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { defaultRules, type FenceRules } from "../../src/ledger/fencing.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
 import * as kinds from "../../src/ledger/resources.ts";
@@ -23,6 +24,7 @@ import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
 import type { Server } from "../node/world.ts";
+import { beat } from "../slices/beat.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 import type { Machine, MachineSpec } from "./kubevirt/machine.ts";
@@ -222,6 +224,8 @@ export class Stage {
 export interface LeaderSettings extends Partial<Omit<ClaimsOptions, "client">> {
   /** The write that is carried out and never answered; from then on nothing is heard or sent. Events count as nothing. */
   readonly killAtWrite?: number;
+  /** Others' Leases are heard all the time then, as in a cluster. */
+  readonly fencing?: Partial<FenceRules>;
   /** Between the leader and the server. */
   readonly through?: (transport: Transport) => Transport;
 }
@@ -237,7 +241,7 @@ export class Leader {
   writes = 0;
   isDead = false;
 
-  constructor(transport: Transport, { killAtWrite, through, ...options }: LeaderSettings) {
+  constructor(transport: Transport, { killAtWrite, through, fencing, ...options }: LeaderSettings) {
     this.#killAtWrite = killAtWrite ?? Number.POSITIVE_INFINITY;
     const client = new KubeClient({ transport: this.#mortal(through?.(transport) ?? transport), timeoutMs: 10_000 });
     const clock = realClock;
@@ -245,14 +249,17 @@ export class Leader {
     const recorder = new EventRecorder({ client, component: "holdfast-controller", instance: "t", onError });
     const definitions = new FollowedDefinitions({ client, clock, onError });
     const common = { client, clock, log: silent, systemNamespace: system, definitions, cooldownMs: 0 };
-    const { world } = new PoolsLeader(common);
-    const { pods, nodes, pools, reservations, holds } = world;
+    const { world } = new PoolsLeader({ ...common, fencing: { ...defaultRules, ...fencing } });
+    const { pods, nodes, leases, presence, pools, reservations, holds } = world;
     const metrics = new ClaimMetrics(this.registry);
-    const shared = { pods, nodes, pools, reservations, holds, events: recorder, metrics, retryMs: 50 };
+    const shared = { pods, nodes, presence, pools, reservations, holds, events: recorder, metrics, retryMs: 50 };
     const claims = new ClaimsLeader({ ...common, ...shared, ...options });
     const { signal } = this.#stop;
-    const followed = [pods, nodes, pools, reservations, holds, ...claims.informers].map((each) => each.run(signal));
+    const followed = [pods, nodes, leases, pools, reservations, holds, ...claims.informers].map((each) =>
+      each.run(signal),
+    );
     const runs = [definitions.follow, ...claims.follows, claims.lead].map((each) => each.run(signal, () => {}));
+    if (fencing !== undefined) runs.push(beat(client, system, signal));
     this.#running = Promise.allSettled([...followed, ...runs, recorder.run(signal)]);
   }
 

@@ -68,6 +68,6 @@ async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
 }
 
 /** Followed once for all of them. */
-function pick({ pods, nodes, pools, reservations, holds }: PoolsLeader["world"]) {
-  return { pods, nodes, pools, reservations, holds };
+function pick({ pods, nodes, presence, pools, reservations, holds }: PoolsLeader["world"]) {
+  return { pods, nodes, presence, pools, reservations, holds };
 }

@@ -45,7 +45,6 @@ test(
     await holdfast.daemon(node).start();
     await until(async () => !(await flags()).includes("UP"), { what: "the old sandbox to be fenced", everyMs: 200 });
     expect(await ground.event("lost.blue", "OldSandboxFenced")).toContain(old.name);
-    await ground.usersAre(address, "lost.blue", launcher);
     const inside = await ground.inside(launcher, "ip", "-o", "link", "show", "dev", ports.blue);
     expect(/<([^>]*)>/.exec(inside)![1]!.split(",")).toContain("UP");
 
@@ -53,6 +52,8 @@ test(
     await until(async () => node.kubelet.start().then(() => true), { what: "kubelet on containerd" });
     await setOutOfService(ground.client, "node3", false);
     await node.waitReady();
+    // While its daemon was heard and its kubelet was not, the old pod stood there: the taint alone says nothing about a machine that speaks.
+    await ground.usersAre(address, "lost.blue", launcher);
     await ground.kernelsAre(address, "node1");
     const claim = await ground.claimIs(
       "lost.blue",

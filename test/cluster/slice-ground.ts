@@ -36,7 +36,12 @@ export class SliceGround {
     try {
       const holdfast = await runHoldfast(lab, {
         cooldownSeconds: 0,
-        controllerArgs: ["--observe-seconds=5", "--superseded-seconds=5", "--cooldown-seconds=0"],
+        controllerArgs: [
+          "--observe-seconds=5",
+          "--superseded-seconds=5",
+          "--cooldown-seconds=0",
+          "--fence-silence-seconds=30",
+        ],
         ...options,
       });
       return new SliceGround(lab, holdfast, connect(await loadKubeconfig({ path: lab.kubeconfig })));

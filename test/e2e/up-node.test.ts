@@ -40,7 +40,7 @@ async function lookTwiceAnHourApart(): Promise<void> {
   await using connection = connect(await loadKubeconfig({ path: ground.kubeconfig }));
   const { client } = connection;
   const stop = new AbortController();
-  const world = new World({ client, clock: realClock, onError: () => {} });
+  const world = new World({ client, clock: realClock, systemNamespace: "kube-system", onError: () => {} });
   const running = world.informers.map((informer) => informer.run(stop.signal));
   await Promise.all(world.informers.map((informer) => informer.synced(stop.signal)));
   world.follow(() => {}, stop.signal);

@@ -10,6 +10,9 @@ import { StrayAliases } from "../../src/pools/stray-aliases.ts";
 import { podOwner, type Stage, system } from "./stage.ts";
 import { Watching, whileTimePasses } from "./watching.ts";
 
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
 export function leakStories(stage: () => Stage): void {
   beforeEach(async () => {
     await stage().clear();
@@ -57,21 +60,91 @@ export function leakStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual([]);
     });
 
-    it("484: a crashed node keeps everything until its Node is deleted", async () => {
+    it("484: a crashed node keeps everything until its Node is deleted and nothing was heard of it for the quarantine", async () => {
+      await stage().renew("n1", 600);
       const uid = await stage().pod("shop", "web");
       await stage().hold("10.0.0.5", { uid });
       await stage().node("n1", "Unknown");
       await stage().deletePod("shop", "web");
-      await using watching = new Watching(stage());
+      await using watching = new Watching(stage(), {}, { quarantineMs: hourMs });
       await watching.lookTwice();
       await watching.look(3_600_000);
       expect(await stage().held()).toEqual(["10.0.0.5"]);
       await stage().client.delete(kinds.nodes, { name: "n1" });
+      await watching.silence(55 * minuteMs);
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      await watching.silence(5 * minuteMs);
       await watching.lookTwice();
       expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-gone" }]);
     });
 
-    it("75: or until it is tainted out-of-service", async () => {
+    it("484: a Node that was deleted while its machine runs on keeps everything", async () => {
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().deletePod("shop", "web");
+      await stage().node("n2");
+      await stage().client.delete(kinds.nodes, { name: "n1" });
+      await using watching = new Watching(stage(), {}, { quarantineMs: hourMs });
+      for (let quarter = 0; quarter < 8; quarter++) {
+        await watching.silence(4 * minuteMs);
+        await watching.clock.advance(11 * minuteMs); // deaf for a while: that is no silence either
+        await stage().renew("n1", 600);
+        await watching.heard("n1");
+        await watching.look();
+      }
+      expect(watching.freed).toEqual([]);
+    });
+
+    it("what a pod without a UID holds goes with its machine, and not before", async () => {
+      await stage().renew("n1", 600);
+      await stage().hold("10.0.0.5", { uid: "", name: "static" });
+      await stage().client.delete(kinds.nodes, { name: "n1" });
+      await using watching = new Watching(stage(), {}, { quarantineMs: hourMs });
+      await watching.silence(55 * minuteMs);
+      await watching.lookTwice();
+      expect(watching.suspected).toEqual([]);
+      await watching.silence(5 * minuteMs);
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-gone" }]);
+    });
+
+    it("an operator's word frees what the pods of the node held, after five minutes of silence", async () => {
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().node("n1", "Unknown");
+      await stage().deletePod("shop", "web");
+      await stage().renew("n1");
+      await stage().declareOff("n1");
+      await using watching = new Watching(stage());
+      await watching.silence(4 * minuteMs);
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      await watching.silence(minuteMs);
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-gone" }]);
+    });
+
+    it("a Lease that is renewed between the last look and the release keeps it", async () => {
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().node("n1", "Unknown");
+      await stage().deletePod("shop", "web");
+      await stage().taint("n1");
+      await stage().renew("n1");
+      await using watching = new Watching(stage());
+      await watching.silence(5 * minuteMs);
+      await watching.look();
+      expect(watching.suspected).toHaveLength(1);
+      await watching.blind();
+      await stage().renew("n1");
+      await watching.clock.advance(30_000);
+      await watching.collector.look(watching.signal);
+      expect(watching.freed).toEqual([]);
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+    });
+
+    it("75: or until it is tainted out-of-service, and nothing is heard of it for five minutes", async () => {
       const uid = await stage().pod("shop", "web");
       await stage().hold("10.0.0.5", { uid });
       await stage().node("n1", "Unknown");
@@ -80,6 +153,10 @@ export function leakStories(stage: () => Stage): void {
       await watching.lookTwice();
       expect(await stage().held()).toEqual(["10.0.0.5"]);
       await stage().taint("n1");
+      await watching.silence(4 * minuteMs);
+      await watching.lookTwice();
+      expect(await stage().held()).toEqual(["10.0.0.5"]);
+      await watching.silence(minuteMs);
       await watching.lookTwice();
       expect(await stage().held()).toEqual([]);
     });
@@ -93,7 +170,10 @@ export function leakStories(stage: () => Stage): void {
       await watching.look(600_000);
       expect(watching.freed).toEqual([]);
       await stage().node("n1", "Unknown");
+      await watching.caughtUp();
+      await watching.silence(5 * minuteMs);
       await watching.look();
+      expect(watching.freed).toEqual([]);
       await watching.look(300_000);
       expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "node-gone" }]);
     });

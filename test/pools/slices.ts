@@ -1,8 +1,9 @@
 // `holdfast check`, `who`, `pools` and `slices` where a range is cut into slices, on a server.
 import { beforeEach, expect, it } from "vitest";
 
-import { fencedAnnotation } from "../../src/api/slice-grant.ts";
+import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { offBy } from "../../src/ledger/fencing.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { examine } from "../../src/pools/examine.ts";
 import { repair } from "../../src/pools/repair.ts";
@@ -121,9 +122,9 @@ export function sliceStories(stage: () => Stage): void {
       await stage().node("n1", "Unknown");
       const released = await holdfast("slices", "release", "n1", ...flags);
       expect({ code: released.code, err: released.err }).toEqual({ code: 0, err: "" });
-      expect(released.out).toContain("Fenced: 1 slice of node n1.");
-      const { annotations } = (await stage().readPool(name)).metadata;
-      expect(annotations?.[fencedAnnotation]).toMatch(/^\S+@\S+ at 20\d\d-/);
+      expect(released.out).toContain("Node n1 is declared off, with 1 slice.");
+      const at = { namespace: system, name: nodeLeaseName("n1") };
+      expect(offBy(await stage().client.get(kinds.leases, at))).toMatch(/^\S+@\S+ at 20\d\d-/);
       expect((await find()).map(({ code }) => code)).toEqual(["slice-fenced"]);
     },
     patienceMs,
@@ -134,7 +135,16 @@ export function sliceStories(stage: () => Stage): void {
     async () => {
       await stage().node("n1", "Unknown");
       await stage().node("n2");
-      const flags = ["--metrics-port", "0", "--metrics-host", "127.0.0.1", "--whereabouts-silent-minutes", "0"];
+      const flags = [
+        "--metrics-port",
+        "0",
+        "--metrics-host",
+        "127.0.0.1",
+        "--whereabouts-silent-minutes",
+        "0",
+        "--fence-silence-seconds",
+        "5",
+      ];
       const holdfast = (...argv: string[]) => command(...argv, "--kubeconfig", stage().server.kubeconfig);
       await using _ = background("controller", ...flags, "--kubeconfig", stage().server.kubeconfig);
       const before = (await stage().readPool(name)).metadata.uid;
@@ -142,7 +152,7 @@ export function sliceStories(stage: () => Stage): void {
       const confirmed = ["--yes-the-node-is-off", "--observe-seconds", "0", "--timeout-seconds", "60"];
       const released = await holdfast("slices", "release", "n1", ...confirmed);
       expect({ code: released.code, err: released.err }).toEqual({ code: 0, err: "" });
-      expect(released.out).toContain("Removed: the addresses are free for others.");
+      expect(released.out).toContain("Removed: what no pod holds of them is free for others.");
       const { slices } = (await look()).slices;
       expect(slices.filter(({ uid }) => uid === before)).toEqual([]);
       expect(slices.every(({ node, entries }) => node === "n2" || entries.length === 0)).toBe(true);

@@ -6,6 +6,7 @@ import { parseAllDocuments } from "yaml";
 
 import type { IPPool, PoolAllocation } from "../../src/api/ip-pool.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
 import type { PodOwner } from "../../src/ipam/owner.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { isApiError } from "../../src/kube/errors.ts";
@@ -14,6 +15,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
+import { noteOn, offAnnotation } from "../../src/ledger/fencing.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
@@ -132,6 +134,26 @@ export class Stage {
   async taint(name: string): Promise<void> {
     const taints = [{ key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" }];
     await this.client.patch(kinds.nodes, { name }, { type: "merge", body: { spec: { taints } } });
+  }
+
+  /** As its daemon does it once a minute. */
+  async renew(node: string, authoritySeconds = 43_200): Promise<void> {
+    const [namespace, name] = [system, nodeLeaseName(node)];
+    const spec = { leaseDurationSeconds: authoritySeconds, renewTime: new Date().toISOString().replace("Z", "000Z") };
+    const metadata = { annotations: { [leaseNodeAnnotation]: node } };
+    await this.client
+      .patch(kinds.leases, { namespace, name }, { type: "merge", body: { metadata, spec } })
+      .catch((error: unknown) => {
+        if (!isApiError(error, "not-found")) throw error;
+        return this.client.create(kinds.leases, { metadata: { ...metadata, namespace, name }, spec });
+      });
+  }
+
+  /** As `holdfast slices release` says it. */
+  async declareOff(node: string): Promise<void> {
+    const at = { namespace: system, name: nodeLeaseName(node) };
+    const annotations = { [offAnnotation]: noteOn(await this.client.get(kinds.leases, at), "the test at noon") };
+    await this.client.patch(kinds.leases, at, { type: "merge", body: { metadata: { annotations } } });
   }
 
   /** A pool as whereabouts writes it: no annotations, entries without anything of ours. */

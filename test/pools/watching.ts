@@ -1,15 +1,22 @@
+import { nodeLeaseName } from "../../src/api/node-lease.ts";
 // A leader's eyes in a test: its informers, and its leak collection under a clock of the test's own.
 import { realClock } from "../../src/kube/clock.ts";
+import { isApiError } from "../../src/kube/errors.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
+import { defaultRules, type FenceRules } from "../../src/ledger/fencing.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { leases } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { type CollectorOptions, LeakCollector } from "../../src/pools/collector.ts";
 import type { LeakReason } from "../../src/pools/judge.ts";
 import { World } from "../../src/pools/world.ts";
 import { until } from "../conformance/api/until.ts";
-import type { Stage } from "./stage.ts";
+import { type Stage, system } from "./stage.ts";
+
+/** Less than what counts as being deaf. */
+const beatMs = 150_000;
 
 /** The informers of a leader, and its leak collection under a clock of the test's own. */
 export class Watching implements AsyncDisposable {
@@ -19,13 +26,21 @@ export class Watching implements AsyncDisposable {
   readonly freed: { address: string; reason: LeakReason }[] = [];
   readonly suspected: { address: string; reason: LeakReason }[] = [];
   readonly #stop = new AbortController();
+  #beats = 0;
   readonly #client: KubeClient;
   readonly #running: Promise<unknown>;
 
-  constructor(stage: Stage, options: Partial<CollectorOptions> = {}) {
+  constructor(stage: Stage, options: Partial<CollectorOptions> = {}, fencing: Partial<FenceRules> = {}) {
     const { client } = stage;
     this.#client = client;
-    this.world = new World({ client, clock: realClock, onError: () => {} });
+    this.world = new World({
+      client,
+      clock: realClock,
+      systemNamespace: system,
+      silence: this.clock,
+      fencing: { ...defaultRules, ...fencing },
+      onError: () => {},
+    });
     this.world.follow(() => {}, this.#stop.signal);
     this.#running = Promise.all(this.world.informers.map((informer) => informer.run(this.#stop.signal)));
     this.collector = new LeakCollector({
@@ -66,6 +81,8 @@ export class Watching implements AsyncDisposable {
   async caughtUp(): Promise<void> {
     for (const informer of this.world.informers) {
       await informer.synced(this.#stop.signal);
+      // Of others' Leases there is always a newer version.
+      if (informer.resource.kind === "Lease") continue;
       await until(`${informer.resource.kind} has caught up`, async () => {
         const { items } = await this.#client.list<KubeObject>(informer.resource);
         return (
@@ -85,6 +102,36 @@ export class Watching implements AsyncDisposable {
     await this.caughtUp();
     await this.clock.advance(afterMs);
     await this.collector.look(this.signal);
+  }
+
+  /** Nothing is heard of any node for so long, while a leader somewhere renews its Lease now and then. */
+  async silence(ms: number): Promise<void> {
+    await this.#beat();
+    for (let leftMs = ms; leftMs > 0; leftMs -= beatMs) {
+      await this.clock.advance(Math.min(leftMs, beatMs));
+      await this.#beat();
+    }
+  }
+
+  /** The newest renewal of the node's Lease has come. */
+  async heard(node: string): Promise<void> {
+    const at = { namespace: system, name: nodeLeaseName(node) };
+    const { metadata } = await this.#client.get(leases, at);
+    await until("the renewal is heard", async () =>
+      this.#has(this.world.leases.cache.get(keyOf({ metadata: at })), { metadata }),
+    );
+  }
+
+  async #beat(): Promise<void> {
+    const [metadata, holderIdentity] = [{ namespace: system, name: "beat" }, `beat-${this.#beats++}-${Date.now()}`];
+    const body = { spec: { holderIdentity } };
+    await this.#client.patch(leases, metadata, { type: "merge", body }).catch(async (error: unknown) => {
+      if (!isApiError(error, "not-found")) throw error;
+      await this.#client.create(leases, { metadata, spec: { holderIdentity } });
+    });
+    const isHeard = async () =>
+      [...this.world.leases.cache.list()].some(({ spec }) => spec?.holderIdentity === holderIdentity);
+    await until("the beat is heard", isHeard);
   }
 
   /** Two looks, far enough apart for anything that has no grace. */

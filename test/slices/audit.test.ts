@@ -28,7 +28,7 @@ const given = (node: string, address: string, pod: string): Given => ({
 function slice(node: string, block: string, entries: readonly Entry[], more: Partial<SliceBook> = {}): SliceBook {
   const grant = { generation: 1, serial: 1, phase: "active" as const, without: [], taken: [] };
   const word = { journal: "j", generation: 1, serial: 1, sealed: false, moved: [], used: 0, free: 0, short: 0 };
-  const rest = { namespace: "kube-system", network: "red", pool: "red", fenced: false, grant, word };
+  const rest = { namespace: "kube-system", network: "red", pool: "red", grant, word };
   return { ...rest, name: `red-${node}`, node, slice: parsePrefix(block), entries, ...more };
 }
 
@@ -119,7 +119,6 @@ describe("in a quiet system", () => {
       [one],
       "is draining",
     ],
-    ["a slice that is fenced", { ...inOrder, slices: [a, { ...b, fenced: true }] }, [one], "is fenced"],
   ];
   test.each(cases)("%s", (_, books, told, words) => {
     expect(remains(books, told).join("\n")).toContain(words);

@@ -161,7 +161,7 @@ export function* unmatched({ pools, slices }: Books): Iterable<string> {
 
 /** What is still on its way: asked and not answered, drained and not gone, granted and not taken up. */
 export function* unfinished({ slices }: Books): Iterable<string> {
-  for (const { name, grant, word, fenced } of slices) {
+  for (const { name, grant, word } of slices) {
     if (grant === undefined) yield `${name} has no grant`;
     else if (grant.phase !== "active") yield `${name} is ${grant.phase}`;
     else if (word === undefined) yield `${name}: its node has said nothing`;
@@ -169,7 +169,6 @@ export function* unfinished({ slices }: Books): Iterable<string> {
       const [has, is] = [`${word.generation}.${word.serial}`, `${grant.generation}.${grant.serial}`];
       yield `${name}: its node works by ${has}, the grant is ${is}`;
     } else if (word.sealed) yield `${name} is sealed`;
-    if (fenced) yield `${name} is fenced`;
   }
 }
 

@@ -6,7 +6,6 @@ import { ipPoolKind } from "../../src/api/ip-pool.ts";
 import { parseObject } from "../../src/api/kind.ts";
 import { leaseNodeAnnotation } from "../../src/api/node-lease.ts";
 import {
-  fencedAnnotation,
   type NodeWord,
   readGrant,
   readNodeWord,
@@ -41,7 +40,6 @@ export interface SliceBook {
   readonly slice: Prefix;
   readonly grant: SliceGrant | undefined;
   readonly word: NodeWord | undefined;
-  readonly fenced: boolean;
   readonly entries: readonly Entry[];
 }
 
@@ -94,7 +92,6 @@ function sliceOf(object: StoredPool): SliceBook {
     slice: parsePrefix(object.spec.range),
     grant: readGrant(metadata),
     word: readNodeWord(metadata),
-    fenced: annotations[fencedAnnotation] !== undefined,
     entries: entries.map(({ address, owner }) => entryOf(address, owner)),
   };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
-import { fencedAnnotation } from "../../src/api/slice-grant.ts";
+import { leaseNodeAnnotation } from "../../src/api/node-lease.ts";
 import { openApi } from "../../src/apiserver/api.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseKey } from "../../src/kube/meta.ts";
@@ -142,21 +142,6 @@ describe("a grant", () => {
       waiting: { [`${namespace} net 10.0.0.0/24`]: "all slices are taken" },
     }));
     await expect.poll(() => node.keeper.why(use), patience).toBe("all slices are taken");
-  });
-
-  it("that another journal has sealed, or that is fenced, is not handed out of", async () => {
-    const node = await rig.start();
-    await rig.grant(slice);
-    await expect.poll(() => size(node), patience).toBe(16n);
-    await take(node, "10.0.0.3", "a");
-    const at = { namespace, name: parseKey(keyOfSlice(slice)).name };
-    const body = { metadata: { annotations: { [fencedAnnotation]: "an operator" } } };
-    await rig.client.patch(ipPools, at, { type: "merge", body });
-    await rig.name(slice, undefined);
-    await expect.poll(() => node.journal.grants(), patience).toEqual([]);
-    // What is held is on record for whoever gets the block.
-    expect([heldBy(node), node.moved.map(({ address }) => String(address))]).toEqual([[], ["10.0.0.3"]]);
-    await expect(take(node, "10.0.0.4", "b")).rejects.toThrow("no slice");
   });
 });
 
@@ -295,7 +280,7 @@ describe("the API server is away", () => {
     await rig.grant(slice);
     await expect.poll(() => size(first), patience).toBe(16n);
     await first.stop();
-    const body = { metadata: { annotations: { [fencedAnnotation]: "an operator" } } };
+    const body = { metadata: { annotations: { [leaseNodeAnnotation]: "n2" } } };
     await rig.client.patch(ipPools, { namespace, name: parseKey(keyOfSlice(slice)).name }, { type: "merge", body });
     let reads = 0;
     const blind: Transport = (request) => {

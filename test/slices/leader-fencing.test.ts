@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
-import { fencedAnnotation } from "../../src/api/slice-grant.ts";
+import { noteOn, offAnnotation } from "../../src/ledger/fencing.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { Stage, system } from "./leader-stage.ts";
 
@@ -18,6 +18,22 @@ afterEach(() => stage.close());
 const blue = { range: "10.0.0.0/24", network_name: "blue", node_slice_size: "/26", enable_l3: true };
 const hourMs = 3_600_000;
 const lease = (node: string) => stage.client.get(kinds.leases, { namespace: system, name: nodeLeaseName(node) });
+/** Five minutes of it, in steps of half a second, and some more. */
+const silence = 800;
+const taint = (name: string) => {
+  const taints = [{ key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" }];
+  return stage.client.patch(kinds.nodes, { name }, { type: "merge", body: { spec: { taints } } });
+};
+/** As a daemon shows what it holds. */
+const mirror = (name: string, addresses: readonly string[]) => {
+  const entryOf = (address: string) => ({ id: "c", podref: `shop/p-${address}`, ifname: "net1", uid: `u-${address}` });
+  const allocations = Object.fromEntries(addresses.map((each) => [each.split(".")[3], entryOf(each)]));
+  return stage.client.patch(
+    kinds.ipPools,
+    { namespace: system, name },
+    { type: "merge", body: { spec: { allocations } } },
+  );
+};
 const isGone = (call: Promise<unknown>) =>
   call.then(
     () => false,
@@ -60,7 +76,10 @@ describe("fencing", () => {
     await hours(11);
     expect(await has()).toEqual(["10.0.0.0/26"]);
     await hours(2);
-    await stage.until("it is fenced", async () => (await has()) === undefined);
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
+    // What its pods held is collected by the same word: for an hour it stays on its Lease.
+    expect(await isGone(lease("n1"))).toBe(false);
+    for (let minute = 0; minute < 61; minute++) await stage.pass(60_000);
     await stage.until("its Lease is gone", () => isGone(lease("n1")));
   });
 
@@ -72,34 +91,72 @@ describe("fencing", () => {
     await hours(20);
     expect(await has()).toEqual(["10.0.0.0/26"]);
     await hours(5);
-    await stage.until("it is fenced", async () => (await has()) === undefined);
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
   });
 
   it("the taint out-of-service fences a node that is not Ready", async () => {
     await lose(false);
     await hours(30);
     expect(await has()).toEqual(["10.0.0.0/26"]);
-    const taints = [{ key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" }];
-    await stage.client.patch(kinds.nodes, { name: "n1" }, { type: "merge", body: { spec: { taints } } });
-    await stage.until("it is fenced", async () => (await has()) === undefined);
+    await taint("n1");
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
   });
 
-  it("an operator's word on the slice fences it", async () => {
+  it("the taint fences nobody whose daemon renews its Lease, for however long", async () => {
+    await lose(false);
+    const n1 = stage.daemons.get("n1")!;
+    n1.isAlive = true;
+    await taint("n1");
+    for (let minute = 0; minute < 60; minute++) {
+      await stage.pass(60_000);
+      expect(await has()).toEqual(["10.0.0.0/26"]);
+    }
+    n1.isAlive = false;
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
+  });
+
+  it("what its mirror showed as held stays taken for whoever gets the block, until its pod is gone", async () => {
+    await lose(false);
+    const n1 = stage.daemons.get("n1")!;
+    const held = [...n1.slices.values()].flatMap((slice) => [...slice.held.keys()]);
+    expect(held).toHaveLength(3);
+    await mirror("blue-n1-10.0.0.0-26", held);
+    await taint("n1");
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
+    const records = async () => (await stage.client.list(kinds.reservations)).items;
+    expect((await records()).map(({ metadata }) => metadata.name ?? "").toSorted()).toEqual(
+      held.map((each) => `blue-${each}`),
+    );
+    expect((await records()).map(({ metadata }) => metadata.labels?.["holdfast.io/node"])).toEqual(["n1", "n1", "n1"]);
+    const n3 = stage.daemons.get("n3")!;
+    n3.take("blue", 64); // so that it needs more than the piece that it was lent
+    await stage.until("n3 has the block", async () => (await stage.allocations("blue"))["n3"]?.[0] === "10.0.0.0/26");
+    const taken = () => [...n3.slices.values()].find(({ block }) => String(block) === "10.0.0.0/26")?.grant.taken;
+    await stage.until("n3 works by it", async () => taken() !== undefined);
+    // Whoever hands out what another has makes the stage throw.
+    expect([taken(), n3.take("blue", 61)]).toEqual([["10.0.0.0-10.0.0.2"], 61]);
+    n3.releaseAll("blue");
+    n1.reimage();
+    for (const { metadata } of await records()) {
+      const { namespace = "", name = "" } = metadata;
+      await stage.client.delete(kinds.reservations, { namespace, name });
+    }
+    await stage.until("all of it is free", async () => taken()?.length === 0);
+  });
+
+  it("an operator's word on its Lease fences it", async () => {
     await lose(true);
     await hours(1);
     expect(await has()).toEqual(["10.0.0.0/26"]);
-    const body = { metadata: { annotations: { [fencedAnnotation]: "admin, it is in the skip" } } };
-    await stage.client.patch(
-      kinds.ipPools,
-      { namespace: system, name: "blue-n1-10.0.0.0-26" },
-      { type: "merge", body },
-    );
-    await stage.until("it is fenced", async () => (await has()) === undefined);
+    const words = noteOn(await lease("n1"), "admin, it is in the skip");
+    const body = { metadata: { annotations: { [offAnnotation]: words } } };
+    await stage.client.patch(kinds.leases, { namespace: system, name: nodeLeaseName("n1") }, { type: "merge", body });
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
   });
 
-  it("--node-deletion-fences: at once when its daemon is silent, and not before", async () => {
-    await lose(true, { deletionFences: true });
-    await stage.until("it is fenced", async () => (await has()) === undefined, 800);
+  it("--node-deletion-fences: when its daemon is silent, and not before", async () => {
+    await lose(true, { fencing: { deletionFences: true } });
+    await stage.until("it is fenced", async () => (await has()) === undefined, silence);
     const n2 = stage.daemons.get("n2")!;
     await stage.deleteNode("n2");
     n2.take("blue", 1);

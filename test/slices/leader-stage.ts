@@ -15,6 +15,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { defaultRules, type FenceRules } from "../../src/ledger/fencing.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { noSlicedRanges, readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
@@ -43,6 +44,8 @@ const events = defineResource<KubeObject & { reason: string; involvedObject: { k
   kind: "Event",
   namespaced: true,
 });
+
+export type LeadOptions = Partial<SlicesOptions> & { readonly fencing?: Partial<FenceRules> };
 
 export class Stage {
   readonly api: Api = openApi({ path: ":memory:" });
@@ -90,7 +93,7 @@ export class Stage {
     return readSlicedRanges(object) ?? noSlicedRanges;
   }
 
-  lead(options: Partial<SlicesOptions> = {}, killAtWrite = Number.POSITIVE_INFINITY): Leader {
+  lead(options: LeadOptions = {}, killAtWrite = Number.POSITIVE_INFINITY): Leader {
     const leader = new Leader(this, options, killAtWrite);
     this.#leaders.add(leader);
     return leader;
@@ -196,21 +199,21 @@ export class Leader {
   writes = 0;
   isDead = false;
 
-  constructor(stage: Stage, options: Partial<SlicesOptions>, killAtWrite: number) {
+  constructor(stage: Stage, { fencing = {}, ...options }: LeadOptions, killAtWrite: number) {
     const { clock } = stage;
     const client = new KubeClient({ transport: this.#mortal(stage.api.transport, killAtWrite) });
     const recorder = new EventRecorder({ client, component: "holdfast-controller", instance: "t", clock });
     const onError = () => {};
     const definitions = new FollowedDefinitions({ client, clock, onError });
     const common = { client, clock, log: silent, systemNamespace: system, definitions };
-    const { world } = new PoolsLeader({ ...common, cooldownMs: 0 });
-    const { nodes, reservations, holds } = world;
+    const { world } = new PoolsLeader({ ...common, cooldownMs: 0, fencing: { ...defaultRules, ...fencing } });
+    const { nodes, leases, presence, reservations, holds } = world;
     const metrics = new SliceMetrics(this.registry);
     const cutRules = { ...defaultCutLimits, trusted: trustedNamespaces(system, ["shop"]) };
-    const given = { ...common, nodes, reservations, holds, events: recorder, metrics, cutRules };
+    const given = { ...common, nodes, presence, reservations, holds, events: recorder, metrics, cutRules };
     const slices = new SlicesLeader({ ...given, ...options });
     const { signal } = this.#stop;
-    const runs = [nodes, reservations, holds].map((informer) => informer.run(signal));
+    const runs = [nodes, leases, reservations, holds].map((informer) => informer.run(signal));
     const others = [definitions.follow.run(signal, () => {}), recorder.run(signal)];
     this.#running = Promise.allSettled([...runs, ...others, slices.lead.run(signal, () => {})]);
   }

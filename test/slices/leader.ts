@@ -4,15 +4,17 @@ import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
+import { defaultRules, type FenceRules } from "../../src/ledger/fencing.ts";
 import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { SlicesLeader } from "../../src/slices/leader.ts";
+import { beat } from "./beat.ts";
 import type { Line } from "./line.ts";
 
 export interface LeaderSettings {
-  readonly quarantineMs?: number;
-  readonly deletionFences?: boolean;
+  /** Those of src/ledger/fencing.ts, but for these. With `silentMs` others' Leases are heard all the time, as in a cluster. */
+  readonly fencing?: Partial<FenceRules>;
   readonly log?: Log;
 }
 
@@ -51,26 +53,33 @@ export class Leader {
 }
 
 async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
-  const { line, clock, systemNamespace, log = silent, quarantineMs, deletionFences } = options;
+  const { line, clock, systemNamespace, log = silent, fencing = {} } = options;
   const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
   const onError = () => {};
   const events = new EventRecorder({ client, component: "holdfast-controller", instance: "test", onError });
   const definitions = new FollowedDefinitions({ client, clock: realClock, onError });
   const common = { client, log, systemNamespace, events, definitions };
-  const pools = new PoolsLeader({ ...common, clock: realClock, cooldownMs: 0 });
-  const { nodes, reservations, holds } = pools.world;
+  const rules = { ...defaultRules, ...fencing };
+  const pools = new PoolsLeader({ ...common, clock: realClock, cooldownMs: 0, fencing: rules, silence: clock });
+  const { nodes, presence, reservations, holds } = pools.world;
   const slices = new SlicesLeader({
     ...common,
     clock,
     nodes,
+    presence,
     reservations,
     holds,
-    ...(quarantineMs !== undefined && { quarantineMs }),
-    ...(deletionFences !== undefined && { deletionFences }),
   });
+  const beating = { name: "beat", run: (stop: AbortSignal) => beat(client, systemNamespace, stop) };
   const recording = { name: "events", run: (stop: AbortSignal) => events.run(stop) };
   await new Manager({
     informers: pools.world.informers,
-    runnables: [pools.followDefinitions, recording, pools.lead, slices.lead],
+    runnables: [
+      pools.followDefinitions,
+      recording,
+      pools.lead,
+      slices.lead,
+      ...("silentMs" in fencing ? [beating] : []),
+    ],
   }).run(signal);
 }

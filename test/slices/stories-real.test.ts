@@ -19,7 +19,7 @@ sliceStories(
   },
   {
     startMs: coldStartTimeoutMs,
-    parts: ["changes", "losses", "tenants", "kills", "churn"],
+    parts: ["changes", "losses", "tenants", "fencing", "kills", "churn"],
     kills: 15,
     rounds: 10,
     seeds: [3],

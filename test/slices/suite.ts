@@ -7,6 +7,7 @@ import { Fleet } from "./fleet.ts";
 import { changeStories } from "./stories/changes.ts";
 import { churnStories } from "./stories/churn.ts";
 import { dailyStories } from "./stories/daily.ts";
+import { fencingStories } from "./stories/fencing.ts";
 import { killStories } from "./stories/kills.ts";
 import { lossStories } from "./stories/losses.ts";
 import { cutOffStories, nodeStories } from "./stories/nodes.ts";
@@ -16,7 +17,17 @@ import { prepare, wipe } from "./wipe.ts";
 export interface SuiteOptions {
   readonly startMs?: number;
   /** Each part in a file of its own takes its time beside the others: they mostly wait. */
-  readonly parts: readonly ("daily" | "changes" | "nodes" | "cut-off" | "kills" | "churn" | "losses" | "tenants")[];
+  readonly parts: readonly (
+    | "daily"
+    | "changes"
+    | "nodes"
+    | "cut-off"
+    | "fencing"
+    | "kills"
+    | "churn"
+    | "losses"
+    | "tenants"
+  )[];
   readonly kills?: number;
   readonly rounds?: number;
   readonly seeds?: readonly number[];
@@ -47,6 +58,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
       changes: { title: "changes", tell: () => changeStories(get) },
       nodes: { title: "nodes", tell: () => nodeStories(get) },
       "cut-off": { title: "nodes", tell: () => cutOffStories(get) },
+      fencing: { title: "fencing", tell: () => fencingStories(get) },
       kills: { title: "the controller", tell: () => killStories(get, kills) },
       losses: { title: "losses", tell: () => lossStories(get) },
       tenants: { title: "tenants", tell: () => tenantStories(get) },

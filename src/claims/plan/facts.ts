@@ -8,6 +8,7 @@ import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.
 import type { Persistence } from "../../cni/persistence.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
 import type { ClaimsState } from "../../ledger/claims-state.ts";
+import type { Standing } from "../../ledger/fencing.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 
 export interface LauncherNic {
@@ -60,8 +61,6 @@ export interface ClaimHold {
   readonly changedMs?: number;
 }
 
-export type NodeCondition = "ready" | "unreachable" | "gone" | "fenced";
-
 export interface FamilyFacts {
   readonly namespace: string;
   /** Of the VM, and of its VMI. */
@@ -102,6 +101,6 @@ export interface FamilyFacts {
   readonly claimsLeft?: number;
   /** The namespace is being deleted: nothing can be made in it. */
   readonly isTerminating?: boolean;
-  readonly node: (name: string) => NodeCondition;
+  readonly node: (name: string) => Standing;
   readonly nowMs: number;
 }

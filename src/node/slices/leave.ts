@@ -1,4 +1,4 @@
-// A slice that is not this node's any more while it holds addresses in it: its object is gone, or somebody fenced it. Before the grant
+// A slice that is not this node's any more while it holds addresses in it: its object is gone, or another's. Before the grant
 // is forgotten, what is held is recorded in the reservation ledger, so that whoever gets the block leaves it out. Not what is in another
 // node's slice by now: that node gives it by its own journal, and a record beside that would be of nobody's.
 //

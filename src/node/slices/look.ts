@@ -46,8 +46,7 @@ export async function look(parts: LookParts, isMade = false): Promise<void> {
   const verdict = slice === undefined ? unreadable(known) : judgeObject(node, slice, known);
   await carryOut(parts, verdict, slice);
   state.present = object === "unreadable" ? undefined : object;
-  const isOurs = slice?.node === node && slice.fenced === undefined;
-  state.granted = isOurs ? slice.granted : undefined;
+  state.granted = slice?.node === node ? slice.granted : undefined;
   state.shared = slice?.shared;
 }
 

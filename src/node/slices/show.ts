@@ -2,7 +2,7 @@ import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
 // Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
 import { sliceUseKey } from "../../api/node-lease.ts";
-import { fencedAnnotation, grantAnnotation, type NodeWord } from "../../api/slice-grant.ts";
+import { grantAnnotation, type NodeWord } from "../../api/slice-grant.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/meta.ts";
@@ -106,5 +106,5 @@ type Annotated = { readonly annotations?: Readonly<Record<string, string>> | und
 
 /** The answer to a write shows what the controller wrote meanwhile. */
 function isOtherGrant(before: Annotated, after: Annotated): boolean {
-  return [grantAnnotation, fencedAnnotation].some((name) => before.annotations?.[name] !== after.annotations?.[name]);
+  return before.annotations?.[grantAnnotation] !== after.annotations?.[grantAnnotation];
 }

@@ -11,7 +11,6 @@ import { markedDomain } from "../../api/pool-domain.ts";
 import { poolName } from "../../api/pool-name.ts";
 import { parseRange } from "../../api/range.ts";
 import {
-  fencedAnnotation,
   grantAnnotation,
   type NodeWord,
   readGrant,
@@ -46,8 +45,6 @@ export interface SliceObject {
   /** Undefined: there is none, or it cannot be read. */
   readonly granted?: ReadGrant;
   readonly word?: NodeWord;
-  /** Who confirmed that the node is off. */
-  readonly fenced?: string;
   readonly contents: PoolContents;
   /** Where its addresses are recorded once they are shared. */
   readonly shared: SharedPlace;
@@ -62,7 +59,7 @@ export interface SharedPlace {
 /** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */
 export function readSliceObject(object: IPPool): SliceObject | undefined {
   const { namespace = "", name = "", annotations = {} } = object.metadata;
-  const { [nodeAnnotation]: node, [slicePoolAnnotation]: pool, [fencedAnnotation]: fenced } = annotations;
+  const { [nodeAnnotation]: node, [slicePoolAnnotation]: pool } = annotations;
   const range = prefixOf(annotations[slicedRangeAnnotation]);
   const slice = parseRange(object.spec.range).prefix;
   if (!node || !pool || range === undefined || !isWithin(range, slice)) return undefined;
@@ -79,7 +76,6 @@ export function readSliceObject(object: IPPool): SliceObject | undefined {
     domain: formatDomain({ scope: "slice", namespace, name: pool }),
     ...(granted && { granted }),
     ...(word && { word }),
-    ...(fenced && { fenced }),
     contents: readAllocations(object),
     shared: sharedPlaceOf(object, { namespace, network, range }),
   };

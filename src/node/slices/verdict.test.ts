@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
-import { fencedAnnotation, grantAnnotation, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
+import { grantAnnotation, nodeWordAnnotation, writeNodeWord } from "../../api/slice-grant.ts";
 import { type JournalGrant, usableOf } from "../../ledger/journal/grant.ts";
 import { parseAddress } from "../../net/address.ts";
 import { difference } from "../../net/interval-set.ts";
@@ -61,7 +61,6 @@ const said = (more: object) => ({ [nodeWordAnnotation]: writeNodeWord({ ...word,
 describe("the journal does not know it", () => {
   it.each([
     ["a grant is taken", granted({}), { verdict: "accept", grant: known }],
-    ["a fenced one is not", granted({}, { [fencedAnnotation]: "by hand" }), { verdict: "nothing" }],
     [
       "another node's is not",
       object({ [grantAnnotation]: { generation: 4, serial: 7, phase: "active" } }, "n2"),
@@ -129,12 +128,6 @@ describe("the journal knows it", () => {
       { ...known, sealed: true, without: [block] },
       granted({ generation: 5, serial: 1 }),
       { verdict: "accept", grant: { ...known, generation: 5, serial: 1 } },
-    ],
-    [
-      "fenced",
-      known,
-      granted({}, { [fencedAnnotation]: "by hand" }),
-      { verdict: "drop", why: "it is fenced: by hand" },
     ],
     ["another's", known, object({}, "n2"), { verdict: "drop" }],
     ["no grant", known, object({}), { verdict: "hold-back", grant: { ...known, phase: "returning" } }],

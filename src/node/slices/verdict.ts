@@ -22,8 +22,7 @@ export type Verdict =
 const nothing: Verdict = { verdict: "nothing" };
 
 export function judgeObject(node: string, object: SliceObject, known: JournalGrant | undefined): Verdict {
-  const { granted, fenced } = object;
-  if (fenced !== undefined) return known === undefined ? nothing : { verdict: "drop", why: `it is fenced: ${fenced}` };
+  const { granted } = object;
   if (object.node !== node) {
     return known === undefined ? nothing : { verdict: "drop", why: `it is the slice of node ${object.node}` };
   }

@@ -2,7 +2,7 @@
 import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
-import type { NodeState } from "../../ledger/node-state.ts";
+import type { Standing } from "../../ledger/fencing.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Facts, PodFacts } from "../facts.ts";
 import type { Held } from "../held.ts";
@@ -48,8 +48,8 @@ export function podOf(parts: Partial<PodFacts> = {}): PodFacts {
 
 export interface World {
   readonly pod?: PodFacts | undefined;
-  /** Key: the node's name. */
-  readonly nodes?: Readonly<Record<string, NodeState>>;
+  /** Key: the node's name. One that is not named is deleted, and was heard a moment ago. */
+  readonly nodes?: Readonly<Record<string, Standing>>;
   readonly statefulSet?: Facts["statefulSet"];
   readonly lastNode?: string;
   readonly isSuperseded?: boolean;
@@ -58,7 +58,7 @@ export interface World {
 export function factsOf({ nodes = { n1: "ready" }, ...parts }: World = {}): Facts {
   return {
     pod: parts.pod,
-    nodeState: (name) => nodes[name],
+    nodeState: (name) => nodes[name] ?? "unreachable",
     unreachableNode: Object.keys(nodes).find((name) => nodes[name] === "unreachable"),
     statefulSet: parts.statefulSet,
     lastNode: parts.lastNode ?? "",

@@ -67,7 +67,7 @@ function entryOf(
 ): Entry {
   const { grant, word } = object ?? {};
   const current = word !== undefined && word.generation === grant?.generation ? word : undefined;
-  const isFenced = object?.fenced !== undefined || fencedNodes.has(node);
+  const isFenced = fencedNodes.has(node);
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
   const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));

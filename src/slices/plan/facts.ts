@@ -14,15 +14,15 @@ export interface Allocation {
 export interface SliceFacts extends Allocation {
   readonly grant?: SliceGrant;
   readonly word?: NodeWord;
-  /** Who confirmed that the node is off. */
-  readonly fenced?: string;
 }
 
 export interface NodeFacts {
   readonly name: string;
   readonly isPresent: boolean;
-  /** Why its slices are not its own any more: the taint, the quarantine. */
+  /** Why its slices are not its own any more (src/ledger/fencing.ts). */
   readonly fenced?: string;
+  /** It has been fenced for so long that nobody asks any more. */
+  readonly isOver?: boolean;
   /** Its Node object is gone and its Lease still fresh: it drains what it has. */
   readonly isLeaving?: boolean;
   /** Its Lease is not renewed: it is not asked to lend, and nobody waits for its answer. */

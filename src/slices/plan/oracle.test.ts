@@ -39,12 +39,11 @@ const word: fc.Arbitrary<NodeWord> = fc.record({
   short: few,
 });
 const slice: fc.Arbitrary<SliceFacts> = fc
-  .tuple(place, fc.option(grant), fc.option(word), fc.integer({ min: 0, max: 9 }))
-  .map(([at, granted, said, chance]) => ({
+  .tuple(place, fc.option(grant), fc.option(word))
+  .map(([at, granted, said]) => ({
     ...at,
     ...(granted !== null && { grant: granted }),
     ...(said !== null && { word: said }),
-    ...(chance === 0 && { fenced: "jo" }),
   }));
 const node: fc.Arbitrary<NodeFacts> = fc
   .tuple(nodeName, fc.boolean(), fc.integer({ min: 0, max: 9 }))

@@ -32,11 +32,10 @@ function factsOf(parts: Partial<PoolFacts>): PoolFacts {
 interface SliceStory {
   readonly grant?: Partial<SliceGrant>;
   readonly word?: Partial<NodeWord> | false;
-  readonly fenced?: string;
 }
 
 /** A slice that its node works by, empty unless the story says more. */
-function slice(name: string, block: string, { grant, word, fenced }: SliceStory = {}): SliceFacts {
+function slice(name: string, block: string, { grant, word }: SliceStory = {}): SliceFacts {
   const granted: SliceGrant = { generation: 5, serial: 3, phase: "active", without: [], taken: [], ...grant };
   const { generation, serial } = granted;
   const said = { journal: "j", generation, serial, sealed: false, moved: [], used: 0, free: 4, short: 0 };
@@ -44,7 +43,6 @@ function slice(name: string, block: string, { grant, word, fenced }: SliceStory 
     ...at(name, block),
     grant: granted,
     ...(word !== false && { word: { ...said, ...word } }),
-    ...(fenced !== undefined && { fenced }),
   };
 }
 
@@ -107,7 +105,6 @@ describe("leaving", () => {
     ["gone and not fenced: untouched", [], {}, "active"],
     ["gone while its daemon lives: drained", [node("a", { isLeaving: true })], {}, "draining"],
     ["fenced by the node", [node("a", { isPresent: false, fenced: "taint" })], {}, "removed"],
-    ["fenced by hand", [], { fenced: "jo" }, "removed"],
     ["sealed", [node("z", { isPresent: false })], { word: { sealed: true } }, "removed"],
     ["sealed in an earlier generation", [], { word: { sealed: true, generation: 4 } }, "active"],
   ])("%s", (_, nodes, story, fate) => {

@@ -10,7 +10,6 @@ import {
 } from "../../api/node-lease.ts";
 import { poolName } from "../../api/pool-name.ts";
 import {
-  fencedAnnotation,
   grantAnnotation,
   type NodeWord,
   nodeWordAnnotation,
@@ -22,6 +21,7 @@ import {
   writeNodeWord,
 } from "../../api/slice-grant.ts";
 import type { Lease } from "../../kube/lease.ts";
+import { noteOn, offAnnotation } from "../../ledger/fencing.ts";
 import type { ConfigMap, Node, StoredSlicePool, StoredPool } from "../../ledger/resources.ts";
 import { type SlicedRange, slicedKey, writeSlicedRanges } from "../../ledger/sliced-ranges.ts";
 import { stateObject } from "../../ledger/state.ts";
@@ -40,7 +40,6 @@ export interface SliceParts {
   readonly grant?: Partial<SliceGrant> | null;
   /** Absent: in accord with the grant and the entries. null: the node has not spoken. */
   readonly word?: Partial<NodeWord> | null;
-  readonly fenced?: string;
   /** Offset -> entry. */
   readonly entries?: Readonly<Record<string, PoolAllocation>>;
 }
@@ -82,14 +81,13 @@ export function sliceObject(parts: SliceParts = {}): StoredPool {
         [slicedRangeAnnotation]: range,
         ...(parts.grant !== null && { [grantAnnotation]: writeGrant(grant) }),
         ...(parts.word !== null && { [nodeWordAnnotation]: writeNodeWord(word) }),
-        ...(parts.fenced !== undefined && { [fencedAnnotation]: parts.fenced }),
       },
     },
     spec: { range: block, allocations: { ...entries } },
   };
 }
 
-export const journalOf = (node: string) => `journal-of-${node}`;
+const journalOf = (node: string) => `journal-of-${node}`;
 
 export function entry(pod: string, uid = ""): PoolAllocation {
   return { id: "c", podref: `shop/${pod}`, ifname: "net1", ...(uid !== "" && { uid }) };
@@ -140,6 +138,13 @@ export function leaseObject(node: string, renewedMs: number | undefined, slices:
       ...(renewedMs !== undefined && { renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z") }),
     },
   };
+}
+
+/** The same, whose node was declared off. */
+export function offLease(node: string, by: string, renewedMs?: number): Lease {
+  const lease = leaseObject(node, renewedMs);
+  const annotations = { ...lease.metadata.annotations, [offAnnotation]: noteOn(lease, by) };
+  return { ...lease, metadata: { ...lease.metadata, annotations } };
 }
 
 export function nodeObject(name: string, ready: "True" | "False" | "Unknown" = "True"): Node {

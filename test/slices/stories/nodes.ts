@@ -3,17 +3,20 @@
 import { describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../../src/api/node-lease.ts";
-import { fencedAnnotation } from "../../../src/api/slice-grant.ts";
-import { ipPools, leases } from "../../../src/ledger/resources.ts";
-import { goneSinceAnnotation } from "../../../src/slices/presence.ts";
+import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/ledger/fencing.ts";
+import { leases } from "../../../src/ledger/resources.ts";
 import { type Fleet, type Guest, moment, type Network, systemNamespace } from "../fleet.ts";
 import { added, addMany } from "../scenes.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
+/** Of the five minutes of silence. A daemon here renews once a minute: whoever is only cut off is silent sooner than elsewhere. */
+const soonMs = 1000;
+export const soon = { fencing: { silentMs: soonMs } };
+
 /** Two slices of three usable addresses each, and nothing else: who is short can only have another's. */
-const tight = (name: string, third: number) => ({
+export const tight = (name: string, third: number) => ({
   range: `10.110.${third}.0/29`,
   node_slice_size: "/30",
   network_name: name,
@@ -50,7 +53,7 @@ export function nodeStories(get: () => Fleet): void {
     const net = await fleet.define("name", { range: "10.112.0.0/24", node_slice_size: "/28", network_name: "name" });
     await fleet.join("a");
     const old = await fleet.join("old");
-    fleet.lead();
+    fleet.lead(soon);
     const guest = await added(fleet, net, "old");
     await fleet.add(await fleet.pod("a"), net);
     await fleet.settle();
@@ -103,17 +106,18 @@ export function nodeStories(get: () => Fleet): void {
   });
 }
 
-/** As `holdfast slices release NODE --yes-the-node-is-off` marks them. */
+/** As `holdfast slices release NODE --yes-the-node-is-off` says it. */
 async function release(fleet: Fleet, node: string): Promise<void> {
-  for (const slice of (await fleet.books()).slices.filter((each) => each.node === node)) {
-    const at = { namespace: slice.namespace, name: slice.name };
-    const body = { metadata: { annotations: { [fencedAnnotation]: `by the test at ${new Date().toISOString()}` } } };
-    await fleet.admin.patch(ipPools, at, { type: "merge", body });
-  }
+  const at = { namespace: systemNamespace, name: nodeLeaseName(node) };
+  const words = noteOn(await fleet.admin.get(leases, at), `the test at ${new Date().toISOString()}`);
+  await fleet.admin.patch(leases, at, {
+    type: "merge",
+    body: { metadata: { annotations: { [offAnnotation]: words } } },
+  });
 }
 
 /** Not given an address, and told why. */
-async function refused(fleet: Fleet, guest: Guest, net: Network): Promise<void> {
+export async function refused(fleet: Fleet, guest: Guest, net: Network): Promise<void> {
   const told = await fleet.tryAdd(guest, net);
   expect(told.status).not.toBe(0);
   await fleet.ask("DEL", guest, net);
@@ -159,14 +163,16 @@ export function cutOffStories(get: () => Fleet): void {
       const fleet = get();
       const net = await fleet.define("off", tight("off", 1));
       for (const name of ["a", "b"]) await fleet.join(name);
-      fleet.lead();
+      fleet.lead(soon);
       const { b, told, waiting, short } = await partition(fleet, net);
       // The operator is right: its sandboxes are gone with it. Its disk and its daemon come back later.
       await b.rig.stop();
       for (const guest of [told, ...waiting]) fleet.forget(guest);
       await release(fleet, "b");
       await fleet.add(short, net);
-      await addMany(fleet, net, "a", 2);
+      await addMany(fleet, net, "a", 1);
+      // What its mirror showed stays taken while its pod is there.
+      expect((await fleet.books()).shared.map(({ who }) => who)).toEqual([`default/${told.name} net1`]);
       b.line.heal();
       await b.rig.start();
       const late = await fleet.pod("b", "late");
@@ -174,6 +180,7 @@ export function cutOffStories(get: () => Fleet): void {
       expect(await fleet.dangers()).toEqual([]);
       for (const guest of [told, ...waiting]) await fleet.end(guest, net);
       expect(await fleet.dangers()).toEqual([]);
+      await addMany(fleet, net, "a", 1);
       await refused(fleet, late, net);
       await fleet.settle();
     });
@@ -182,7 +189,7 @@ export function cutOffStories(get: () => Fleet): void {
       const fleet = get();
       const net = await fleet.define("long", tight("long", 2));
       for (const name of ["a", "b"]) await fleet.join(name);
-      fleet.lead({ quarantineMs: 24 * hourMs });
+      fleet.lead({ fencing: { quarantineMs: 24 * hourMs, silentMs: soonMs } });
       const { b, told, waiting, short } = await partition(fleet, net);
       await b.rig.stop();
       for (const guest of [told, ...waiting]) fleet.forget(guest);

@@ -3,8 +3,8 @@ import type { Persistence } from "../../../cni/persistence.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../../../ipam/memory-ledger.ts";
 import type { ClaimsState } from "../../../ledger/claims-state.ts";
+import type { Standing } from "../../../ledger/fencing.ts";
 import type { StoredClaim } from "../../../ledger/resources.ts";
-import type { NodeCondition } from "../facts.ts";
 import { type ModelPod, type ModelVm, type ModelVmi, Shelf, withMetadata, without } from "./objects.ts";
 
 export const namespace = "t";
@@ -30,7 +30,7 @@ export class ModelCluster {
   readonly claims: Shelf<StoredClaim>;
   readonly store = new MemoryStore();
   readonly ledger: MemoryLedger;
-  readonly nodes = new Map<string, NodeCondition>([
+  readonly nodes = new Map<string, Standing>([
     ["n1", "ready"],
     ["n2", "ready"],
     ["n3", "ready"],

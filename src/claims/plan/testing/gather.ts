@@ -62,7 +62,7 @@ export function gather(cluster: ModelCluster, name: string, snapshot: Snapshot =
     },
     gate: cluster.gate,
     ...(cluster.claimsLeft !== undefined && { claimsLeft: cluster.claimsLeft }),
-    node: (node) => cluster.nodes.get(node) ?? "gone",
+    node: (node) => cluster.nodes.get(node) ?? "fenced",
     nowMs: cluster.nowMs,
   };
 }

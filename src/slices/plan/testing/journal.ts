@@ -52,7 +52,7 @@ export class SimJournal {
   /** Takes up what the object says. What another journal of this node said last on it is taken over: it may have been acted on. */
   read(key: string, object: StoredSlice): void {
     const { grant, word, block } = object;
-    if (grant === undefined || object.fenced !== undefined) return;
+    if (grant === undefined) return;
     let mine = this.grants.get(key);
     if (mine === undefined || mine.generation < grant.generation) {
       for (const [address, pod] of object.mirror) if (!this.holds.has(address)) this.holds.set(address, pod);

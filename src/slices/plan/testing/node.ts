@@ -64,7 +64,7 @@ export class SimNode {
   compare(store: Store): void {
     for (const [key, grant] of this.journal.grants) {
       const object = store.slices.get(key);
-      const isCurrent = object?.fenced === undefined && object?.grant?.generation === grant.generation;
+      const isCurrent = object?.grant?.generation === grant.generation;
       if (!isCurrent) this.journal.grants.delete(key);
     }
   }

@@ -9,7 +9,6 @@ export interface StoredSlice extends Allocation {
   readonly version: number;
   readonly grant?: SliceGrant;
   readonly word?: NodeWord;
-  readonly fenced?: string;
   /** address (text) -> pod */
   readonly mirror: ReadonlyMap<string, string>;
 }

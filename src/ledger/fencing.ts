@@ -1,0 +1,124 @@
+// Whether what ran on a node counts as off: the one rule by which slices, shared holds and the users of claims are taken from it
+// (docs/node-slices.md, "Fencing"). Pure.
+//
+// Off is who has been silent for long enough AND whose Node is deleted, or tainted out-of-service, or who is off by an operator's word. A taint
+// or a deletion is said about a machine by somebody who is not there; a Lease that is renewed, or a kubelet that reports, is the machine itself.
+// How long a node has been silent is heard by presence.ts; the clocks of machines are never compared. Only the quarantine, which is hours, goes by the
+// wall clock of controllers too, since it must outlive a change of leader: `gone since` is noted on the Lease.
+import { holdfastGroup } from "../api/kind.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
+
+/** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
+export type Standing = "ready" | "unreachable" | "fenced";
+
+/** A daemon renews once a minute: two may be lost. */
+export const freshMs = 180_000;
+/** Annotation on a node's Lease: `RENEWTIME TIME`: since when, by the leader's clock, its Node is gone and nothing renews it. */
+export const goneSinceAnnotation = `${holdfastGroup}/gone-since`;
+/** Annotation on a node's Lease: `RENEWTIME WHO at TIME`: who said that the machine is off. A renewal takes the word back. */
+export const offAnnotation = `${holdfastGroup}/off`;
+
+const outOfService = "node.kubernetes.io/out-of-service";
+/** Of a daemon whose Lease does not say it. */
+const authorityMs = 12 * 3_600_000;
+
+export interface FenceRules {
+  /** So long nothing is heard of a node before anybody's word about it counts. */
+  readonly silentMs: number;
+  /** So long where its Node is deleted and nobody says more; never less than twice its daemon's authority. */
+  readonly quarantineMs: number;
+  /** A Node is deleted only when its machine is gone. */
+  readonly deletionFences: boolean;
+}
+
+/** Five minutes: a daemon renews every minute, and one whose call has just failed tries again within 40 s. */
+export const defaultRules: FenceRules = { silentMs: 300_000, quarantineMs: 24 * 3_600_000, deletionFences: false };
+
+type LeaseLike = DeepReadonly<Pick<Lease, "metadata" | "spec">>;
+
+interface NodeLike {
+  readonly spec?: { readonly taints?: readonly { readonly key: string }[] | undefined } | undefined;
+  readonly status?:
+    | { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | undefined }
+    | undefined;
+}
+
+export interface NodeSigns {
+  /** Undefined: it is deleted, or never was. */
+  readonly node: NodeLike | undefined;
+  readonly lease: LeaseLike | undefined;
+  /** For how long nothing was heard of it. */
+  readonly silentMs: number;
+  /** There is no Node at all: not a cluster, but a machine of its own, whose daemon is its node. */
+  readonly isAlone: boolean;
+  readonly wallMs: number;
+}
+
+/** In a sentence why it counts as off; undefined: it may run. */
+export function fencedWhy(signs: NodeSigns, rules: FenceRules): string | undefined {
+  const { node, lease, silentMs, wallMs } = signs;
+  if (isReady(node) || silentMs < rules.silentMs) return undefined;
+  const word = offBy(lease);
+  if (word !== undefined) return `it was declared off by ${word}`;
+  if (node !== undefined) return isOutOfService(node) ? `its Node has the taint ${outOfService}` : undefined;
+  if (rules.deletionFences) return "its Node is deleted, and --node-deletion-fences says that its machine is gone";
+  const goneMs = Math.max(silentMs, wallMs - (goneSinceMs(lease) ?? Number.POSITIVE_INFINITY));
+  const lastsMs = 1000 * (lease?.spec?.leaseDurationSeconds ?? authorityMs / 1000);
+  if (goneMs < Math.max(rules.quarantineMs, 2 * lastsMs)) return undefined;
+  return `its Node is gone, and nothing was heard of it for ${Math.floor(goneMs / 3_600_000)} hours`;
+}
+
+export function standingOf(signs: NodeSigns, rules: FenceRules): Standing {
+  const { node, lease, silentMs, isAlone } = signs;
+  if (isReady(node) || (isAlone && lease !== undefined && silentMs < freshMs)) return "ready";
+  return fencedWhy(signs, rules) === undefined ? "unreachable" : "fenced";
+}
+
+/** For who looks once: it has only the leader's note, by another machine's clock, and so waits for all of the quarantine. */
+export function standingByNote(signs: Omit<NodeSigns, "silentMs">): Standing {
+  const silentMs = signs.wallMs - (goneSinceMs(signs.lease) ?? signs.wallMs);
+  return standingOf({ ...signs, silentMs }, { ...defaultRules, silentMs: defaultRules.quarantineMs });
+}
+
+/** Its kubelet reports, also where the taint was left on it when it came back: pods that tolerate everything run there. */
+export function isReady(node: NodeLike | undefined): boolean {
+  return node?.status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
+}
+
+function isOutOfService({ spec }: NodeLike): boolean {
+  return spec?.taints?.some(({ key }) => key === outOfService) === true;
+}
+
+/** The node of a Lease of ours; undefined: it is another's. */
+export function nodeOfLease({ metadata }: Pick<LeaseLike, "metadata">): string | undefined {
+  const node = metadata.annotations?.[leaseNodeAnnotation];
+  return node !== undefined && metadata.name === nodeLeaseName(node) ? node : undefined;
+}
+
+export function renewTimeOf(lease: LeaseLike | undefined): string {
+  return lease?.spec?.renewTime ?? "";
+}
+
+/** Undefined: nobody has noted it, or the Lease was renewed since. */
+export function goneSinceMs(lease: LeaseLike | undefined): number | undefined {
+  const ms = Date.parse(noted(lease, goneSinceAnnotation) ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** Who said that the machine is off, and when; undefined: nobody, or the Lease was renewed since. */
+export function offBy(lease: LeaseLike | undefined): string | undefined {
+  return noted(lease, offAnnotation);
+}
+
+/** What is said of a node that is silent, for as long as it is. */
+export function noteOn(lease: LeaseLike | undefined, words: string): string {
+  return `${renewTimeOf(lease) || "never"} ${words}`;
+}
+
+function noted(lease: LeaseLike | undefined, annotation: string): string | undefined {
+  const text = lease?.metadata.annotations?.[annotation] ?? "";
+  const start = `${renewTimeOf(lease) || "never"} `;
+  return text.startsWith(start) ? text.slice(start.length) : undefined;
+}

@@ -1,0 +1,171 @@
+// For how long each node has been silent, by what this process hears: its daemon renews a Lease, its kubelet reports. On every replica of the
+// controller, so that one that begins to lead has listened already.
+//
+// Promised: time counts as silence only while somebody was heard. Where no Lease at all is renewed (the API server is away, this process
+// slept, a watch hangs) nobody could have been, and every silence begins anew. Not promised: freshness; whoever frees asks again.
+import { nodeLeaseName } from "../api/node-lease.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { Informer, InformerEvent } from "../kube/informer.ts";
+import type { Lease } from "../kube/lease.ts";
+import { lookUp } from "../kube/look-up.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import type { FenceRules, NodeSigns, Standing } from "./fencing.ts";
+import { fencedWhy, freshMs, isReady, nodeOfLease, renewTimeOf, standingOf } from "./fencing.ts";
+import { leases, type Node, nodes } from "./resources.ts";
+
+type Followed<T extends KubeObject> = Pick<Informer<T>, "cache" | "handle">;
+
+export interface PresenceOptions {
+  readonly nodes: Followed<Node>;
+  /** All of the system namespace, with the index `node`: leaders renew theirs every few seconds. */
+  readonly leases: Followed<Lease>;
+  readonly clock: Clock;
+  readonly rules: FenceRules;
+}
+
+/** Without a Lease of anybody's for so much of the time, nobody can be heard. What is left of five minutes, two, is enough to renew one. */
+const deafShare = 0.6;
+const lookEveryMs = 10_000;
+
+/** The standing of a node by its objects. */
+export type Judge = (
+  name: string,
+  node: DeepReadonly<Node> | undefined,
+  lease: DeepReadonly<Lease> | undefined,
+) => Standing;
+
+/** By what the server says now. Throws where it does not answer. */
+export async function askStanding(
+  {
+    client,
+    systemNamespace: namespace,
+    signal,
+  }: { readonly client: KubeClient; readonly systemNamespace: string; readonly signal: AbortSignal },
+  judge: Judge,
+  name: string,
+): Promise<Standing> {
+  const node = await lookUp(client, nodes, { name }, { signal });
+  return judge(name, node, await lookUp(client, leases, { namespace, name: nodeLeaseName(name) }, { signal }));
+}
+
+export class Presence {
+  readonly #options: PresenceOptions;
+  /** Node -> renewTime as it stands on its Lease, and when that was first seen. */
+  readonly #renewed = new Map<string, { readonly renewTime: string; readonly ms: number }>();
+  /** Node -> when its kubelet stopped to report. */
+  readonly #reported = new Map<string, number>();
+  /** From when to when Leases were heard without a gap. */
+  #heard = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
+  readonly #listeners = new Set<(node: string) => void>();
+  /** Node -> what listeners were told. */
+  readonly #told = new Map<string, Standing>();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: PresenceOptions) {
+    this.#options = options;
+    options.nodes.handle((event) => this.#onNode(event));
+    options.leases.handle((event) => this.#onLease(event));
+  }
+
+  /** Told of a node whose standing has changed. The returned function ends it. */
+  handle(listener: (node: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  of(node: string): Standing {
+    return standingOf(this.#signs(node), this.#options.rules);
+  }
+
+  /** In a sentence why it counts as off; undefined: it may run. */
+  fenced(node: string): string | undefined {
+    return fencedWhy(this.#signs(node), this.#options.rules);
+  }
+
+  /** Its daemon renewed its Lease in the last minutes. */
+  isFresh(node: string): boolean {
+    const seen = this.#renewed.get(node);
+    return seen !== undefined && seen.renewTime !== "" && this.#nowMs - seen.ms < freshMs;
+  }
+
+  get isAlone(): boolean {
+    return this.#options.nodes.cache.keys().next().done === true;
+  }
+
+  silentMs(node: string): number {
+    const { fromMs, untilMs } = this.#heard;
+    return Math.max(0, untilMs - Math.max(fromMs, this.#renewed.get(node)?.ms ?? 0, this.#reported.get(node) ?? 0));
+  }
+
+  /** The same of a node and a Lease as they were just read. */
+  readonly judge: Judge = (name, node, lease) => {
+    if (lease !== undefined) this.saw(lease);
+    return standingOf({ ...this.#signs(name), node, lease }, this.#options.rules);
+  };
+
+  /** The first sight counts as a renewal: what was before is not known. */
+  saw(lease: DeepReadonly<Lease>): void {
+    const node = nodeOfLease(lease);
+    const renewTime = renewTimeOf(lease);
+    if (node === undefined || this.#renewed.get(node)?.renewTime === renewTime) return;
+    this.#renewed.set(node, { renewTime, ms: this.#nowMs });
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+
+  #signs(name: string): NodeSigns {
+    const { nodes: known, leases: all, clock } = this.#options;
+    const [lease] = all.cache.byIndex("node", name);
+    const { isAlone } = this;
+    return { node: known.cache.get(name), lease, silentMs: this.silentMs(name), isAlone, wallMs: clock.wallMs() };
+  }
+
+  #names(): Set<string> {
+    const leased = [...this.#options.leases.cache.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
+    return new Set([...this.#options.nodes.cache.keys(), ...leased]);
+  }
+
+  /** One of which nothing is left counts as silent for as long as this process has listened. */
+  #forget(name: string): void {
+    this.#tell([name]);
+    for (const each of [this.#renewed, this.#reported, this.#told]) each.delete(name);
+  }
+
+  #onLease({ type, object }: InformerEvent<Lease>): void {
+    const { fromMs, untilMs } = this.#heard;
+    const nowMs = this.#nowMs;
+    this.#heard = {
+      fromMs: nowMs - untilMs < deafShare * this.#options.rules.silentMs ? fromMs : nowMs,
+      untilMs: nowMs,
+    };
+    const node = nodeOfLease(object);
+    // One that lives makes its Lease anew within a minute.
+    if (type === "delete" && node !== undefined) this.#renewed.set(node, { renewTime: "", ms: nowMs });
+    if (type !== "delete") this.saw(object);
+    if (nowMs - this.#lookedMs < lookEveryMs) return;
+    this.#lookedMs = nowMs;
+    const names = this.#names();
+    this.#tell(names);
+    for (const each of this.#renewed.keys()) if (!names.has(each) && this.of(each) === "fenced") this.#forget(each);
+  }
+
+  #onNode(event: InformerEvent<Node>): void {
+    const { name = "" } = event.object.metadata;
+    const before = event.type === "update" ? event.previous : event.object;
+    if (event.type !== "add" && isReady(before)) this.#reported.set(name, this.#nowMs);
+    this.#tell([name]);
+  }
+
+  #tell(names: Iterable<string>): void {
+    if (this.#listeners.size === 0) return;
+    for (const name of names) {
+      const standing = this.of(name);
+      if (this.#told.get(name) === standing) continue;
+      this.#told.set(name, standing);
+      for (const listener of this.#listeners) listener(name);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// What the mirror of a slice shows as held when the slice is taken from a node that is off: recorded in the reservation ledger, its owners
+// unchanged, before the slice goes. So it stays taken for whoever gets the block, until leak collection finds by its own rules that its pod is gone
+// (src/pools/judge.ts). A node that comes back after all finds its pods' addresses recorded.
+//
+// Not promised: what the mirror does not show. That is why the node had to be silent, and somebody had to say that it is off.
+import { readAllocations } from "../api/allocations.ts";
+import { formatDomain } from "../api/domain.ts";
+import { ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
+import { markedDomain } from "../api/pool-domain.ts";
+import { isApiError } from "../kube/errors.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { ensurePool } from "../ledger/pool-object.ts";
+import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import type { StoredPool } from "../ledger/resources.ts";
+import type { Reserved } from "./reserved.ts";
+import type { SlicePlace } from "./slice-object.ts";
+
+export interface LeftBehindOptions {
+  readonly client: KubeClient;
+  readonly reserved: Reserved;
+  readonly nowMs: () => number;
+}
+
+/** One record is a write of some 4 ms. */
+const atOnce = 16;
+
+/** Whoever plans after it knows of them. */
+export async function recordLeft(
+  { client, reserved, nowMs }: LeftBehindOptions,
+  { namespace, network, range, node }: SlicePlace,
+  object: StoredPool,
+  signal: AbortSignal,
+): Promise<void> {
+  const pool = parseObject(ipPoolKind, object);
+  const { entries } = readAllocations(pool);
+  // Of a key with several meanings all are held: one of them is in use.
+  const held = entries.flatMap(({ address, others, owner }) =>
+    [address, ...others].map((each) => ({ address: each, owner })),
+  );
+  if (held.length === 0) return;
+  const wanted = markedDomain(pool) ?? formatDomain({ scope: "network", network });
+  try {
+    const identity = { range, network, node: "" };
+    const { domain = wanted, name } = await ensurePool(client, { namespace, identity, domain: wanted, signal });
+    const ledger = new ReservationLedger({ client, namespace, node, now: nowMs });
+    const note = { pool: `${namespace}/${name}` };
+    for (let first = 0; first < held.length; first += atOnce) {
+      const some = held.slice(first, first + atOnce);
+      await Promise.all(some.map((each) => ledger.take({ ...each, domain, early: true, note }, { signal })));
+    }
+  } catch (error) {
+    // Its namespace is gone or going, and nobody is given anything there.
+    if (!isApiError(error, "not-found", "forbidden")) throw error;
+  }
+  await reserved.refresh(signal);
+}

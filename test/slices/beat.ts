@@ -1,0 +1,21 @@
+// A Lease that is renewed all the time, as the elector of a controller does: whoever listens for silent nodes hears that it can hear.
+import { realClock, sleep } from "../../src/kube/clock.ts";
+import { isApiError } from "../../src/kube/errors.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
+import { leases } from "../../src/ledger/resources.ts";
+
+/** Until the signal aborts. */
+export async function beat(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const name = "beat";
+  for (let count = 0; !signal.aborted; count++) {
+    const spec = { holderIdentity: `beat-${count}-${Date.now()}` };
+    await client
+      .patch(leases, { namespace, name }, { type: "merge", body: { spec } }, { signal })
+      .catch((error: unknown) => {
+        if (!isApiError(error, "not-found")) throw error;
+        return client.create(leases, { metadata: { namespace, name }, spec }, { signal });
+      })
+      .catch(() => {}); // the line is cut, or another was faster
+    await sleep(realClock, 200, signal);
+  }
+}
