@@ -7,7 +7,7 @@ import { begunAt, inForce, readWord, type Word, wordData } from "../ledger/coexi
 import { freshMs, nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import { configMaps, leases } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
-import { strayWords } from "../pools/coexistence.ts";
+import { strayWords } from "../pools/coexistence/verdict.ts";
 import type { Finding } from "../pools/finding.ts";
 
 export interface CoexistenceOptions {

@@ -26,7 +26,7 @@ export function examinePools(snapshot: Snapshot): Finding[] {
 
 function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][number], held: readonly Held[]): Finding[] {
   const object = `IPPool ${range.key}`;
-  const plan = planMirror(pool, held, { coexistence: false });
+  const plan = planMirror(pool, held);
   const { unreadable } = readAllocations(pool);
   return [
     ...unreadable.map(({ message }): Finding => ({

@@ -11,20 +11,19 @@ import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
-import { strayWords } from "./coexistence.ts";
+import { KeptHolds } from "./coexistence/kept-holds.ts";
+import { strayWords } from "./coexistence/verdict.ts";
 import { LeakCollector } from "./collector.ts";
 import { CooledDeleter } from "./cooled.ts";
 import { FreeMapSweeper } from "./free-map-sweeper.ts";
 import { FreeMapWriter } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import type { JudgeLimits } from "./judge.ts";
-import { KeptHolds } from "./kept-holds.ts";
 import type { PoolMetrics } from "./metrics.ts";
 import { MirrorWriter } from "./mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
 import { Pause } from "./pause.ts";
 import { StateKeeper } from "./state-keeper.ts";
-import { StrayAliases } from "./stray-aliases.ts";
 import { World } from "./world.ts";
 
 export interface LeaderOptions {
@@ -133,7 +132,6 @@ export class PoolsLeader {
         collector,
         new CooledDeleter(common),
         new KeptHolds({ ...common, coexistence: () => state.coexistence }),
-        new StrayAliases({ ...common, coexistence: () => state.coexistence }),
         new FreeMapSweeper({ ...common, namespaces: () => this.#poolNamespaces() }),
       ],
     };

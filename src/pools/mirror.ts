@@ -17,7 +17,7 @@ import type { Held } from "./held.ts";
 
 export interface MirrorOptions {
   /** whereabouts reads and writes the entries too: then nothing that it needs is left out, and nothing it cannot read is written. */
-  readonly coexistence: boolean;
+  readonly coexistence?: boolean;
   /** Entries at most. 4,000 are 550 KB: a third of what etcd takes, and 0.4 s of the API server per write. */
   readonly entriesMax?: number;
 }
@@ -42,7 +42,7 @@ export interface MirrorPlan {
   readonly unshown: number;
 }
 
-export function planMirror(pool: IPPool, held: readonly Held[], options: MirrorOptions): MirrorPlan {
+export function planMirror(pool: IPPool, held: readonly Held[], options: MirrorOptions = {}): MirrorPlan {
   const range = parseRange(pool.spec.range);
   const wanted = wantedEntries(range, held, options);
   const current = pool.spec.allocations;
@@ -57,7 +57,7 @@ export function planMirror(pool: IPPool, held: readonly Held[], options: MirrorO
       else foreign!.push(key);
     } else if (!isOurs(from) && !isSameOwner(from, to)) contested!.push(key);
     else if (!wanted.shown.has(key)) removed.push({ key, from, to: undefined });
-    else if (!isEqual(from, to) && (isOurs(from) || !options.coexistence)) added.push({ key, from, to });
+    else if (!isEqual(from, to) && (isOurs(from) || options.coexistence !== true)) added.push({ key, from, to });
   }
   for (const key of wanted.shown) {
     if (!Object.hasOwn(current, key)) added.push({ key, from: undefined, to: wanted.all.get(key) });
@@ -95,7 +95,7 @@ interface Wanted {
   readonly unsaid: number;
 }
 
-function wantedEntries(range: Cidr, held: readonly Held[], { coexistence, entriesMax }: MirrorOptions): Wanted {
+function wantedEntries(range: Cidr, held: readonly Held[], { coexistence = false, entriesMax }: MirrorOptions): Wanted {
   const all = new Map<string, PoolAllocation>();
   let unsaid = 0;
   const inOrder = held.toSorted((a, b) => compare(a.hold.address, b.hold.address));

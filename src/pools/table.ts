@@ -32,7 +32,7 @@ function sharedRows({ pools, held, index, networks }: Snapshot): PoolRow[] {
   const ofPool = membersOf(held, index);
   return pools.map(({ pool, range }) => {
     const members = ofPool.get(range.key) ?? [];
-    const plan = planMirror(pool, members, { coexistence: false });
+    const plan = planMirror(pool, members);
     const { total, used, free } = totalsOf({ pool, range, held: members, plan });
     const uses = networks.uses.filter(
       ({ namespace, names }) => namespace === range.namespace && names.includes(range.name),

@@ -15,7 +15,7 @@ import { readSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/ledger
 import { fetchState, readState, stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { KeptHolds } from "../../src/pools/kept-holds.ts";
+import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { networksOf } from "../../src/pools/networks.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";
@@ -337,7 +337,7 @@ export function stateStories(stage: () => Stage): void {
       expect(await kept.round(watching.signal)).toBe(2);
       await watching.caughtUp();
       isActive = false;
-      expect(await kept.round(watching.signal)).toBe(2);
+      expect(await kept.round(watching.signal)).toBe(3); // two finalizers, and the second name
       const names = (await stage().client.list(kinds.reservations, { namespace: system })).items.flatMap(
         ({ metadata }) => (metadata.finalizers === undefined ? [metadata.name] : []),
       );

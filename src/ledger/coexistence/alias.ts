@@ -5,6 +5,7 @@ import { aliasAnnotation } from "../../api/hold-marks.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { ownerKey, succeeds } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { HeldObject } from "../held-objects.ts";
 import { readRecord, type Records, rewritten, withFinalizer } from "../records.ts";
@@ -59,7 +60,7 @@ export async function dropAlias(
   if (sameSpec(found, aliasObject(records, hold, name))) await removeObject(client, records.resource, found, signal);
 }
 
-export function isAlias({ metadata }: Pick<HeldObject, "metadata">): boolean {
+export function isAlias({ metadata }: DeepReadonly<KubeObject>): boolean {
   return metadata.annotations?.[aliasAnnotation] !== undefined;
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { type CoexistenceInput, firstWord, type Memory, nextCoexistence, silenceMs } from "./coexistence.ts";
+import { type CoexistenceInput, firstWord, type Memory, nextCoexistence, silenceMs } from "./verdict.ts";
 
 const quiet = { active: false, why: [] };
 const loud = { active: true, why: ["its DaemonSet runs"] };

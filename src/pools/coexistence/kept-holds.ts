@@ -1,0 +1,147 @@
+// What holds need while whereabouts is active, and lose when it is not: the finalizer, and the second name of an IPv6 address.
+// whereabouts' reconciler deletes live reservations of named networks at every run, and its plugin looks for an IPv6 address under its
+// own name only. What was held before coexistence began gets both here. When it is over both go: a finalizer costs a second write at
+// every release, and nobody could uninstall us; and a second name stops nobody any more.
+//
+// Promised: each write is guarded by what was read; a hold that changes meanwhile is looked at again. Not promised: that
+// whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
+import { keptFinalizer, ownerLabelName } from "../../api/hold-marks.ts";
+import { describeOwner } from "../../ipam/owner.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { claimAlias, isAlias } from "../../ledger/coexistence/alias.ts";
+import { recordsOf } from "../../ledger/records.ts";
+import { removeObject } from "../../ledger/removal.ts";
+import { reservations, type StoredReservation } from "../../ledger/resources.ts";
+import type { Log } from "../../log/log.ts";
+import type { Held } from "../held.ts";
+import type { World } from "../world.ts";
+
+export interface KeptHoldsOptions {
+  readonly world: World;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly coexistence: () => boolean;
+  /** Handing out is paused: nothing is written. Default: never. */
+  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
+}
+
+const intervalMs = 2000;
+/** At once; with 4 ms a write, about 2,000 a second at most. */
+const parallel = 8;
+/** In one round: more wait for the next, two seconds later. */
+const roundMax = 2000;
+
+type Reservation = DeepReadonly<StoredReservation>;
+type Known = Pick<World, "roster" | "reservations">;
+
+export class KeptHolds {
+  readonly #options: KeptHoldsOptions;
+  /** Objects whose second name is another's: said once. */
+  readonly #said = new Set<string>();
+
+  constructor(options: KeptHoldsOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.round(signal);
+      await sleep(this.#options.clock, intervalMs, signal);
+    }
+  }
+
+  /** How many were written. */
+  async round(signal: AbortSignal): Promise<number> {
+    const { coexistence, isPaused, world, log } = this.#options;
+    const isActive = coexistence();
+    const next = (isActive ? bareHolds(world) : leftovers(world)).values();
+    let written = 0;
+    const work = async () => {
+      for (const [object, held] of next) {
+        if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
+        try {
+          if (await (held === undefined ? this.#letGo(object, signal) : this.#keep(held, object, signal))) written += 1;
+        } catch (error) {
+          if (signal.aborted) return;
+          const words = isActive ? "a hold could not be kept" : "a hold still has its marks";
+          log.warn(`${words}; it is tried again`, { object: keyOf(object), error });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, work));
+    return written;
+  }
+
+  async #keep({ hold, namespace }: Held, object: Reservation, signal: AbortSignal): Promise<boolean> {
+    const { client, log } = this.#options;
+    const finalizers = [...(object.metadata.finalizers ?? []), keptFinalizer];
+    if (!isKept(object) && !(await this.#finalize(object, finalizers, signal))) return false;
+    const other = await claimAlias(client, recordsOf(hold.domain, namespace), hold, signal);
+    const key = keyOf(object);
+    if (other === undefined || this.#said.has(key)) return true;
+    this.#said.add(key);
+    const [held, given] = [describeOwner(hold.owner), describeOwner(other.owner)];
+    log.error("whereabouts has given an address that is held", { object: key, held, given });
+    return true;
+  }
+
+  async #letGo(object: Reservation, signal: AbortSignal): Promise<boolean> {
+    const { client } = this.#options;
+    if (isAlias(object))
+      return (await removeObject(client, reservations, object as StoredReservation, signal)) === "removed";
+    const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== keptFinalizer);
+    return this.#finalize(object, finalizers, signal);
+  }
+
+  /** False: it has changed since, or is gone. */
+  async #finalize({ metadata }: Reservation, finalizers: readonly string[], signal: AbortSignal): Promise<boolean> {
+    const { namespace = "", name = "", uid, resourceVersion } = metadata;
+    const operations = [
+      { op: "test", path: "/metadata/uid", value: uid },
+      { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      { op: "add", path: "/metadata/finalizers", value: finalizers },
+    ] as const;
+    try {
+      await this.#options.client.patch(reservations, { namespace, name }, { type: "json", operations }, { signal });
+      return true;
+    } catch (error) {
+      if (isApiError(error, "not-found", "conflict", "invalid")) return false;
+      throw error;
+    }
+  }
+}
+
+/** Reservations of ours that somebody holds, without all that they should have while whereabouts is active. */
+export function bareHolds({ roster, reservations: followed }: Known): [Reservation, Held][] {
+  const bare: [Reservation, Held][] = [];
+  for (const held of roster.all()) {
+    const { kind, namespace, name, cooling, hold } = held;
+    if (kind !== reservations.kind || cooling !== undefined) continue;
+    const object = followed.cache.get(`${namespace}/${name}`);
+    // What whereabouts made while it is active is its own affair.
+    if (object?.metadata.labels?.[ownerLabelName] === undefined) continue;
+    const former = recordsOf(hold.domain, namespace).formerNameOf(hold.address);
+    const hasAlias = former === undefined || followed.cache.get(`${namespace}/${former}`) !== undefined;
+    if (isKept(object) && hasAlias) continue;
+    if (bare.push([object, held]) === roundMax) break;
+  }
+  return bare;
+}
+
+/** One that somebody has deleted is a hold by its finalizer alone: it keeps it until it is released. */
+function leftovers({ reservations: followed }: Known): [Reservation, undefined][] {
+  const left: [Reservation, undefined][] = [];
+  for (const object of followed.cache.list()) {
+    if (!isAlias(object) && (!isKept(object) || object.metadata.deletionTimestamp !== undefined)) continue;
+    if (left.push([object, undefined]) === roundMax) break;
+  }
+  return left;
+}
+
+function isKept({ metadata }: Reservation): boolean {
+  return metadata.finalizers?.includes(keptFinalizer) === true;
+}
