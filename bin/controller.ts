@@ -95,6 +95,7 @@ export async function controller(options: ControllerOptions): Promise<void> {
     cooldownMs,
     definitions,
     allowMassRelease,
+    trusted: options.cutRules.trusted,
     gate: options.persistentIps,
     needsLabel: options.persistentIpsLabel,
     events,

@@ -11,6 +11,7 @@ import type { Presence } from "../ledger/presence.ts";
 import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { Gate, type GateMode } from "./gate.ts";
+import type { Trusted } from "./meant.ts";
 import type { ClaimMetrics } from "./metrics.ts";
 import { Term } from "./term.ts";
 import { ClaimWorld } from "./world.ts";
@@ -20,6 +21,8 @@ export interface ClaimsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly systemNamespace: string;
+  /** Namespaces whose definitions only administrators write. Default: the system namespace and `default`. */
+  readonly trusted?: Trusted;
   /** Of networks that name none. */
   readonly cooldownMs: number;
   /** End claims also where the owners of very many seem to be gone at once. Default: no. */

@@ -13,7 +13,7 @@ import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { NetworkAttachmentDefinition } from "../ledger/resources.ts";
 import { type Address, compare } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
-import { distanceOf, nearest, trustedNamespaces } from "./meant.ts";
+import { distanceOf, nearest, type Trusted, trustedByDefault } from "./meant.ts";
 
 type StoredDefinition = DeepReadonly<NetworkAttachmentDefinition>;
 
@@ -33,14 +33,16 @@ interface Network {
 export class ClaimNetworks {
   readonly #definitions: FollowedDefinitions;
   readonly #systemNamespace: string;
+  readonly #trusted: Trusted;
   /** What a version of a definition says. */
   readonly #read = new WeakMap<StoredDefinition, Persistence>();
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
-  constructor(definitions: FollowedDefinitions, systemNamespace: string) {
+  constructor(definitions: FollowedDefinitions, systemNamespace: string, trusted = trustedByDefault(systemNamespace)) {
     this.#definitions = definitions;
     this.#systemNamespace = systemNamespace;
+    this.#trusted = trusted;
   }
 
   /** A definition came, went or changed. */
@@ -123,7 +125,7 @@ export class ClaimNetworks {
   }
 
   #distance({ namespace }: Network, claim: string): number {
-    return distanceOf(namespace, claim, trustedNamespaces(this.#systemNamespace));
+    return distanceOf(namespace, claim, this.#trusted);
   }
 
   #known(): ReadonlyMap<string, readonly Network[]> {

@@ -15,7 +15,7 @@ import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { stateName } from "../ledger/state.ts";
 import { type Address, equal } from "../net/address.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
-import { distanceOf, nearest, trustedNamespaces } from "./meant.ts";
+import { distanceOf, nearest, type Trusted, trustedByDefault } from "./meant.ts";
 
 export interface Place {
   /** namespace/name of the definition. */
@@ -53,6 +53,8 @@ function askedFault(config: IpamConfig, address: Address, { isByHand }: Asked): 
 
 export interface PlacesInput {
   readonly systemNamespace: string;
+  /** Default: the system namespace and `default`. */
+  readonly trusted?: Trusted;
   readonly definitions: Iterable<DefinitionObject>;
   /** Key: namespace/name. */
   readonly pools: ReadonlyMap<string, StoredPool>;
@@ -93,7 +95,7 @@ export class Places {
   /** The definitions that a claim of the namespace means by this name. */
   ofNetwork(network: string, namespace: string): readonly string[] {
     const all = [...this.persistence].filter(([, each]) => each.network === network).map(([key]) => key);
-    const trusted = trustedNamespaces(this.#input.systemNamespace);
+    const { systemNamespace, trusted = trustedByDefault(systemNamespace) } = this.#input;
     return nearest(all, (key) => distanceOf(parseKey(key).namespace ?? "", namespace, trusted));
   }
 

@@ -81,7 +81,7 @@ export class Term {
       options;
     this.#state = new SharedState(options);
     this.#teller = new GateTeller({ gate, state: this.#state, clock, log });
-    this.#networks = new ClaimNetworks(definitions, systemNamespace);
+    this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted);
     this.#held = new HeldClaims({
       reservations,
       holds,
@@ -297,10 +297,11 @@ export class Term {
   }
 
   #places(ranges: readonly SlicedRange[]): Places {
-    const { systemNamespace, definitions, pools } = this.#options;
+    const { systemNamespace, trusted, definitions, pools } = this.#options;
     const known = [...pools.cache.list()].map((pool) => [keyOf(pool), pool as StoredPool] as const);
     return new Places({
       systemNamespace,
+      ...(trusted && { trusted }),
       definitions: definitions.list() ?? [],
       pools: new Map(known),
       sliced: { version: 0, ranges },
