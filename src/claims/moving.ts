@@ -1,6 +1,7 @@
 // Plans and carries out moves, one NIC after the other, and says what became of each. What changed under it is looked at again.
 import { LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
+import { restsOf } from "../ledger/state.ts";
 import { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, type Move, type Verdict } from "./move.ts";
@@ -51,12 +52,8 @@ async function look(options: Pick<MovingOptions, "look">): Promise<Books> {
       "The cluster does not have the kind IPAMClaim: holdfast claims install-crd makes it.",
     );
   }
-  const { coexistence, why, paused } = snapshot.state;
-  if (coexistence) {
-    throw new ClaimsError("not-now", `No claim can hold an address while whereabouts is, or may be, active: ${why}.`);
-  }
-  if (paused !== "")
-    throw new ClaimsError("not-now", `Handing out is paused (${paused}): call this when that has ended.`);
+  const rests = restsOf(snapshot.state);
+  if (rests !== "") throw new ClaimsError("not-now", `No claim gets an address now (${rests}): call this afterwards.`);
   return new Books(snapshot);
 }
 

@@ -1,5 +1,6 @@
 // What `holdfast check --repair` does about claims: it holds what a claim shows and nobody holds. Nothing is freed here: only the leader
 // frees what a claim has.
+import { restsOf } from "../ledger/state.ts";
 import type { ClaimFinding } from "./finding.ts";
 import type { Move } from "./move.ts";
 import { perform } from "./perform.ts";
@@ -13,19 +14,17 @@ export interface Repaired {
 }
 
 export async function repairClaims(
-  { state: { coexistence, paused } }: Pick<ClaimsSnapshot, "state">,
+  { state }: Pick<ClaimsSnapshot, "state">,
   findings: readonly ClaimFinding[],
   options: PerformOptions,
 ): Promise<ReadonlyMap<ClaimFinding, Repaired>> {
-  const resting = coexistence
-    ? "whereabouts is active, or may be (ConfigMap holdfast-state says why): no claim can hold an address beside it. Stop it first."
-    : `Handing out is paused (${paused}): try again when that has ended.`;
+  const rests = restsOf(state);
   const repaired = new Map<ClaimFinding, Repaired>();
   for (const finding of findings) {
     const { repair } = finding;
     if (repair === undefined) continue;
-    const words = { isDone: false, words: resting };
-    repaired.set(finding, coexistence || paused !== "" ? words : await repairOne(repair, options));
+    const words = { isDone: false, words: `No claim gets an address now (${rests}): try again afterwards.` };
+    repaired.set(finding, rests === "" ? await repairOne(repair, options) : words);
   }
   return repaired;
 }

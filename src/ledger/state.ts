@@ -36,6 +36,12 @@ export function readState(object: ConfigMap | undefined): State {
   };
 }
 
+/** Empty, or in a sentence why no slice is granted and no claim gets an address. */
+export function restsOf({ coexistence, why, paused }: State): string {
+  if (paused !== "") return `handing out is paused: ${paused}`;
+  return coexistence ? `whereabouts is, or may be, active: ${why || "the operator's word is on"}` : "";
+}
+
 /** The object to write. */
 export function stateObject(namespace: string, { coexistence, why, paused }: State): ConfigMap {
   return {

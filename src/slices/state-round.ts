@@ -19,7 +19,7 @@ import {
   writeRefusals,
   writeSlicedRanges,
 } from "../ledger/sliced-ranges.ts";
-import { fetchState, readState } from "../ledger/state.ts";
+import { fetchState, readState, restsOf } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Nodes } from "./nodes.ts";
@@ -88,14 +88,13 @@ export class StateRound {
     });
     // Two looks at once: the later answer counts.
     if (object !== undefined && versionOf(object) < versionOf(this.#gate.object)) return this.#gate;
-    const { coexistence, why, paused } = readState(object);
-    const isPaused = paused !== "";
-    const rests = isPaused
-      ? `handing out is paused: ${paused}`
-      : coexistence
-        ? `whereabouts may be active: ${why}`
-        : "";
-    this.#gate = { rests, isPaused, sliced: readSlicedRanges(object), ...(object && { object }) };
+    const state = readState(object);
+    this.#gate = {
+      rests: restsOf(state),
+      isPaused: state.paused !== "",
+      sliced: readSlicedRanges(object),
+      ...(object && { object }),
+    };
     return this.#gate;
   }
 

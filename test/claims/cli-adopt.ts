@@ -128,7 +128,7 @@ export function adoptStories(stage: () => CliStage): void {
       const at = { namespace: system, name: "holdfast-state" };
       const say = (data: object) => stage().client.patch(configMaps, at, { type: "merge", body: { data } });
       await say({ paused: "migrate by anna" });
-      expect(await adopt()).toMatchObject({ code: 1, err: expect.stringContaining("paused (migrate by anna)") });
+      expect(await adopt()).toMatchObject({ code: 1, err: expect.stringContaining("paused: migrate by anna") });
       await say({ paused: "", coexistence: "on" });
       expect(await adopt()).toMatchObject({
         code: 1,

@@ -38,7 +38,7 @@ export interface PoolFacts {
   readonly useful: IntervalSet;
   /** False: no definition wants slices: everything drains. */
   readonly wanted: boolean;
-  /** False (closing, coexistence): nothing new is assigned or granted. */
+  /** False (closing, the leader rests): nothing new is assigned or granted. */
   readonly mayGrant: boolean;
   /**
    * What some daemon may still take from as the floating part. Absent: not known, and a floating part that is assigned stays
