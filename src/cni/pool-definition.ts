@@ -1,7 +1,8 @@
-import type { PoolDefinition } from "../ipam/definition.ts";
+import { DefinitionError, type PoolDefinition, reservationsOf, usableOf } from "../ipam/definition.ts";
 import type { Want } from "../ipam/request.ts";
 // From a range of a configuration to what src/ipam needs: the pool's definition, what to ask of it, and the gateway to tell.
 import type { Address } from "../net/address.ts";
+import { difference, IntervalSet } from "../net/interval-set.ts";
 import { contains } from "../net/prefix.ts";
 import type { IpamConfig } from "./ipam-config.ts";
 import type { IpamRange } from "./range.ts";
@@ -20,6 +21,19 @@ export function poolDefinitionOf(config: IpamConfig, range: IpamRange): PoolDefi
     ...(reserved && { gateway }),
     l3,
   };
+}
+
+/** What the configuration hands out of the range. One that cannot be hands out nothing: its own ADDs are refused with the words. */
+export function usefulOf(config: IpamConfig, range: IpamRange): IntervalSet {
+  const pool = poolDefinitionOf(config, range);
+  try {
+    const usable = usableOf(pool);
+    const kept = [...(pool.excludes ?? []), ...reservationsOf(pool).map(({ interval }) => interval)];
+    return difference(usable === undefined ? [] : [usable], kept);
+  } catch (error) {
+    if (error instanceof DefinitionError) return new IntervalSet();
+    throw error;
+  }
 }
 
 /** What to ask of the range's pool where no address is asked for by number. */

@@ -12,14 +12,14 @@ import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
 import { named } from "./named.ts";
-import type { NetworkUse } from "./networks.ts";
+import { usesOfPool } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export function examinePools(snapshot: Snapshot): Finding[] {
   const members = membersOf(snapshot.held, snapshot.index);
   return [
     ...snapshot.pools.flatMap((each) => examinePool(snapshot, each, members.get(each.range.key) ?? [])),
-    ...overlapsOf(snapshot.pools.map(({ range }) => range)),
+    ...overlapsOf(snapshot.pools.filter((each) => !isIdle(snapshot, each, members)).map(({ range }) => range)),
     ...clashesOf(snapshot),
   ];
 }
@@ -39,7 +39,7 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
     ...entriesWithout(object, range, plan),
     ...staleEntries(object, range, plan, isAdopted(pool)),
     ...contested(object, pool, plan, held),
-    ...unusedPool(object, snapshot, range),
+    ...unusedPool(object, snapshot, range, held.length > 0 || Object.keys(pool.spec.allocations).length > 0),
     ...mixedProtection(object, snapshot, range, markedDomain(pool)),
   ];
 }
@@ -103,20 +103,35 @@ function contested(
 }
 
 /** A sliced range may have a shared pool beside it, where its slices were drained, and one for the part that belongs to no node. */
-function unusedPool(object: string, { networks, slices }: Snapshot, { namespace, name }: PoolRange): Finding[] {
-  const isUsed = (use: NetworkUse) => use.namespace === namespace && use.names.includes(name);
-  if ([...networks.uses, ...networks.sliced].some(isUsed)) return [];
-  if (slices.sliced.ranges.some((range) => range.namespace === namespace && floatingNames(range).includes(name)))
-    return [];
+function unusedPool(object: string, snapshot: Snapshot, range: PoolRange, isHeld: boolean): Finding[] {
+  if (isUsed(snapshot, range)) return [];
   return [
     {
       code: "pool-without-network",
       severity: "info",
       objects: [object],
       message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
-      remedy: "Delete it once nothing of it is held, or leave it: it costs nothing.",
+      remedy: isHeld
+        ? "Delete it once nothing of it is held."
+        : "Nothing of it is held: delete it, unless such a network of a node uses it.",
     },
   ];
+}
+
+function isUsed({ networks, slices }: Snapshot, range: PoolRange): boolean {
+  if (usesOfPool([...networks.uses, ...networks.sliced], range).length > 0) return true;
+  const { namespace, name } = range;
+  return slices.sliced.ranges.some((each) => each.namespace === namespace && floatingNames(each).includes(name));
+}
+
+/** An empty pool of a range that no definition has any more: whatever it overlaps, nothing is handed out of it. */
+function isIdle(
+  snapshot: Snapshot,
+  { pool, range }: Snapshot["pools"][number],
+  members: ReadonlyMap<string, readonly Held[]>,
+): boolean {
+  const isHeld = (members.get(range.key) ?? []).length > 0 || Object.keys(pool.spec.allocations).length > 0;
+  return !isHeld && !isUsed(snapshot, range);
 }
 
 /** Of the pool of the part that belongs to no node; none where there is no such part. */
@@ -128,10 +143,10 @@ function floatingNames({ floating, network }: SlicedRange): string[] {
 function mixedProtection(
   object: string,
   { networks }: Snapshot,
-  { namespace, name }: PoolRange,
+  range: PoolRange,
   marked: Domain | undefined,
 ): Finding[] {
-  const own = networks.uses.filter((use) => use.namespace === namespace && use.names.includes(name));
+  const own = usesOfPool(networks.uses, range);
   const isWhole = marked === undefined || parseDomain(marked).scope === "network";
   const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);
   const isMixed = new Set(own.map(({ config }) => config.overlappingRanges)).size > 1;

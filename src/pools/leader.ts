@@ -52,6 +52,8 @@ export class PoolsLeader {
   readonly world: World;
   readonly #options: LeaderOptions;
   readonly #definitions: FollowedDefinitions;
+  /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
+  #uses: readonly NetworkUse[] | undefined;
   readonly #pause: Pause;
 
   constructor(options: LeaderOptions) {
@@ -62,6 +64,7 @@ export class PoolsLeader {
     this.world = new World({ client, clock, systemNamespace, onError, ...more });
     this.#pause = new Pause(options);
     this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
+    this.#definitions.handle(() => void (this.#uses = undefined));
   }
 
   /** On every replica. */
@@ -73,8 +76,10 @@ export class PoolsLeader {
   readonly lead: Runnable = {
     name: "pools",
     run: async (signal) => {
-      const { mirror, state, work } = this.#build();
+      const { mirror, state, work, touchAll } = this.#build();
       this.world.follow((pool) => mirror.enqueue(pool), signal);
+      const end = this.#definitions.handle(touchAll);
+      signal.addEventListener("abort", end, { once: true });
       const rest = async () => {
         await state.known(signal).catch(() => {}); // aborted: they end at once
         await Promise.all([mirror, ...work].map((each) => each.run(signal)));
@@ -85,8 +90,9 @@ export class PoolsLeader {
 
   /** Undefined: the definitions have not been listed yet. */
   uses(): readonly NetworkUse[] | undefined {
+    if (this.#uses !== undefined) return this.#uses;
     const objects = this.#definitions.list();
-    return objects && networksOf(objects, this.#options.systemNamespace).uses;
+    return (this.#uses = objects && networksOf(objects, this.#options.systemNamespace).uses);
   }
 
   #build() {
@@ -105,6 +111,7 @@ export class PoolsLeader {
       freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
       coexistence: () => state.coexistence,
       leaksHeldBack: () => collector.heldBack,
+      uses: () => this.uses(),
       isPaused,
       ...(entriesMax !== undefined && { entriesMax }),
       ...(metrics && {
@@ -128,6 +135,7 @@ export class PoolsLeader {
     return {
       mirror,
       state,
+      touchAll,
       work: [
         collector,
         new CooledDeleter(common),

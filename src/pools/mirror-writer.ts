@@ -23,6 +23,7 @@ import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
 import { networkOf, type PoolRange } from "./membership.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
+import { type NetworkUse, usefulIn, usesOfPool } from "./networks.ts";
 import { type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
 import type { World } from "./world.ts";
 
@@ -33,6 +34,8 @@ export interface MirrorWriterOptions {
   readonly freeMaps: FreeMapWriter;
   readonly coexistence: () => boolean;
   readonly leaksHeldBack: () => string | undefined;
+  /** Undefined: not known yet. */
+  readonly uses?: () => readonly NetworkUse[] | undefined;
   readonly entriesMax?: number;
   /** Handing out is paused: nothing is written. Default: never. */
   readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
@@ -103,7 +106,7 @@ export class MirrorWriter {
 
   /** True if nothing is left to write. */
   async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
-    const { world, clock, coexistence, leaksHeldBack, entriesMax, onTotals } = this.#options;
+    const { world, clock, coexistence, leaksHeldBack, uses, entriesMax, onTotals } = this.#options;
     const all = world.roster.of(range.key);
     const held = all.filter(({ cooling }) => cooling === undefined);
     const isCoexisting = coexistence();
@@ -116,6 +119,7 @@ export class MirrorWriter {
       coexistence: isCoexisting,
       isAdopted: isAdopted(pool),
       leaksHeldBack: leaksHeldBack(),
+      useful: usefulIn(usesOfPool(uses?.() ?? [], range)),
     };
     this.#shown.set(range.key, range);
     onTotals?.(range, totalsOf(situation));

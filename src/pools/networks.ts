@@ -3,8 +3,11 @@ import { settledDomain } from "../api/pool-domain.ts";
 import { type PoolIdentity, poolNamesToRead } from "../api/pool-name.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../cni/definitions.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
+import { usefulOf } from "../cni/pool-definition.ts";
 import type { IpamRange } from "../cni/range.ts";
 import type { Domain } from "../ipam/ledger.ts";
+import { type IntervalSet, union } from "../net/interval-set.ts";
+import type { PoolRange } from "./membership.ts";
 
 export interface NetworkUse {
   /** namespace/name of the definition. */
@@ -45,6 +48,17 @@ export function domainOfUse(
 ): Domain | undefined {
   const rule = { network: identity.network, protectsOverlaps: config.overlappingRanges };
   return settledDomain({ ...rule, pool: { namespace, name: pool } }, marked);
+}
+
+/** What definitions hand out of a pool; undefined: none uses it, and all of it counts. */
+export function usefulIn(uses: readonly NetworkUse[]): IntervalSet | undefined {
+  if (uses.length === 0) return undefined;
+  return uses.map(({ config, range }) => usefulOf(config, range)).reduce((all, each) => union(all, each));
+}
+
+/** Those of one shared pool. */
+export function usesOfPool(uses: readonly NetworkUse[], { namespace, name }: PoolRange): NetworkUse[] {
+  return uses.filter((use) => use.namespace === namespace && use.names.includes(name));
 }
 
 function usesOf({ key, config, poolNamespace: namespace }: Definition): NetworkUse[] {

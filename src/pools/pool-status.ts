@@ -3,7 +3,7 @@ import { countOf } from "../api/fields.ts";
 import type { IPPool } from "../api/ip-pool.ts";
 import { usableOf } from "../ipam/definition.ts";
 import { type Condition, withCondition } from "../kube/conditions.ts";
-import { includes, sizeOf } from "../net/interval.ts";
+import { IntervalSet } from "../net/interval-set.ts";
 import type { Held } from "./held.ts";
 import type { PoolRange } from "./membership.ts";
 import type { MirrorPlan } from "./mirror.ts";
@@ -13,6 +13,8 @@ export interface PoolSituation {
   readonly range: PoolRange;
   readonly held: readonly Held[];
   readonly plan: MirrorPlan;
+  /** What definitions hand out of it; undefined: all of it. */
+  readonly useful?: IntervalSet | undefined;
   readonly coexistence: boolean;
   readonly isAdopted: boolean;
   /** In a sentence why leak collection stands still; undefined: it runs. */
@@ -33,12 +35,17 @@ export function totalsOf({
   range,
   held,
   plan,
-}: Pick<PoolSituation, "pool" | "range" | "held" | "plan">): PoolTotals {
-  const usable = usableOf({ prefix: range.range.prefix, l3: pool.spec.enable_l3 === true });
-  const total = usable === undefined ? 0n : sizeOf(usable);
-  const inside = usable === undefined ? 0 : held.filter(({ hold }) => includes(usable, hold.address)).length;
+  useful = wholeOf(pool, range),
+}: Pick<PoolSituation, "pool" | "range" | "held" | "plan" | "useful">): PoolTotals {
+  const total = useful.size;
+  const inside = held.filter(({ hold }) => useful.has(hold.address)).length;
   const taken = BigInt(inside + plan.foreign.length);
   return { total, used: BigInt(held.length + plan.foreign.length), free: taken > total ? 0n : total - taken };
+}
+
+function wholeOf(pool: IPPool, { range }: PoolRange): IntervalSet {
+  const usable = usableOf({ prefix: range.prefix, l3: pool.spec.enable_l3 === true });
+  return IntervalSet.of(usable === undefined ? [] : [usable]);
 }
 
 /** The whole status as it should be; fields of others survive. */

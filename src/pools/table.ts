@@ -7,6 +7,7 @@ import { comparePrefixes, contains } from "../net/prefix.ts";
 import type { SlicePoolView } from "../slices/slice-view.ts";
 import { membersOf, networkOf } from "./membership.ts";
 import { planMirror } from "./mirror.ts";
+import { usefulIn, usesOfPool } from "./networks.ts";
 import { totalsOf } from "./pool-status.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -33,10 +34,8 @@ function sharedRows({ pools, held, index, networks }: Snapshot): PoolRow[] {
   return pools.map(({ pool, range }) => {
     const members = ofPool.get(range.key) ?? [];
     const plan = planMirror(pool, members);
-    const { total, used, free } = totalsOf({ pool, range, held: members, plan });
-    const uses = networks.uses.filter(
-      ({ namespace, names }) => namespace === range.namespace && names.includes(range.name),
-    );
+    const uses = usesOfPool(networks.uses, range);
+    const { total, used, free } = totalsOf({ pool, range, held: members, plan, useful: usefulIn(uses) });
     return {
       namespace: range.namespace,
       name: range.name,
@@ -67,8 +66,8 @@ function slicedRow({ slices, held, networks }: Snapshot, pool: SlicePoolView): P
     ({ namespace, identity, range }) =>
       namespace === pool.namespace && identity.network === network && comparePrefixes(range.prefix, pool.range) === 0,
   );
-  const usable = usableOf({ prefix: pool.range, l3: uses.some(({ range }) => range.l3) });
-  const total = usable === undefined ? 0n : sizeOf(usable);
+  const usable = usableOf({ prefix: pool.range, l3: false });
+  const total = usefulIn(uses)?.size ?? (usable === undefined ? 0n : sizeOf(usable));
   const used = BigInt(addresses.size);
   return {
     namespace: pool.namespace,

@@ -6,10 +6,9 @@
 // namespace has on record before; what has slices keeps them.
 import { sliceUseKey } from "../api/node-lease.ts";
 import type { Definition } from "../cni/definitions.ts";
-import { poolDefinitionOf } from "../cni/pool-definition.ts";
+import { usefulOf } from "../cni/pool-definition.ts";
 import type { IpamRange } from "../cni/range.ts";
-import { DefinitionError, reservationsOf, usableOf } from "../ipam/definition.ts";
-import { difference, IntervalSet } from "../net/interval-set.ts";
+import { IntervalSet } from "../net/interval-set.ts";
 import { comparePrefixes, overlaps, type Prefix } from "../net/prefix.ts";
 import { type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
 
@@ -183,7 +182,7 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
     sliceLength: sliceLength!,
     ...(floatingLength !== undefined && { floatingLength }),
     ...(objection !== undefined && { objection }),
-    useful: usefulOf(all),
+    useful: usefulOfAll(all),
     protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
     isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),
     ...(disagreement !== undefined && {
@@ -236,25 +235,12 @@ function namesOf(uses: readonly Use[]): string {
   return more <= 0 ? names.join(" and ") : `${names.slice(0, mostNames).join(", ")} and ${more} more`;
 }
 
-function usefulOf(uses: readonly Use[]): IntervalSet {
+function usefulOfAll(uses: readonly Use[]): IntervalSet {
   const useful = new IntervalSet();
   for (const { definition, range } of uses) {
-    for (const each of usefulOfOne(definition, range)) useful.add(each);
+    for (const each of usefulOf(definition.config, range)) useful.add(each);
   }
   return useful;
-}
-
-function usefulOfOne(definition: Definition, range: IpamRange): IntervalSet {
-  const pool = poolDefinitionOf(definition.config, range);
-  try {
-    const usable = usableOf(pool);
-    const kept = [...(pool.excludes ?? []), ...reservationsOf(pool).map(({ interval }) => interval)];
-    return difference(usable === undefined ? [] : [usable], kept);
-  } catch (error) {
-    // Its own ADDs are refused with these words; for the others the range is what they say.
-    if (error instanceof DefinitionError) return new IntervalSet();
-    throw error;
-  }
 }
 
 /**

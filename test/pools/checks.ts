@@ -243,6 +243,20 @@ export function checkStories(stage: () => Stage): void {
     expect(codes(await find())).toContain("overlapping-ranges");
   });
 
+  it("an empty pool of a range that no definition has any more overlaps nobody, and may be deleted", async () => {
+    await network();
+    await stage().whereaboutsPool("10.0.0.0-25", "10.0.0.0/25");
+    const found = await find();
+    expect(codes(found)).toEqual(["pool-without-network"]);
+    expect(found[0]?.remedy).toBe("Nothing of it is held: delete it, unless such a network of a node uses it.");
+    await stage().hold("10.0.0.9", { uid: "gone" }, { pool: `${system}/10.0.0.0-25` });
+    const held = await find();
+    expect(codes(held)).toContain("overlapping-ranges");
+    expect(held.find(({ code }) => code === "pool-without-network")?.remedy).toBe(
+      "Delete it once nothing of it is held.",
+    );
+  });
+
   it("an address that one pod uses and another holds", async () => {
     await network();
     await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
