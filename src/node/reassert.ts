@@ -73,6 +73,8 @@ export class Reassert {
     const { sandboxes, intents } = this.#options;
     const { listed, signal } = round;
     const missing: { sandbox: KnownSandbox; hold: SandboxHold }[] = [];
+    // By address: `holdfast migrate` moves a hold to another place, and the sandbox goes on.
+    const byAddress = Map.groupBy(listed.values(), ({ address }) => String(address));
     for (const sandbox of sandboxes.all()) {
       if (intents.get(sandbox) !== undefined) continue;
       if ((await sandboxes.isThere(sandbox)) === false) {
@@ -80,10 +82,10 @@ export class Reassert {
         continue;
       }
       for (const hold of sandbox.holds) {
-        const there = listed.get(placeKey(hold));
-        const isThere =
-          there !== undefined && sameOwner(there.owner, hold.owner) && sameContainer(there.owner, hold.owner);
-        if (!isThere) missing.push({ sandbox, hold });
+        const isThere = byAddress
+          .get(hold.address)
+          ?.some(({ owner }) => sameOwner(owner, hold.owner) && sameContainer(owner, hold.owner));
+        if (isThere !== true) missing.push({ sandbox, hold });
       }
     }
     while (missing.length > 0 && !signal.aborted) {

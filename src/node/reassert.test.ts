@@ -1,0 +1,66 @@
+// Which holds are taken for lost.
+import { expect, it } from "vitest";
+
+import type { Hold } from "../ipam/ledger.ts";
+import { silent } from "../log/log.ts";
+import { parseAddress } from "../net/address.ts";
+import { Held, type PlaceKey, placeKey } from "./held.ts";
+import { Reassert } from "./reassert.ts";
+import type { KnownSandbox } from "./sandboxes.ts";
+
+const owner = { kind: "pod", uid: "u", namespace: "d", name: "p", interface: "net1", containerId: "c" } as const;
+const place = { namespace: "kube-system", domain: "network:", address: "10.0.0.1" } as const;
+const sandbox = {
+  containerId: "c",
+  interfaceName: "net1",
+  netns: "/n",
+  netnsId: "1",
+  pod: { namespace: "d", name: "p", uid: "u" },
+  holds: [{ ...place, owner }],
+} satisfies KnownSandbox;
+
+/** The places that are made again where the server has these. */
+async function made(listed: ReadonlyMap<PlaceKey, Hold>): Promise<string[]> {
+  const taken: string[] = [];
+  const take = async ({ domain, address }: { domain: string; address: unknown }) => {
+    taken.push(`${domain} ${String(address)}`);
+    return { outcome: "taken", hold: { domain, address, owner, version: "o/9" } };
+  };
+  const reassert = new Reassert({
+    client: undefined as never,
+    node: "n",
+    facts: { hold: async () => undefined, pod: async () => "alive" } as never,
+    ledgers: { shared: () => ({ take }) } as never,
+    held: new Held(),
+    sandboxes: {
+      all: () => [sandbox],
+      get: () => sandbox,
+      forget: async () => {},
+      isThere: async () => true,
+    },
+    intents: { get: () => undefined },
+    pictures: () => ({ find: () => undefined }),
+    cooldownMs: 0,
+    tell: () => {},
+    onMade: () => {},
+    log: silent,
+  });
+  await reassert.round({ listed, afterRestore: false, signal: new AbortController().signal });
+  return taken;
+}
+
+const listedAt = (at: typeof place | { namespace: string; domain: string; address: string }, who: Hold["owner"]) =>
+  new Map([
+    [
+      placeKey(at as never),
+      { domain: at.domain, address: parseAddress(at.address), owner: who, version: "o/7" } as Hold,
+    ],
+  ]);
+
+it("a hold that a migration moved to another place is not lost, and is not made again where it was", async () => {
+  expect(await made(new Map())).toEqual(["network: 10.0.0.1"]);
+  expect(await made(listedAt(place, owner))).toEqual([]);
+  expect(await made(listedAt({ ...place, domain: "network:blue" }, owner))).toEqual([]);
+  const other = { ...owner, uid: "v", name: "q", containerId: "e" };
+  expect(await made(listedAt({ ...place, domain: "network:blue" }, other))).toEqual(["network: 10.0.0.1"]);
+});
