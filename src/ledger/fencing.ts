@@ -13,8 +13,8 @@ import type { DeepReadonly } from "../kube/meta.ts";
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
 
-/** A daemon renews once a minute: two may be lost. */
-export const freshMs = 180_000;
+/** A daemon renews once a minute: two may be lost. Longer than what one may write into shared ranges after a renewal (src/node/slices/keeper.ts). */
+export const freshMs = 240_000;
 /** Annotation on a node's Lease: `RENEWTIME TIME`: since when, by the leader's clock, its Node is gone and nothing renews it. */
 export const goneSinceAnnotation = `${holdfastGroup}/gone-since`;
 /** Annotation on a node's Lease: `RENEWTIME WHO at TIME`: who said that the machine is off. A renewal takes the word back. */

@@ -36,7 +36,7 @@ import type { Parts, Probe } from "./parts.ts";
 import { Pictures } from "./pictures.ts";
 import { Pods } from "./pods.ts";
 import { Quota } from "./quota.ts";
-import { Readiness } from "./readiness.ts";
+import { notWaitedFor, Readiness } from "./readiness.ts";
 import { Reassert } from "./reassert.ts";
 import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
@@ -52,8 +52,6 @@ import { Upkeep } from "./upkeep.ts";
 const maxGone = 4096;
 /** Requests in work are given so long when the daemon is told to stop; the kubelet waits 30 s before it kills. */
 const drainMs = 20_000;
-/** The leader waits for a Lease that it saw renewed in the last 180 s; a write that is decided now may take a minute to arrive. */
-const waitedForMs = 100_000;
 
 export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
   const intents = await Intents.open(options.state);
@@ -196,8 +194,8 @@ class Assembly {
       coexistence: () => state.coexistence,
       daemons: () => upkeep.daemons,
     });
-    const isWaitedFor = () => slices.keeper.silentMs < waitedForMs;
-    const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, isWaitedFor });
+    const presence = () => slices.keeper;
+    const readiness = new Readiness({ client, own, state, history, clock, systemNamespace, presence });
     const events = new EventRecorder({ client, component: "holdfast-node", instance: node, clock, onError });
     const ledgers = this.#ledgers(state);
     const slices = assembleSlices({
@@ -314,7 +312,8 @@ class Assembly {
         now,
         onConflict: metrics.conflict,
         history: given.history,
-        paused: () => state.paused,
+        // Also for who was on the way.
+        paused: () => state.paused || (slices.keeper.isWaitedFor ? "" : notWaitedFor),
         sliced: slices.taker,
       }),
       claims: given.claims.parts,

@@ -18,26 +18,57 @@ it.each([
   const wait = (is: boolean) => (is ? () => Promise.resolve() : refuse);
   const own = { isKnown, known: wait(isKnown) } as unknown as OwnHolds;
   const state = { hasSynced, synced: wait(hasSynced), paused: "" } as unknown as SharedState;
-  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => true, history };
+  const presence = () => ({ isWaitedFor: true, returns: 1 });
+  const place = { clock: new ManualClock(), systemNamespace: "kube-system", presence, history };
   const readiness = new Readiness({ client: {} as KubeClient, own, state, ...place });
   const message = expect.stringMatching(words) as string;
   await expect(readiness.assertReady(new AbortController().signal)).rejects.toMatchObject({ code: 11, message });
 });
 
-it.each([
-  ["waited for: what it follows counts", true, 9, undefined],
-  ["silent, and up to date", false, 3, undefined],
-  ["silent, while ranges were cut that it does not know of", false, 4, 11],
-])("a node that is %s", async (_what, isWaitedFor, version, code) => {
+function node(told: { version: number } | undefined, known: { version: number; unknown: string }) {
+  const presence = { isWaitedFor: true, returns: 1 };
+  const asked: string[] = [];
   const done = () => Promise.resolve();
   const own = { isKnown: true, known: done } as unknown as OwnHolds;
-  const followed = { hasSynced: true, synced: done, paused: "", sliced: { version: 3, ranges: [] } };
-  const object = { data: { sliced: JSON.stringify({ version, ranges: [] }) } };
-  const client = { get: () => Promise.resolve(object) } as unknown as KubeClient;
-  const state = followed as unknown as SharedState;
-  const place = { clock: new ManualClock(), systemNamespace: "kube-system", isWaitedFor: () => isWaitedFor, history };
+  const state = {
+    hasSynced: true,
+    synced: done,
+    paused: "",
+    sliced: { ranges: [], ...known },
+  } as unknown as SharedState;
+  const object = { data: told && { sliced: JSON.stringify({ ...told, ranges: [] }) } };
+  const client = { get: async () => (asked.push("asked"), object) } as unknown as KubeClient;
+  const clock = new ManualClock();
+  const place = { clock, systemNamespace: "kube-system", presence: () => presence, history };
   const readiness = new Readiness({ client, own, state, ...place });
-  const asked = readiness.assertReady(new AbortController().signal);
-  if (code === undefined) await asked;
-  else await expect(asked).rejects.toMatchObject({ code });
+  return { presence, asked, clock, ask: () => readiness.assertReady(new AbortController().signal) };
+}
+
+it.each([
+  ["it is what this node follows", { version: 3 }, { version: 3, unknown: "" }, undefined],
+  ["ranges were cut that this node does not know of", { version: 4 }, { version: 3, unknown: "" }, 11],
+  ["it is gone, and this node has not followed that yet", undefined, { version: 3, unknown: "" }, 11],
+  ["nobody knows it, and so nothing is handed out by it", undefined, { version: 3, unknown: "gone" }, undefined],
+])("after a silence the server is asked what is told: %s", async (_what, told, known, code) => {
+  const { ask } = node(told, known);
+  if (code === undefined) await ask();
+  else await expect(ask()).rejects.toMatchObject({ code });
+});
+
+it("it is asked once, and again after the next silence; until the Lease is renewed nothing is given", async () => {
+  const { presence, asked, clock, ask } = node({ version: 3 }, { version: 3, unknown: "" });
+  await ask();
+  await ask();
+  expect(asked).toHaveLength(1);
+  presence.isWaitedFor = false;
+  const waiting = ask();
+  const refused = expect(waiting).rejects.toMatchObject({
+    code: 11,
+    message: expect.stringContaining("Lease") as string,
+  });
+  await clock.advance(30_000);
+  await refused;
+  Object.assign(presence, { isWaitedFor: true, returns: 2 });
+  await ask();
+  expect(asked).toHaveLength(2);
 });

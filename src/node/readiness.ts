@@ -1,6 +1,6 @@
 // Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
 import { asError } from "../kube/abort.ts";
-import { type Clock, deadline } from "../kube/clock.ts";
+import { type Clock, deadline, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { readSlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
@@ -8,6 +8,7 @@ import { later } from "./failure.ts";
 import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { SharedState } from "./shared-state.ts";
+import type { SliceKeeper } from "./slices/keeper.ts";
 
 export interface ReadinessOptions {
   readonly client: KubeClient;
@@ -16,17 +17,22 @@ export interface ReadinessOptions {
   readonly history: Pick<History, "assure" | "assertSettled" | "obstacle">;
   readonly clock: Clock;
   readonly systemNamespace: string;
-  /** The leader waits for this node's word before it cuts a range that is shared. */
-  readonly isWaitedFor: () => boolean;
+  readonly presence: () => Pick<SliceKeeper, "isWaitedFor" | "returns">;
 }
+
+export const notWaitedFor =
+  "the Lease of this node was not renewed for two minutes, so nobody waits for it before a shared range is cut; look at the API server";
 
 /** A daemon that has just started needs some seconds; a runtime asks again anyway. */
 const patienceMs = 20_000;
 /** A STATUS is asked for often, and must not hang. */
 const statusMs = 2000;
+const lookMs = 50;
 
 export class Readiness {
   readonly #options: ReadinessOptions;
+  /** At which return of the node what it follows was found to be what the server has. */
+  #confirmed = 0;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
@@ -46,17 +52,32 @@ export class Readiness {
     const { paused } = this.#options.state;
     if (paused !== "")
       throw later(`handing out addresses is paused: ${paused}. It goes on by itself when that is over.`);
-    if (!this.#options.isWaitedFor()) await this.#assertCurrent(signal);
+    await this.#assertWaitedFor(signal);
+    if (this.#options.presence().returns !== this.#confirmed) await this.#assertCurrent(signal);
+  }
+
+  /** One that has just started, or is back, renews its Lease at once. */
+  async #assertWaitedFor(signal: AbortSignal): Promise<void> {
+    const { clock, presence } = this.#options;
+    const endMs = clock.monotonicMs() + patienceMs;
+    while (!presence().isWaitedFor && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
+    if (!presence().isWaitedFor) throw later(`${notWaitedFor}; it goes on by itself.`);
   }
 
   /**
-   * Nobody waits for a node that was cut off: a range that it knows as shared may be in others' slices by now, and what it follows may
-   * lag for some seconds after it is back.
+   * Nobody waited for a node that was cut off: a range that it knows as shared may be in others' slices by now, and what it follows may lag. What
+   * the server says after the Lease was renewed is new enough: whoever cuts a range looks at all Leases after everybody was told that it closes.
    */
   async #assertCurrent(signal: AbortSignal): Promise<void> {
-    const { client, state, systemNamespace: namespace } = this.#options;
+    const { client, state, systemNamespace: namespace, presence } = this.#options;
+    const { returns } = presence();
     const told = readSlicedRanges(await fetchState(client, { namespace, signal }));
-    if (told !== undefined && told.version <= state.sliced.version) return;
+    // What nobody knows nobody hands out by.
+    if (told === undefined && state.sliced.unknown !== "") return;
+    if (told !== undefined && told.version <= state.sliced.version) {
+      this.#confirmed = returns;
+      return;
+    }
     throw later(
       `this node has not followed yet which ranges were cut into slices (ConfigMap ${stateName}) while it was silent: it goes on by itself in moments.`,
     );

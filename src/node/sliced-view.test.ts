@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 
 import { SlicedView } from "./sliced-view.ts";
 
-function world() {
-  let version = 0;
+function world(version = 0) {
   let nowMs = 0;
   const read = () => ({ version, ranges: [], unknown: "" });
   const view = new SlicedView({ read, grants: () => [], now: () => nowMs });
@@ -38,5 +37,14 @@ test("a write whose answer was lost keeps the version back until it can arrive n
   pass(89_999);
   expect(view.seen()).toBe(4);
   pass(1);
+  expect(view.seen()).toBe(5);
+});
+
+test("what a process before this one may have written by what it had seen keeps the version back for as long", () => {
+  const { view, tell, pass } = world(4);
+  expect(view.seen()).toBe(4);
+  tell(5);
+  expect(view.seen()).toBe(4);
+  pass(90_000);
   expect(view.seen()).toBe(5);
 });

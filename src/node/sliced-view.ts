@@ -32,6 +32,9 @@ export class SlicedView {
 
   constructor(options: SlicedViewOptions) {
     this.#options = options;
+    // What the process before this one wrote by what it had seen may still arrive.
+    const { version } = options.read();
+    if (version > 0) this.#late = [{ version, untilMs: options.now() + lateMs }];
   }
 
   look(): SlicedLook {

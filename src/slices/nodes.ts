@@ -1,12 +1,15 @@
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import type { Informer } from "../kube/informer.ts";
+import type { KubeClient } from "../kube/rest.ts";
 import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import type { Presence } from "../ledger/presence.ts";
-import type { Node } from "../ledger/resources.ts";
+import { leases, type Node } from "../ledger/resources.ts";
 import type { NodeFacts } from "./plan/facts.ts";
-import type { SliceWorld } from "./world.ts";
+import { type SliceWorld, trimLease } from "./world.ts";
 
 export interface NodesOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
   readonly nodes: Informer<Node>;
   readonly world: SliceWorld;
   readonly presence: Presence;
@@ -70,6 +73,16 @@ export class Nodes {
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
       if (node !== undefined) yield node;
+    }
+  }
+
+  /** The Leases as the server has them now, not as they were told. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { client, systemNamespace: namespace, world, presence } = this.#options;
+    const { items } = await client.list(leases, { namespace, signal });
+    for (const lease of items) {
+      presence.saw(lease);
+      world.leases.put(trimLease(lease));
     }
   }
 

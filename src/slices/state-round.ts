@@ -112,6 +112,10 @@ export class StateRound {
     const facts = { ...known, wanted: await this.#wanted(all, known, signal) };
     let next = nextSliced({ ...facts, isListed: told !== undefined && this.#listedAt === told.version });
     if (next.needsList) {
+      // A node that is back after a silence looks at what is told after it has renewed its Lease: here its Lease is looked at after all was told.
+      await this.#options.nodes.refresh(signal);
+      const seen = [...this.#options.nodes.seen(seenOf)];
+      if (!nextSliced({ ...facts, seen, isListed: false }).needsList) return false;
       await this.#options.reserved.refresh(signal);
       this.#listedAt = told!.version;
       next = nextSliced({ ...facts, isListed: true });

@@ -70,7 +70,8 @@ export class Term {
     this.#world = new SliceWorld({ client, clock, systemNamespace, onError }, listeners);
     this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#world);
-    this.#nodes = new Nodes({ nodes, world: this.#world, presence: options.presence });
+    const { presence } = options;
+    this.#nodes = new Nodes({ client, systemNamespace, nodes, world: this.#world, presence });
     this.#told = new Told(events);
     const state = new StateRound({
       client,

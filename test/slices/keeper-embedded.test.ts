@@ -289,7 +289,7 @@ describe("the API server is away", () => {
       return Promise.reject(new NotSentError("the test cut the line"));
     };
     const second = await rig.start({ transport: blind });
-    await expect.poll(() => second.keeper.silentMs < Infinity && reads > 0, patience).toBe(true);
+    await expect.poll(() => second.keeper.isWaitedFor && reads > 0, patience).toBe(true);
     await expect.poll(() => second.keeper.figures.isAway, patience).toBe(true);
     expect(second.keeper.mayHandOut()).toContain("being compared");
   });

@@ -67,6 +67,12 @@ export interface SliceKeeperOptions {
   readonly workers?: number;
 }
 
+/**
+ * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it has not seen
+ * renew for 240 s (src/slices/presence.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
+ * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
+ */
+const waitedForMs = 120_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
 const defaultAuthorityMs = 12 * 3_600_000;
 
@@ -87,6 +93,7 @@ export class SliceKeeper {
   #isLapsed = false;
   /** When the Lease was last renewed by this process. */
   #renewedMs = Number.NEGATIVE_INFINITY;
+  #returns = 0;
 
   constructor(options: SliceKeeperOptions) {
     const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
@@ -188,9 +195,14 @@ export class SliceKeeper {
     return this.#shortage.grown(sliceUseKey(use), signal);
   }
 
-  /** Since the Lease was renewed. */
-  get silentMs(): number {
-    return this.#options.clock.monotonicMs() - this.#renewedMs;
+  /** The leader waits for this node's word before it cuts a range that is shared. */
+  get isWaitedFor(): boolean {
+    return this.#options.clock.monotonicMs() - this.#renewedMs < waitedForMs;
+  }
+
+  /** How often the node came back after nobody had waited for it; its start is the first time. */
+  get returns(): number {
+    return this.#returns;
   }
 
   /** For metrics. */
@@ -241,6 +253,7 @@ export class SliceKeeper {
   }
 
   async #renewed(at: Moment): Promise<void> {
+    if (!this.isWaitedFor) this.#returns += 1;
     this.#renewedMs = this.#options.clock.monotonicMs();
     // While its authority was over the slices may have become others'.
     if (this.#authority.leftMs <= 0 && this.journal.grants().length > 0) {
