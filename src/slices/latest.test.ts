@@ -74,3 +74,15 @@ it("another's delete and a new object of the same name are told as such", () => 
   tell({ type: "add", object: object(12, "v") });
   expect(told).toEqual(["u 9", "u 9 gone", "v 12"]);
 });
+
+it("a server whose history went back is believed: versions are lower after a restore", () => {
+  const { latest, tell, version, told } = stage();
+  tell({ type: "add", object: object(9) });
+  latest.put(object(12));
+  tell({ type: "update", object: object(12), previous: object(9) });
+  tell({ type: "update", object: object(7), previous: object(12) });
+  expect(version()).toBe("7");
+  latest.put(object(8));
+  tell({ type: "update", object: object(8), previous: object(7) });
+  expect(told).toEqual(["u 9", "u 12", "u 7", "u 8"]);
+});

@@ -41,9 +41,12 @@ export class Latest<T extends KubeObject> {
 
   /** The returned function ends it. */
   follow(informer: Informer<T>): () => void {
-    return informer.handle(({ type, object }) => {
-      if (type === "delete") this.#gone(object as T);
-      else this.put(object as T);
+    return informer.handle((event) => {
+      const object = event.object as T;
+      if (event.type === "delete") this.#gone(object);
+      // A server tells one object's versions in order: its history went back, etcd was restored. What was known of it never was.
+      else if (event.type === "update" && versionOf(event.previous) > versionOf(object)) this.#set(object);
+      else this.put(object);
     });
   }
 
@@ -54,6 +57,12 @@ export class Latest<T extends KubeObject> {
     const known = this.#store.get(key);
     if (known !== undefined && known.metadata.uid === object.metadata.uid && versionOf(known) >= versionOf(object))
       return;
+    this.#set(object);
+  }
+
+  #set(object: T): void {
+    const key = keyOf(object);
+    const known = this.#store.get(key);
     this.#store.set(withoutManagers(object));
     this.#listener(this.#store.get(key)!, known, false);
   }

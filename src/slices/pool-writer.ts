@@ -149,6 +149,10 @@ export class PoolWriter {
     await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.make(placeOf(each), signal), signal);
     await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase: phase.phase, nowMs: nowMs() }), signal);
+    // Who has sealed it does not make it again.
+    const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
+    const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
+    await crowd.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.removeOld(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
   }

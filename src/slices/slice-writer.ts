@@ -95,6 +95,12 @@ export class SliceWriter {
     this.#world.leases.drop(lease);
   }
 
+  /** Whether it is there is asked of the server: a node that was not asked may have made it again while it was taken away. */
+  async lookFor(place: SlicePlace, signal: AbortSignal): Promise<void> {
+    const there = await this.#get(keyOfPlace(place), signal);
+    if (there !== undefined) this.#put(there);
+  }
+
   async #make(place: SlicePlace, key: ObjectKey, signal: AbortSignal): Promise<void> {
     const metadata = { namespace: place.namespace, name: sliceName(place), ...sliceMarks(place) };
     const spec = { range: `${place.block}`, allocations: {} };

@@ -12,7 +12,7 @@ import { parseKey } from "../../src/kube/meta.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
 import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
-import { ipPools, leases, pods } from "../../src/ledger/resources.ts";
+import { ipPools, nodeSlicePools, leases, pods } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { domain, heldBy, KeeperRig, keyOfSlice, namespace, podOwner, slice, take, use } from "./keeper-rig.ts";
@@ -218,6 +218,30 @@ describe("a restart", () => {
     await expect.poll(() => third.journal.grants(), patience).toEqual([]);
     // The other gives it by its own journal: what is held here is recorded nowhere else.
     expect([size(third), heldBy(third), third.moved]).toEqual([0n, ["10.0.0.3"], []]);
+  });
+
+  it("makes its object again just while it is taken from it: it takes that back, and hands out nothing", async () => {
+    const first = await rig.start();
+    await rig.grant(slice, { generation: 5 });
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await first.stop();
+    await rig.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
+    await rig.remove(slice);
+    let made = 0;
+    // The controller deleted the object; its status is written after the node has read it, and before the node's object is there.
+    const second = await rig.start({
+      transport: async (request) => {
+        if (request.method === "POST" && request.path.includes("/ippools") && made++ === 0) {
+          const pool = await rig.client.get(nodeSlicePools, { namespace, name: "net" });
+          await rig.client.update(nodeSlicePools, { ...pool, status: { ...pool.status!, allocations: [] } });
+        }
+        return rig.api.transport(request);
+      },
+    });
+    await expect.poll(() => second.journal.grants(), patience).toEqual([]);
+    const { name } = parseKey(keyOfSlice(slice));
+    await expect(rig.client.get(ipPools, { namespace, name })).rejects.toMatchObject({ code: "not-found" });
+    expect([made, size(second)]).toEqual([1, 0n]);
   });
 
   it("finds its object gone and the slice nobody's: what it holds is recorded for all", async () => {

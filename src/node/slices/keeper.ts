@@ -69,7 +69,7 @@ export interface SliceKeeperOptions {
 
 /**
  * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it has not seen
- * renew for 240 s (src/slices/presence.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
+ * renew for 240 s (src/ledger/fencing.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
  * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;

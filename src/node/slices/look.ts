@@ -123,8 +123,8 @@ async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<
   // Until it is known whose it is, nothing is handed out of it.
   if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
   const call = { signal, timeoutMs: callMs };
-  const mayBe = judgeAbsence(node, known, await readSlicePool(client, known, call)) === "make-again";
-  if (mayBe && (await makeAgain(client, node, known, call))) {
+  const isStillOurs = async () => judgeAbsence(node, known, await readSlicePool(client, known, call)) === "make-again";
+  if ((await isStillOurs()) && (await makeAgain(client, node, known, { ...call, isStillOurs }))) {
     warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
     return look(parts, true);
   }

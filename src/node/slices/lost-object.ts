@@ -40,11 +40,23 @@ export async function readSlicePool(
   }
 }
 
-/** False: there is no place for it any more, its namespace is gone or going. */
-export async function makeAgain(client: KubeClient, node: string, grant: JournalGrant, call: Call): Promise<boolean> {
+/**
+ * Makes it, and takes it back where it is not to be after all: a controller that takes the slice from a node deletes the object first and writes
+ * its status then, and the object may be made in between. It looks for the object after its status, so that one of the two sees the other.
+ * False: it is not to be, or there is no place for it any more, its namespace is gone or going.
+ */
+export async function makeAgain(
+  client: KubeClient,
+  node: string,
+  grant: JournalGrant,
+  { isStillOurs, ...call }: Call & { readonly isStillOurs: () => Promise<boolean> },
+): Promise<boolean> {
   try {
-    await client.create(ipPools, objectOf(node, grant), call);
-    return true;
+    const { metadata } = await client.create(ipPools, objectOf(node, grant), call);
+    if (await isStillOurs()) return true;
+    const { uid = "", resourceVersion = "" } = metadata;
+    await client.delete(ipPools, parseKey(grant.key), { ...call, preconditions: { uid, resourceVersion } });
+    return false;
   } catch (error) {
     if (isApiError(error, "already-exists")) return true;
     if (isApiError(error, "not-found") || isEnding(error)) return false;
