@@ -92,3 +92,34 @@ it("tells it at a moment of its own, the later the more nodes there are", async 
   await clock.advance(200);
   expect(await told()).toBe("2");
 });
+
+it("a server that asks for time gets it, and as much again at most, although there is another version to tell", async () => {
+  let isBusy = false;
+  let tries = 0;
+  const transport = api.transport;
+  api = Object.assign(Object.create(api) as FakeApi, {
+    transport: async (request: Parameters<typeof transport>[0]) => {
+      if (request.method !== "PATCH" || !isBusy) return transport(request);
+      tries += 1;
+      const body = JSON.stringify({ kind: "Status", reason: "TooManyRequests", code: 429 });
+      const bytes = async function* () {
+        yield new TextEncoder().encode(body);
+      };
+      return { status: 429, headers: { "retry-after": "10", "content-type": "application/json" }, body: bytes() };
+    },
+  });
+  const lease = start({ random: 0.5 });
+  await settle();
+  isBusy = true;
+  versions = { ...versions, told: 2, seen: 2 };
+  lease.look();
+  await clock.advance(1000);
+  expect(tries).toBe(1);
+  versions = { ...versions, told: 3, seen: 3 };
+  lease.look();
+  await clock.advance(13_000);
+  expect(tries).toBe(1);
+  isBusy = false;
+  await clock.advance(5000);
+  expect(await told()).toBe("3");
+});

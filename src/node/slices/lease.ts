@@ -13,7 +13,7 @@ import {
 import { asError } from "../../kube/abort.ts";
 import { Backoff } from "../../kube/backoff.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { isApiError, retryAfterOf } from "../../kube/errors.ts";
 import { Informer } from "../../kube/informer.ts";
 import type { Lease } from "../../kube/lease.ts";
 import type { KubeClient } from "../../kube/rest.ts";
@@ -108,6 +108,8 @@ export class NodeLease {
         log.warn("the node's Lease could not be renewed", { error: asError(error) });
         onFailed(asError(error));
         pauseMs = pauses.next();
+        // What the server asks for is kept to, also where there is news to tell; nodes that were asked at once do not come back at once.
+        await sleep(clock, retryAfterOf(error) * (1 + random()), signal);
       }
       await this.#rest(pauseMs, seen, signal);
     }

@@ -9,7 +9,7 @@ import { asError } from "../../kube/abort.ts";
 import { Backoff } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { Controller } from "../../kube/controller.ts";
-import { type ApiError, isApiError } from "../../kube/errors.ts";
+import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
 import { perItemExponential } from "../../kube/ratelimit.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
@@ -188,7 +188,7 @@ export class Tending {
     } catch (error) {
       this.#trouble = asError(error).message;
       if (signal.aborted || !isPassing(error)) throw error;
-      this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), error.retryAfterMs ?? 0);
+      this.#awayUntilMs = clock.monotonicMs() + Math.max(this.#backoff.next(), retryAfterOf(error) * (1 + random()));
       onAnswer(false);
       throw asError(error);
     }
