@@ -169,7 +169,7 @@ export class Stage {
   }
 
   /** Lets time pass, and every daemon that lives do its work, until it is so. */
-  async until(what: string, isSo: () => Promise<boolean>, steps = 400): Promise<void> {
+  async until(what: string, isSo: () => Promise<boolean>, steps = 600): Promise<void> {
     for (let step = 0; step < steps; step++) {
       if (await isSo()) return;
       await this.pass(500);
