@@ -160,7 +160,7 @@ it("listeners are told when a standing changes, also by the passing of time", as
   expect(told).toEqual(["n unreachable", "n fenced", "n unreachable"]);
 });
 
-it("is fresh for three minutes after its Lease was seen to change, whatever its own time says", async () => {
+it("is fresh for four minutes after its Lease was seen to change, whatever its own time says", async () => {
   expect([presence.isFresh("n"), presence.isFresh("stranger")]).toEqual([true, false]);
   await clock.advance(freshMs - 1);
   leases.put(leaseOf("n", "renewed 0"));
