@@ -64,7 +64,7 @@ describe("holdfast slices release", () => {
         isConfirmed: false,
         wait: true,
         observeMs: 90_000,
-        timeoutMs: 300_000,
+        timeoutMs: 600_000,
       },
     ]);
   });
