@@ -79,7 +79,8 @@ describe("a pod of `holdfast up`", () => {
     await lookTwiceAnHourApart();
     // Of the one that is gone it was collected; the one that lives has its own.
     expect((await held()).split("\n")).toEqual(["10.77.0.2", ""]);
-    expect(await ground.holdfast("check")).toMatchObject({ code: 0 });
+    // The pool shows it a moment later.
+    await expect.poll(async () => (await ground.holdfast("check")).code, { timeout: 30_000, interval: 500 }).toBe(0);
 
     expect(await ground.cni("DEL", "web-0", "sandbox-of-web-0")).toMatchObject({ status: 0 });
     // kubectl waits until it is gone.
