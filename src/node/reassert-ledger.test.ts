@@ -1,0 +1,206 @@
+// Which holds are made again, and which are somebody's by now: on a ledger in memory.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import type { Hold } from "../ipam/ledger.ts";
+import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
+import { type Owner, ownerKey, type PodOwner } from "../ipam/owner.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { silent } from "../log/log.ts";
+import { parseAddress } from "../net/address.ts";
+import type { PodState } from "./claims/fence-sandbox.ts";
+import { Held, placeKey } from "./held.ts";
+import { Reassert } from "./reassert.ts";
+import type { KnownSandbox } from "./sandboxes.ts";
+
+const [namespace, domain, text] = ["kube-system", "network:red", "10.0.0.7"];
+const address = parseAddress(text);
+const signal = new AbortController().signal;
+const pod = (name: string, containerId = `c-${name}`): PodOwner => ({
+  kind: "pod",
+  uid: `u-${name}`,
+  namespace: "shop",
+  name,
+  interface: "eth0",
+  containerId,
+});
+const claim = (uid: string): Owner => ({ kind: "claim", uid, namespace: "shop", name: "vm.red" });
+const note = { pool: "kube-system/red", why: "the lowest" };
+const identity = { ...note, identity: "vm-1/red" };
+const user = { uid: "u-p", name: "p", node: "n1" };
+const sandbox = (owner: Owner, more: object = { note }): KnownSandbox => ({
+  containerId: "c-p",
+  interfaceName: "eth0",
+  netns: "/run/netns/p",
+  netnsId: "4:1",
+  pod: { namespace: "shop", name: "p", uid: "u-p" },
+  holds: [{ namespace, domain, address: text, owner, ...more }],
+});
+
+let store: MemoryStore;
+let known: Map<string, KnownSandbox>;
+let state: PodState;
+let there: boolean | undefined;
+let promised: boolean;
+let told: string[];
+let marks: string[];
+let made: number;
+/** Once, before the ledger takes. */
+let meanwhile: () => void;
+let reassert: Reassert;
+let held: Held;
+beforeEach(() => {
+  [store, known, state, there, promised, told, marks, made] = [
+    new MemoryStore(),
+    new Map(),
+    "alive",
+    true,
+    false,
+    [],
+    [],
+    0,
+  ];
+  [held, meanwhile] = [new Held(), () => {}];
+  const ledger = new MemoryLedger(store, {
+    now: () => 0,
+    fault: () => {
+      meanwhile();
+      return undefined;
+    },
+  });
+  reassert = new Reassert({
+    client: { patch: async (_: unknown, at: { name: string }) => void marks.push(at.name) } as unknown as KubeClient,
+    node: "n1",
+    facts: { pod: async () => state, hold: async () => now() },
+    ledgers: { shared: () => ledger },
+    held,
+    sandboxes: {
+      all: () => [...known.values()],
+      get: ({ containerId }) => known.get(containerId),
+      forget: async ({ containerId }) => void known.delete(containerId),
+      isThere: async () => there,
+    },
+    intents: { get: () => (promised ? ({} as never) : undefined) },
+    pictures: () => ({ find: () => undefined }),
+    cooldownMs: 0,
+    tell: (object, _type, reason) => void told.push(`${object.kind} ${object.metadata.name} ${reason}`),
+    onMade: () => (made += 1),
+    log: silent,
+  });
+});
+
+const now = () => [...store.holds.values()][0];
+const ledger = () => new MemoryLedger(store, { now: () => 0 });
+async function put(owner: Owner, more: object = {}): Promise<Hold> {
+  const outcome = await ledger().take({ domain, address, owner, ...more });
+  if (outcome.outcome !== "taken") throw new Error(outcome.outcome);
+  return outcome.hold;
+}
+const round = (afterRestore = false, listed: Hold[] = []) =>
+  reassert.round({
+    listed: new Map(listed.map((hold) => [placeKey({ namespace, domain, address }), hold])),
+    afterRestore,
+    signal,
+  });
+const live = (owner: Owner = pod("p"), more?: object) => known.set("c-p", sandbox(owner, more));
+
+describe("a hold that is gone", () => {
+  it("is made again as it was, and known", async () => {
+    live();
+    await round();
+    expect(now()).toMatchObject({ owner: pod("p"), note });
+    expect([made, held.size, told]).toEqual([1, 1, []]);
+  });
+
+  it("of a claim too, with the pod on its list", async () => {
+    live(claim("one"), { note: identity, users: [user] });
+    await round();
+    expect(now()).toMatchObject({ owner: claim("one"), note: identity, users: [user] });
+    expect(held.size, "no node's").toBe(0);
+  });
+
+  it.each<[string, () => void]>([
+    ["the pod is gone: the leader has freed it", () => (state = "gone")],
+    ["the pod has ended", () => (state = "over")],
+    ["the sandbox's namespace is gone", () => (there = false)],
+    ["its release is promised", () => (promised = true)],
+  ])("is not made again where %s", async (_, change) => {
+    live();
+    change();
+    await round();
+    expect([now(), made]).toEqual([undefined, 0]);
+  });
+
+  it("is made again after a restore although the copy knows no such pod, and where nobody can tell of the namespace", async () => {
+    live();
+    [state, there] = ["gone", undefined];
+    await round(true);
+    expect(made).toBe(1);
+  });
+
+  it("is made again for a container that the API server need not know", async () => {
+    known.set("c-p", { ...sandbox(pod("p")), pod: { namespace: "n1", name: "p", uid: "" } });
+    state = "gone";
+    await round();
+    expect(made).toBe(1);
+  });
+
+  it("is given back where the DEL came while it was made", async () => {
+    live();
+    meanwhile = () => known.clear();
+    await round();
+    expect([now(), made, held.size]).toEqual([undefined, 0, 0]);
+  });
+
+  it("that a later sandbox of the pod has taken meanwhile stays with that one", async () => {
+    live();
+    await put(pod("p", "later"));
+    const before = now();
+    await round();
+    expect([now(), told]).toEqual([before, []]);
+  });
+});
+
+describe("a hold that is another's", () => {
+  it("is an alarm, said once in the mark and each time to the pod; it stays", async () => {
+    live();
+    await put(pod("q"));
+    await round();
+    await round();
+    expect(now()).toMatchObject({ owner: pod("q") });
+    expect([told, marks.length, reassert.conflicts]).toEqual([
+      ["Pod p AddressConflict", "Pod p AddressConflict"],
+      1,
+      1,
+    ]);
+    known.clear();
+    expect(reassert.conflicts).toBe(0);
+  });
+
+  it("is none where the claim was made anew for the same, or has the pod on its list", async () => {
+    live(claim("one"), { note: identity, users: [user] });
+    await put(claim("two"), { note: identity });
+    await round();
+    live(); // the pod held it itself, and the claim inherited it
+    await ledger().amend({ domain, address, owner: ownerKey(claim("two")), version: now()!.version, users: [user] });
+    await round();
+    expect([told, reassert.conflicts]).toEqual([[], 0]);
+  });
+
+  it("gives way after a restore where this node wrote it for a sandbox that is over; else not", async () => {
+    live();
+    const old = await put(pod("q"));
+    await round(false, [old]);
+    expect(now()).toMatchObject({ owner: pod("q") });
+    await round(true);
+    expect(now(), "of another node").toMatchObject({ owner: pod("q") });
+    await round(true, [old]);
+    expect(now()).toMatchObject({ owner: pod("p"), note });
+    // One that lives is left alone.
+    const other = now()!;
+    known.set("c-q", { ...sandbox(pod("q")), containerId: "c-q" });
+    known.delete("c-p");
+    live();
+    await round(true, [other]);
+    expect(now()).toMatchObject({ owner: pod("p") });
+  });
+});
