@@ -160,7 +160,18 @@ class Assembly {
       onMade: metrics.reasserted,
       log,
     });
-    const own = new OwnHolds({ client, node, held: this.#held, facts, isAlive, reassert, history, clock, random, log });
+    const own = new OwnHolds({
+      client,
+      node,
+      held: this.#held,
+      facts,
+      sandboxes: this.#sandboxes,
+      reassert,
+      history,
+      clock,
+      random,
+      log,
+    });
     const state = new SharedState({
       informer: stateInformer,
       systemNamespace,

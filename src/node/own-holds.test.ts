@@ -22,7 +22,7 @@ function object(namespace: string): HeldObject {
 
 const around = {
   facts: { hold: () => Promise.resolve(undefined) },
-  isAlive: () => true,
+  sandboxes: { get: () => undefined },
   reassert: { round: () => Promise.resolve() },
   history: { expect: () => () => {} },
   clock: realClock,

@@ -7,11 +7,11 @@ import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import type { Log } from "../log/log.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
-import { type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./held.ts";
+import { attachmentOf, type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./held.ts";
 import { heldKind, type History } from "./history.ts";
 import { Pace } from "./pace.ts";
 import type { Reassert } from "./reassert.ts";
-import type { ObjectName } from "./sandboxes.ts";
+import type { Sandboxes } from "./sandboxes.ts";
 import { Shared } from "./shared.ts";
 
 export interface OwnHoldsOptions {
@@ -19,8 +19,7 @@ export interface OwnHoldsOptions {
   readonly node: string;
   readonly held: Held;
   readonly facts: Pick<FenceFacts, "hold">;
-  /** By the informer. */
-  readonly isAlive: (pod: ObjectName) => boolean;
+  readonly sandboxes: Pick<Sandboxes, "get">;
   readonly reassert: Pick<Reassert, "round">;
   readonly history: Pick<History, "expect">;
   readonly clock: Clock;
@@ -66,13 +65,17 @@ export class OwnHolds {
   }
 
   /**
-   * What this node wrote last, of what a living pod has, is not there, or older: the server has forgotten it. If that is there, so is all that was written
-   * before it. One read.
+   * What this node wrote last, of what a live sandbox has, is not there, or older: the server has forgotten it. If that is there, so is all that was written
+   * before it. The server is not asked for the pod, which it may have forgotten too. One read.
    */
   async isLost(signal: AbortSignal): Promise<boolean> {
-    const { held, facts, isAlive } = this.#options;
+    const { held, facts, sandboxes } = this.#options;
     let last: HeldEntry | undefined;
-    for (const entry of held.all()) if (isAlive(entry.hold.owner) && numberOf(entry) > numberOf(last)) last = entry;
+    for (const entry of held.all()) {
+      const attachment = attachmentOf(entry.hold);
+      const isLive = attachment !== undefined && sandboxes.get(attachment) !== undefined;
+      if (isLive && numberOf(entry) > numberOf(last)) last = entry;
+    }
     if (last === undefined) return false;
     const { namespace, hold } = last;
     const found = await facts.hold({ namespace, domain: hold.domain, address: String(hold.address) }, signal);

@@ -104,6 +104,7 @@ export class Reassert {
       const found = await facts.hold(hold, signal);
       if (found !== undefined) return await this.#met(sandbox, hold, found, round);
       const isWanted = afterRestore || (await this.#isAlive(sandbox, signal));
+      if (!isWanted) this.#options.held.delete(hold); // the leader has freed it
       if (!isWanted || sandboxes.get(sandbox) !== sandbox) return;
       await this.#make(sandbox, hold, round);
     } catch (error) {
