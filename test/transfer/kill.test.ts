@@ -1,131 +1,25 @@
-// A migration that is killed with -9 after every single one of its writes, there and back: no address is lost at any moment, nobody is let in
-// while something is half moved, and the next call ends it as if nothing had happened.
-import { spawn } from "node:child_process";
+// Migrations killed with -9 on the embedded API.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
-import { afterAll, beforeAll, expect, it } from "vitest";
-
-import { readAllocations } from "../../src/api/allocations.ts";
-import { type Api, openApi } from "../../src/apiserver/api.ts";
-import { serve, type Served } from "../../src/apiserver/serve/server.ts";
-import { realClock } from "../../src/kube/clock.ts";
+import { openApi } from "../../src/apiserver/api.ts";
+import { serve } from "../../src/apiserver/serve/server.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { fetchState } from "../../src/ledger/state.ts";
-import { apply } from "../../src/transfer/apply.ts";
-import { plainGoal } from "../../src/transfer/goal.ts";
-import { readSurvey } from "../../src/transfer/read-survey.ts";
-import { fileStore } from "../../src/transfer/record-file.ts";
-import { rollback } from "../../src/transfer/rollback.ts";
-import { installDefinitions, moveOut, portrait, settleIn, system, village } from "./fixtures.ts";
+import { killSuite } from "./kill-suite.ts";
 
-/** More than the writes of any of these migrations: whoever needs more does not end. */
-const mostWrites = 100;
-const folder = mkdtempSync(join(tmpdir(), "holdfast-kill-"));
-const kubeconfig = join(folder, "kubeconfig");
-const record = join(folder, "record.json");
-let api: Api;
-let served: Served;
-let client: KubeClient;
-
-beforeAll(async () => {
-  api = openApi({ path: join(folder, "api.sqlite") });
-  served = await serve(api, { host: "127.0.0.1", port: 0, kubeconfigPath: kubeconfig });
-  client = new KubeClient({ transport: api.transport });
-  await installDefinitions(client);
-});
-afterAll(async () => {
-  await served?.close();
-  api?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-type MigrateVerb = "apply" | "rollback";
-
-/** In this process, to its end: what a second call does. */
-async function finish(command: MigrateVerb): Promise<void> {
-  const options = {
-    client,
-    clock: realClock,
-    store: fileStore(record),
-    systemNamespace: system,
-    newId: () => "next",
-    say: () => {},
-    quietMs: { fenced: 10, unfenced: 10 },
-    signal: new AbortController().signal,
-  };
-  if (command === "rollback") await rollback({ ...options, force: false });
-  else await apply({ ...options, goal: { ...plainGoal, to: "namespaced" }, editDefinitions: true });
-}
-
-/** In a process of its own. The API is served by this one, so it must not be waited for synchronously. */
-async function run(command: MigrateVerb, killAfter = 0): Promise<{ code: number | null; writes: number }> {
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL("migrate-process.ts", import.meta.url)), command, kubeconfig, record, String(killAfter)],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
+killSuite("embedded API", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-kill-api-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  const api = openApi({ path: join(folder, "api.sqlite") });
+  const served = await serve(api, { host: "127.0.0.1", port: 0, kubeconfigPath: kubeconfig });
+  return {
+    client: new KubeClient({ transport: api.transport }),
+    kubeconfig,
+    stop: async () => {
+      await served.close();
+      api.close();
+      rmSync(folder, { recursive: true, force: true });
     },
-  );
-  let text = "";
-  child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, writes: Number(text) };
-}
-
-/** Every address that is held, and by whom, wherever it says so. */
-async function held(): Promise<Set<string>> {
-  const survey = await readSurvey(client, system, new AbortController().signal);
-  const entries = survey.pools.flatMap((pool) =>
-    readAllocations(pool).entries.map(({ address, owner }) => `${address} ${owner.namespace}/${owner.name}`),
-  );
-  const records = survey.reservations.map(
-    ({ metadata, spec }) => `${metadata.name!.replace(/^(lan|wan|solo)-/, "")} ${spec.podref}`,
-  );
-  return new Set([...entries, ...records.map(canonical)]);
-}
-
-/** One spelling for both forms of an IPv6 name. */
-const canonical = (line: string) => line.replace(/^fd00(-0002)?(-0000)*-2?-?-?0*7 /, "fd00:2::7 ");
-
-it("killed after each write of apply and of rollback", async () => {
-  await settleIn(client, village);
-  const before = await portrait(client);
-  const addresses = await held();
-  // The first time makes the lease and the state, which stay; from then on each time makes the same writes.
-  await finish("apply");
-  await finish("rollback");
-  const whole = await run("apply");
-  expect(whole.code).toBe(0);
-  const after = await portrait(client);
-  const back = await run("rollback");
-  expect(await portrait(client)).toEqual(before);
-  expect(whole.writes).toBeGreaterThan(20);
-  expect(whole.writes).toBeLessThan(mostWrites);
-
-  for (const [command, writes, from, to] of [
-    ["apply", whole.writes, before, after],
-    ["rollback", back.writes, after, before],
-  ] as const) {
-    for (let n = 1; n <= writes; n++) {
-      rmSync(record, { force: true });
-      if (command === "rollback") await finish("apply");
-      const where = `${command}, killed after write ${n} of ${writes}`;
-      expect(await portrait(client), where).toEqual(from);
-      expect((await run(command, n)).code, where).toBeNull();
-      expect([...addresses.difference(await held())], `${where}: lost`).toEqual([]);
-      const state = await portrait(client);
-      const isHalfMoved =
-        JSON.stringify(state) !== JSON.stringify(before) && JSON.stringify(state) !== JSON.stringify(after);
-      const paused = (await fetchState(client, { namespace: system }))?.data?.["paused"] ?? "";
-      expect(paused !== "" || !isHalfMoved, `${where}: half moved, and not paused`).toBe(true);
-      await finish(command);
-      expect(await portrait(client), where).toEqual(to);
-      expect((await fetchState(client, { namespace: system }))?.data?.["paused"], where).toBe("");
-      if (command === "apply") await finish("rollback");
-    }
-  }
-  await moveOut(client);
-}, 900_000);
+  };
+});

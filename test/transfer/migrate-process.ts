@@ -1,5 +1,5 @@
-// A migration in a process of its own that kills itself with SIGKILL after its n-th write has reached the server. Renewals of the lease are
-// not counted: they come when they come. Prints the number of writes at its end.
+// A migration in a process of its own that kills itself with SIGKILL after its n-th write has reached the server. Renewals of the lease and
+// questions whether the fence is up (dry runs) are not counted: they come when they come. Prints the number of writes at its end.
 import { realClock } from "../../src/kube/clock.ts";
 import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
@@ -16,7 +16,8 @@ let writes = 0;
 const transport: Transport = async (request) => {
   const response = await connection.transport(request);
   const isRenewal = request.method === "PUT" && request.path.includes("/leases/");
-  if (request.method !== "GET" && !isRenewal) {
+  const isQuestion = request.path.includes("dryRun=All");
+  if (request.method !== "GET" && !isRenewal && !isQuestion) {
     writes += 1;
     if (writes === Number(killAfter)) process.kill(process.pid, "SIGKILL");
   }
