@@ -1,6 +1,6 @@
 // deploy/holdfast.yaml with its image on real nodes: daemon and controller come up with the rights they were given, and pods get
 // their addresses through them.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -16,6 +16,7 @@ import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 
 const file = join(import.meta.dirname, "..", "..", "deploy", "holdfast.yaml");
+const migration = join(import.meta.dirname, "..", "..", "deploy", "migrate");
 const pods = "/api/v1/namespaces/default/pods";
 const reservations = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/overlappingrangeipreservations";
 const nodes = 2;
@@ -153,11 +154,50 @@ test("when the leader goes, the other leads", async () => {
   await until(async () => ![first, ""].includes(await leader()), { what: "another leader" });
 }, 200_000);
 
-test("nothing that either of them asked was forbidden", () => {
+test("the Job of a migration moves pools and holds while pods run on, and what they have is theirs afterwards", async () => {
+  const names = ["a2", "a3", "b2"];
+  const before = await Promise.all(names.map(addressOf));
+  const image = (
+    await lab.kubectl([
+      "get",
+      "daemonset/holdfast-node",
+      "-n",
+      "kube-system",
+      "-o",
+      "jsonpath={.spec.template.spec.containers[0].image}",
+    ])
+  ).trim();
+  const job = join(folder, "job.yaml");
+  writeFileSync(job, readFileSync(join(migration, "job.yaml"), "utf8").replaceAll("IMAGE", image));
+  await lab.kubectl(["apply", "-f", join(migration, "rbac.yaml"), "-f", job]);
+  try {
+    await lab.kubectl([
+      "wait",
+      "-n",
+      "kube-system",
+      "--for=condition=complete",
+      "job/holdfast-migrate",
+      "--timeout=240s",
+    ]);
+  } catch (error) {
+    const logs = await lab.kubectl(["logs", "-n", "kube-system", "job/holdfast-migrate"]).catch(String);
+    throw new Error(`${await lab.kubectl(["describe", "job", "-n", "kube-system"])}\n${logs}`, { cause: error });
+  }
+  const holds = (await held()).map(({ metadata, spec }) => `${metadata.name} ${spec.podref}`);
+  expect(holds.toSorted()).toEqual(names.map((name, at) => `blue-${before[at]} default/${name}`).toSorted());
+  expect(await Promise.all(names.map(addressOf))).toEqual(before);
+  expect(before).not.toContain(await start("a4", "node1"));
+  await lab.kubectl(["delete", "pod", "a2", "--wait=true", "--timeout=90s"]);
+  await until(async () => (await held()).every(({ spec }) => spec.podref !== "default/a2"), {
+    what: "the hold of a2 to be free",
+  });
+}, 500_000);
+
+test("nothing that any of them asked was forbidden", () => {
   const asked = audit.requests().filter(({ user }) => user.startsWith("system:serviceaccount:kube-system:holdfast-"));
   const refused = asked.filter(({ code }) => code === 401 || code === 403);
   expect(refused).toEqual([]);
   expect(new Set(asked.map(({ user }) => user.split(":").at(-1)))).toEqual(
-    new Set(["holdfast-node", "holdfast-controller"]),
+    new Set(["holdfast-node", "holdfast-controller", "holdfast-migrate"]),
   );
 });
