@@ -72,7 +72,7 @@ const controllerRules: readonly Rule[] = [
   rule(pools, ["ippools"], ["get", "list", "watch", "create", "patch", "delete"]), // the mirror; slices of nodes
   rule(pools, ["ippools/status"], ["patch"]), // totals
   rule(pools, ["nodeslicepools"], ["get", "list", "watch", "create", "update", "delete"]), // ranges that are cut into slices
-  rule(pools, ["nodeslicepools/status"], ["update"]), // who has which slice
+  rule(pools, ["nodeslicepools/status"], ["update"]), // who has which slice, under the definition of whereabouts' fork
   rule(pools, ["overlappingrangeipreservations"], ["get", "list", "watch", ...everyWrite]), // collection, cooling, adoption
   rule(ours, ["holds"], ["get", "list", "watch", ...everyWrite]),
 ];
