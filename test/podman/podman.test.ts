@@ -19,7 +19,8 @@ describe.each(["embedded", "real"] as const)("podman on the %s API", (kind) => {
   let podman: Podman;
   beforeAll(async () => {
     api = await apis[kind]();
-    await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
+    // `holdfast up` leads on its own; on the other API nobody does.
+    if (kind === "real") await api.rest.create("/api/v1/namespaces/kube-system/configmaps", toldState());
     host = await startHost({ kubeconfig: api.nodeKubeconfig, nodeName: "host" });
     podman = await Podman.start(host);
     const plugin = {
