@@ -1,0 +1,87 @@
+// etcd is restored from an older copy beneath the real kube-apiserver, while daemons and pods run on.
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { connect } from "../../src/kube/connect.ts";
+import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { pods } from "../../src/ledger/resources.ts";
+import type { Cluster } from "../lab/cluster.ts";
+import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import type { Rig } from "./rig.ts";
+import { podArgs } from "./shim.ts";
+import { given, network, World } from "./world.ts";
+
+let lab: Cluster;
+let world: World;
+beforeAll(async () => {
+  lab = await cluster();
+  const connection = connect(await loadKubeconfig({ path: lab.kubeconfig, context: undefined }));
+  const stop = async () => {
+    await connection[Symbol.asyncDispose]();
+    await lab.stop();
+  };
+  world = await World.open({ transport: connection.transport, stop });
+}, coldStartTimeoutMs);
+afterAll(() => world.close());
+
+const config = network("etcd", { range: "10.40.0.0/24", network_name: "etcd" });
+const at = (name: string) => join(lab.folder, name);
+
+async function pod(name: string, node: string) {
+  const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
+  const { metadata } = await world.admin.create(pods, { metadata: { namespace: "default", name }, spec });
+  return { container: `c-${name}`, args: podArgs("default", name, metadata.uid) };
+}
+
+/** As an administrator does it: nothing runs on etcd while its data is copied or replaced. */
+async function stopped(work: () => void): Promise<void> {
+  await lab.controllerManager.kill();
+  await lab.apiserver.kill();
+  await lab.etcd.kill();
+  work();
+  await lab.etcd.start();
+  await lab.apiserver.start();
+  await lab.controllerManager.start();
+}
+
+/** As a runtime: until it is answered with something else than "later". */
+async function patiently(
+  rig: Rig,
+  asked: Parameters<typeof given>[1],
+): Promise<{ addresses: string[]; laters: string[] }> {
+  const laters: string[] = [];
+  for (;;) {
+    const told = await rig.ask({ command: "ADD", ...asked });
+    if (told.status === 0) return { addresses: told.json.ips.map((ip: { address: string }) => ip.address), laters };
+    if (told.json.code !== 11) throw new Error(told.text);
+    laters.push(told.json.msg);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+it("no address of a running pod is given again", { timeout: 300_000 }, async () => {
+  const restoreSettleMs = 20_000;
+  const [a, b] = [
+    await world.daemon({ node: "node1", restoreSettleMs }),
+    await world.daemon({ node: "node2", restoreSettleMs }),
+  ];
+  await given(a, { ...(await pod("warm", "node1")), config });
+  await given(b, { ...(await pod("cold", "node2")), config });
+  await stopped(() => cpSync(at("etcd"), at("etcd-copy"), { recursive: true }));
+  const p = await pod("p", "node1");
+  const { addresses: mine } = await patiently(a, { ...p, config });
+  await patiently(b, { ...(await pod("newer", "node2")), config });
+  await stopped(() => {
+    rmSync(at("etcd"), { recursive: true });
+    cpSync(at("etcd-copy"), at("etcd"), { recursive: true });
+  });
+  const q = await pod("q", "node2");
+  const { addresses, laters } = await patiently(b, { ...q, config });
+  expect(laters.join(" ")).toContain("restored from an older copy");
+  expect(addresses).not.toEqual(mine);
+  const held = (await world.held("network:etcd ")).map((line) => line.split(" ").slice(0, 2).join(" "));
+  expect(held).toContain(`${mine[0]!.replace("/24", "")} default/p`);
+  expect(await a.registry.metrics()).toContain("holdfast_reasserted_total 1");
+});
