@@ -1,4 +1,4 @@
-// Calls as Multus 4.3.0 sends them (thin, on containerd and Kubernetes 1.36), recorded at its delegate's IPAM plugin: every key of CNI_ARGS
+// Calls in the shape in which Multus 4.3.0 was recorded (thin, on containerd and Kubernetes 1.36; ids and ranges are ours): every key of CNI_ARGS
 // comes twice, the second set in another order each time; MAC= and IP= stand at the end of an ADD's and are absent from a DEL's; the
 // configuration's keys are sorted; CNI_PATH names one folder twice; prevResult has routes that the plugin never answered, or is absent.
 import { expect, it } from "vitest";
