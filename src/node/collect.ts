@@ -63,9 +63,11 @@ async function free(
   signal: AbortSignal,
 ): Promise<void> {
   const cooldownMs = config.cooldownMs ?? parts.cooldownMs;
-  await parts.attachments.delete(attachment, signal, () =>
-    parts.releases.free(namespace, hold, { attachment, cooldownMs, signal }),
-  );
+  await parts.attachments.delete(attachment, signal, async () => {
+    // Else its hold would be made again.
+    await parts.sandboxes.forget(attachment);
+    return parts.releases.free(namespace, hold, { attachment, cooldownMs, signal });
+  });
   const pod = `${hold.owner.namespace}/${hold.owner.name}`;
   parts.log.info("collected, the runtime does not list it", {
     pod,

@@ -107,7 +107,9 @@ class Assembly {
       note: (seen) => this.#sandboxes.note(seen),
       probe: async (within) => {
         const scope = { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}`, signal: within };
-        const [{ metadata }, isLost] = await Promise.all([client.list(configMaps, scope), own.isLost(within)]);
+        // While it is paused, holds are moved.
+        const lost = state.paused === "" ? own.isLost(within) : false;
+        const [{ metadata }, isLost] = await Promise.all([client.list(configMaps, scope), lost]);
         return { version: metadata.resourceVersion, isLost };
       },
       daemons: () => upkeep.daemons,
@@ -138,8 +140,8 @@ class Assembly {
       scope: { namespace: systemNamespace, fieldSelector: `metadata.name=${stateName}` },
       clock,
       ...following(probedKind),
-      // Not those of pods: their first list may be from a cache that is behind.
-      onVersion: (version) => history.saw(probedKind, version),
+      // Events, bookmarks and second lists come from a cache that may be behind the probe's list.
+      onVersion: (version) => history.reached(probedKind, version),
     });
     const facts = serverFacts(client);
     const isAlive = ({ namespace, name, uid }: ObjectName) => {

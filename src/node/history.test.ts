@@ -30,6 +30,9 @@ const open = (more: Partial<HistoryOptions> = {}) =>
     ...more,
   });
 
+/** For who asks one after the other. */
+const saw = (history: History, kind: string, version: string | undefined) => history.expect(kind)(version);
+
 const whole = async (history: History) => {
   await history.assure(never);
   history.assertSettled();
@@ -43,20 +46,36 @@ it.each<[string, (string | undefined)[], number]>([
   ["without numbers: nobody can compare them", ["5", "abc", undefined, "6"], 0],
 ])("a history %s", (_, versions, cuts) => {
   const history = open();
-  for (const version of versions) history.saw("Pod", version);
+  for (const version of versions) saw(history, "Pod", version);
   expect(restores).toBe(cuts);
+});
+
+it("what comes from a cache after a list of the server itself is no restore, however old it is", () => {
+  const history = open();
+  saw(history, "ConfigMap", "900");
+  history.reached("ConfigMap", "850");
+  saw(history, "ConfigMap", "900");
+  expect(restores).toBe(0);
+});
+
+it("who was away asks the server first", async () => {
+  expect(open().isDoubted, "who knows nothing has nothing to compare").toBe(false);
+  const history = open({ seen: { [probedKind]: 900 } });
+  answers = ["899"];
+  await expect(whole(history)).rejects.toMatchObject({ code: 11 });
+  expect(restores).toBe(1);
 });
 
 it("kinds are compared with themselves alone: they may be in several etcds", () => {
   const history = open();
-  history.saw("Pod", "900");
-  history.saw("Lease", "5");
+  saw(history, "Pod", "900");
+  saw(history, "Lease", "5");
   expect(restores).toBe(0);
 });
 
 it("answers that overtake each other are no restore", () => {
   const history = open();
-  history.saw("Hold", "5");
+  saw(history, "Hold", "5");
   const [first, second] = [history.expect("Hold"), history.expect("Hold")];
   second("7");
   first("6");
@@ -71,7 +90,7 @@ it("answers that overtake each other are no restore", () => {
 it("after a restore nothing is handed out until the others had their time", async () => {
   const history = open({ seen: { Pod: 900 }, daemons: () => 1000 });
   await whole(history);
-  history.saw("Pod", "10");
+  saw(history, "Pod", "10");
   await expect(whole(history)).rejects.toMatchObject({
     code: 11,
     message: expect.stringContaining("80 s") as string,
@@ -80,7 +99,7 @@ it("after a restore nothing is handed out until the others had their time", asyn
   expect(noted, "a daemon that is restarted meanwhile notices it again").toEqual([]);
   await clock.advance(80_000);
   await whole(history);
-  history.saw("Pod", "12");
+  saw(history, "Pod", "12");
   await history.keep();
   expect(noted.at(-1)).toEqual({ Pod: 12 });
 });
@@ -117,10 +136,10 @@ it("while a watch is not open every answer is asked for anew; one that ended in 
 
 it("what was seen is written down once a minute, while it lasts", async () => {
   const history = open();
-  history.saw("Pod", "5");
-  history.saw("Pod", "6");
+  saw(history, "Pod", "5");
+  saw(history, "Pod", "6");
   await clock.advance(61_000);
-  history.saw("Pod", "7");
-  history.saw("Pod", "8");
+  saw(history, "Pod", "7");
+  saw(history, "Pod", "8");
   expect(noted).toEqual([{ Pod: 7 }]);
 });

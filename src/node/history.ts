@@ -65,6 +65,8 @@ export class History {
     this.#options = options;
     this.#highest = new Map(Object.entries(options.seen));
     this.#notedMs = options.clock.monotonicMs();
+    // It may have been restored while this daemon was away.
+    if (this.#highest.size > 0) this.#doubts = 1;
   }
 
   /** For a call that is about to be made: to be told the version that the server answered with. */
@@ -82,14 +84,9 @@ export class History {
     };
   }
 
-  /** Of something that may be older: it proves no restore. */
+  /** Of something that a cache or an earlier moment has told: it proves no restore. */
   reached(kind: string, text: string | undefined): void {
     if (Number(text) > (this.#highest.get(kind) ?? 0)) this.#highest.set(kind, Number(text));
-  }
-
-  /** For who asks one after the other. */
-  saw(kind: string, version: string | undefined): void {
-    this.expect(kind)(version);
   }
 
   /** A watch that ends before its time: the server may come back with another history. While none is open it may do so unseen. */

@@ -70,6 +70,8 @@ export class OwnHolds {
    */
   async isLost(signal: AbortSignal): Promise<boolean> {
     const { held, facts, sandboxes } = this.#options;
+    // They are about to be listed, and compared.
+    if (!this.#isKnown) return false;
     let last: HeldEntry | undefined;
     for (const entry of held.all()) {
       const attachment = attachmentOf(entry.hold);
@@ -79,8 +81,10 @@ export class OwnHolds {
     if (last === undefined) return false;
     const { namespace, hold } = last;
     const found = await facts.hold({ namespace, domain: hold.domain, address: String(hold.address) }, signal);
-    // Given back, or taken over, since it was asked for.
-    if (held.get(placeOf(last)) !== last) return false;
+    // Given back, or taken over, since it was asked for, or about to be.
+    const attachment = attachmentOf(hold);
+    if (held.get(placeOf(last)) !== last || attachment === undefined || sandboxes.get(attachment) === undefined)
+      return false;
     return found === undefined || numberOf({ namespace, hold: found }) < numberOf(last);
   }
 

@@ -176,6 +176,17 @@ describe("a hold that is another's", () => {
     expect(reassert.conflicts).toBe(0);
   });
 
+  it("is none any more when the other has given it back, and it was made again", async () => {
+    live();
+    const other = await put(pod("q"));
+    await round();
+    expect(reassert.conflicts).toBe(1);
+    const { version } = other;
+    await ledger().release({ domain, address, owner: ownerKey(pod("q")), version, cooldownMs: 0 });
+    await round();
+    expect([now()?.owner, reassert.conflicts]).toMatchObject([pod("p"), 0]);
+  });
+
   it("is none where the claim was made anew for the same, or has the pod on its list", async () => {
     live(claim("one"), { note: identity, users: [user] });
     await put(claim("two"), { note: identity });

@@ -156,6 +156,7 @@ export class Reassert {
       await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal });
       return;
     }
+    this.#conflicts.delete(conflictKey(sandbox, lost));
     this.#learn(namespace, outcome.hold);
     onMade();
     log.warn("a hold that the API server had lost was made again", {
@@ -169,23 +170,27 @@ export class Reassert {
   /** There is a hold. */
   async #met(sandbox: KnownSandbox, lost: SandboxHold, found: Hold, round: Round): Promise<void> {
     const { afterRestore, signal } = round;
-    const { ledgers } = this.#options;
+    const { ledgers, sandboxes } = this.#options;
     const { namespace, owner, note } = lost;
     const isOurs = sameOwner(owner, found.owner) || succeeds(owner, found.owner);
     // The copy has an earlier sandbox of this node at the address, of the same pod or another: it is over, as this node knows. Without a restore it
     // is a later one, whose ADD is not answered yet.
     const isOld = afterRestore && owner.kind === "pod" && (isOurs || this.#isOver(lost, found, round));
-    if (isOld && !sameContainer(owner, found.owner)) {
+    if (isOld && !sameContainer(owner, found.owner) && sandboxes.get(sandbox) === sandbox) {
       const { domain, address, version } = found;
       const change = { domain, address, owner: ownerKey(found.owner), version, to: owner, ...(note && { note }) };
       const outcome = await ledgers.shared(namespace).amend(change, { signal });
       if (outcome.outcome === "amended") return this.#learn(namespace, outcome.hold);
     }
-    if (isOurs) return this.#learn(namespace, found);
+    if (isOurs) {
+      this.#conflicts.delete(conflictKey(sandbox, lost));
+      return this.#learn(namespace, found);
+    }
     const isPassedOn =
       found.users?.some(({ uid }) => uid === sandbox.pod.uid) === true ||
       (note?.identity !== undefined && note.identity === found.note?.identity);
-    if (!isPassedOn) await this.#alarm(sandbox, lost, found, signal);
+    if (isPassedOn) this.#conflicts.delete(conflictKey(sandbox, lost));
+    else await this.#alarm(sandbox, lost, found, signal);
   }
 
   /** This node's daemon wrote it, for a sandbox that is over. */
@@ -205,7 +210,7 @@ export class Reassert {
   async #alarm(sandbox: KnownSandbox, lost: SandboxHold, found: Hold, signal: AbortSignal): Promise<void> {
     const { client, node, tell, log } = this.#options;
     const { containerId, interfaceName, pod } = sandbox;
-    const key = `${containerId}/${interfaceName} ${lost.address}`;
+    const key = conflictKey(sandbox, lost);
     const isNew = this.#conflicts.get(key) !== sandbox;
     this.#conflicts.set(key, sandbox);
     const other = describeOwner(found.owner);
@@ -229,6 +234,10 @@ export class Reassert {
     const at = { namespace: lost.namespace, name: records.nameOf(found.address) };
     await client.patch(records.resource, at, { type: "merge", body }, { signal });
   }
+}
+
+function conflictKey({ containerId, interfaceName }: KnownSandbox, { address }: SandboxHold): string {
+  return `${containerId}/${interfaceName} ${address}`;
 }
 
 /** The server may do it in a moment. */

@@ -149,7 +149,12 @@ export class Sandboxes {
 
   /** Undefined: nobody can tell, since its namespace could not be seen when the address was given. */
   async isThere({ netns, netnsId }: KnownSandbox): Promise<boolean | undefined> {
-    return netnsId === "" ? undefined : (await this.#options.identify(netns)) === netnsId;
+    if (netnsId === "") return undefined;
+    try {
+      return (await this.#options.identify(netns)) === netnsId;
+    } catch {
+      return undefined;
+    }
   }
 
   close(): Promise<void> {

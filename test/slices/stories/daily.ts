@@ -126,7 +126,7 @@ export function dailyStories(get: () => Fleet): void {
 
     it("of another namespace, and gone: pool, slices and their objects go with them", async () => {
       const fleet = get();
-      const net = await fleet.define("far", { range: "10.88.0.0/24", node_slice_size: "/28" }, "kube-public");
+      const net = await fleet.define("far", { range: "10.88.0.0/24", node_slice_size: "/28" }, "kube-system");
       await fleet.join("a");
       fleet.lead();
       const guest = await fleet.pod("a");
