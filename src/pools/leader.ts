@@ -172,6 +172,7 @@ export class PoolsLeader {
         if (signs.length === 0) this.#tellState("Normal", "WhereaboutsSilent", "whereabouts is not seen any more.");
         else this.#tellState("Warning", "WhereaboutsSeen", strayWords(signs));
       },
+      onUnseen: (words) => this.#tellState("Warning", "WhereaboutsNotSeen", words),
     });
   }
 

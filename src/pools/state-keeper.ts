@@ -3,7 +3,8 @@
 //
 // Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
 // a look that failed changes nothing. Until the first look ends the word of the leader before counts, as daemons act on it; without one, coexistence
-// counts as on.
+// counts as on, and who would act by it waits (`known`): marks of coexistence on our own holds would decide the word. A word is written before pools
+// change by it.
 import { keptFinalizer } from "../api/hold-marks.ts";
 import type { IPPool } from "../api/ip-pool.ts";
 import { isAdopted } from "../api/pool-domain.ts";
@@ -20,7 +21,7 @@ import { fetchState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
 import { bareHolds } from "./coexistence/kept-holds.ts";
-import { firstWord, type Memory, nextCoexistence } from "./coexistence/verdict.ts";
+import { firstWord, type Memory, nextCoexistence, unseenWords } from "./coexistence/verdict.ts";
 import { hasForeign, planMirror } from "./mirror.ts";
 import type { NetworkUse } from "./networks.ts";
 import type { World } from "./world.ts";
@@ -38,6 +39,8 @@ export interface StateKeeperOptions {
   readonly onChange?: (coexistence: boolean) => void;
   /** Signs of whereabouts that coexistence is not on for; none: no more. */
   readonly onStray?: (signs: readonly string[]) => void;
+  /** It was decided that coexistence stays on, without a sign of whereabouts: what that means, and how it ends. */
+  readonly onUnseen?: (words: string) => void;
   /** How far back a sign of whereabouts counts. Default: an hour. */
   readonly lookBackMs?: number;
   /** Where its workloads are looked for, beside the system namespace. */
@@ -72,8 +75,8 @@ export class StateKeeper {
   }
 
   /**
-   * Until the state was read once. Who acts before would take whereabouts for active: 10,000 entries in a pool that shows 4,000, and a
-   * finalizer on every hold, at every start of a leader.
+   * Until there is a word, and what is in force by it. Who acts before would take whereabouts for active: 10,000 entries in a pool that
+   * shows 4,000, and a finalizer on every hold, at every start of a leader; and where the word is lost, those finalizers would say "on".
    */
   async known(signal: AbortSignal): Promise<void> {
     await orAborted(this.#known.promise, signal);
@@ -97,18 +100,31 @@ export class StateKeeper {
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = inForce(object);
     const paused = object?.data?.["paused"] ?? "";
-    this.#begin(current);
+    const said = readWord(object);
+    if (current === false || (current === true && said !== undefined)) this.#begin(current);
     if (paused !== "") return this.#rest(current);
     const upstream = await this.#signs(current === false, signal);
-    const word = readWord(object) ?? this.#word ?? this.#decide(current, upstream);
-    if (typeof word === "string") return this.#write(object, { coexistence: "undecided", why: word, paused }, signal);
+    const word = said ?? this.#word ?? this.#decide(current, upstream);
+    if (typeof word === "string") {
+      await this.#write(object, { coexistence: "undecided", why: word, paused }, signal);
+      return;
+    }
     this.#word = word;
+    let stored = object;
+    /** False: another has made the state meanwhile; the next look reads it. */
+    const record = async () => (stored = await this.#write(stored, wordData(word), signal)) !== undefined;
+    const isMarked = this.#hasMarked(word.word, current !== false, upstream.active);
+    if (isMarked && !(await record())) return;
+    const isDisowned = isMarked && (await this.#disown(signal));
+    this.#hasBegun = true;
     // What was disowned shows in the cache a moment later: the rest is for the next look.
-    if ((await this.#disown(word.word, current !== false, upstream.active, signal)) && word.word === "off") return;
+    if (isDisowned && word.word === "off") return;
     const unshown = word.word === "on" && !(current === true && object?.data?.["why"] === "") ? this.#unshown() : 0;
     const input = { word: word.word, current, upstream, unshown, nowMs: clock.monotonicMs() };
-    let verdict = nextCoexistence(this.#memory, { ...input, unadopted: this.#unadopted().length });
-    if (verdict.mayAdopt) {
+    const unadopted = this.#unadopted().length;
+    let verdict = nextCoexistence(this.#memory, { ...input, unadopted });
+    if (verdict.mayAdopt && unadopted > 0) {
+      if (!(await record())) return;
       const left = await this.#adoptAll(signal);
       verdict = nextCoexistence(verdict.memory, { ...input, unadopted: left });
     }
@@ -117,7 +133,8 @@ export class StateKeeper {
     this.#tell(coexistence, why);
     this.#warn(coexistence, upstream);
     const data = { ...wordData(word), coexistence: coexistence ? "on" : "off", why, paused };
-    await this.#write(object, coexistence && current !== true ? begun({ ...object?.data, ...data }) : data, signal);
+    const next = coexistence && current !== true ? begun({ ...stored?.data, ...data }) : data;
+    if ((await this.#write(stored, next, signal)) !== undefined) this.#known.resolve();
   }
 
   #decide(current: boolean | undefined, upstream: Upstream): Word | string {
@@ -125,25 +142,32 @@ export class StateKeeper {
     const hasKept = [...world.reservations.cache.list()].some(({ metadata }) =>
       metadata.finalizers?.includes(keptFinalizer),
     );
-    return firstWord({ systemNamespace, current, upstream, hasKept });
+    const word = firstWord({ systemNamespace, current, upstream, hasKept });
+    if (typeof word !== "string" && word.word === "on" && !upstream.active) this.#tellUnseen();
+    return word;
   }
 
-  async #write(object: ConfigMap | undefined, data: Record<string, string>, signal: AbortSignal): Promise<void> {
+  /** What is stored then; undefined: another has made it meanwhile, and the next look reads it. */
+  async #write(
+    object: ConfigMap | undefined,
+    data: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<ConfigMap | undefined> {
     const { client, systemNamespace: namespace } = this.#options;
-    if (Object.entries(data).every(([key, value]) => object?.data?.[key] === value)) return;
     if (object !== undefined) {
-      await client.update(configMaps, { ...object, data: { ...object.data, ...data } }, { signal });
-      return;
+      if (Object.entries(data).every(([key, value]) => object.data?.[key] === value)) return object;
+      return client.update(configMaps, { ...object, data: { ...object.data, ...data } }, { signal });
     }
     try {
-      await client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
+      return await client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
     } catch (error) {
-      if (!isApiError(error, "already-exists")) throw error; // another's, and as good: the next look reads it
+      if (!isApiError(error, "already-exists")) throw error;
+      return undefined;
     }
   }
 
-  #begin(current: boolean | undefined): void {
-    if (current !== undefined && !this.#hasBegun) this.#tell(current, "");
+  #begin(current: boolean): void {
+    if (!this.#hasBegun) this.#tell(current, "");
     this.#known.resolve();
   }
 
@@ -155,15 +179,18 @@ export class StateKeeper {
   }
 
   /**
-   * A pool that was adopted before whereabouts handed out of it must be adopted anew. True if some were. A leader that finds
+   * A pool that was adopted before whereabouts handed out of it must be adopted anew. True if there may be some. A leader that finds
    * coexistence on cannot know when they were adopted, and takes none for granted.
    */
-  async #disown(word: Word["word"], isOn: boolean, isActive: boolean, signal: AbortSignal): Promise<boolean> {
-    const { client, world, log } = this.#options;
+  #hasMarked(word: Word["word"], isOn: boolean, isActive: boolean): boolean {
     const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
-    const isMarked = isDue && [...world.pools.cache.list()].some(isAdopted);
-    const count = isMarked ? await disownPools(client, { signal }) : 0;
-    this.#hasBegun = true;
+    return isDue && [...this.#options.world.pools.cache.list()].some(isAdopted);
+  }
+
+  /** True if some were. */
+  async #disown(signal: AbortSignal): Promise<boolean> {
+    const { client, log } = this.#options;
+    const count = await disownPools(client, { signal });
     if (count > 0) log.info("pools will be adopted anew when coexistence ends", { count });
     return count > 0;
   }
@@ -189,6 +216,12 @@ export class StateKeeper {
     const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), ...given, signal });
     this.#detected = { ms, signs };
     return signs;
+  }
+
+  /** Said once, when it is decided. */
+  #tellUnseen(): void {
+    this.#options.log.warn("coexistence stays on, and whereabouts was not seen", { why: unseenWords });
+    this.#options.onUnseen?.(unseenWords);
   }
 
   /** Said once, when it begins: it changes nothing. */

@@ -271,6 +271,94 @@ export function stateStories(stage: () => Stage): void {
       expect(await state()).toMatchObject({ coexistence: true });
     });
 
+    const keptHolds = ({ world, clock }: Watching) =>
+      new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => true });
+    const finalized = async () =>
+      (await stage().client.list(kinds.reservations)).items.filter(({ metadata }) => metadata.finalizers !== undefined);
+    const readData = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+    /** A whole leader, for long enough to keep holds. */
+    const leadAWhile = async () => {
+      const { client } = stage();
+      const stop = new AbortController();
+      const leader = new PoolsLeader({ client, clock: realClock, log: silent, systemNamespace: system, cooldownMs: 0 });
+      const manager = new Manager({
+        informers: leader.world.informers,
+        follows: [leader.followDefinitions],
+        runnables: [leader.lead],
+      });
+      const running = manager.run(stop.signal);
+      await sleep(realClock, 1500, stop.signal);
+      stop.abort();
+      await running;
+    };
+
+    it.each([
+      ["gone", undefined],
+      ["only the pause of a migration, which is over", { coexistence: "on", why: "", paused: "" }],
+    ])("a leader marks no hold of ours before there is a word: the state is %s", async (_, data) => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const metadata = { namespace: system, name: stateName };
+      if (data !== undefined) await stage().client.create(kinds.configMaps, { metadata, data });
+      stage().fault = (_method, path) => path.includes("daemonsets"); // the word cannot be decided yet
+      await leadAWhile();
+      expect(await finalized()).toEqual([]);
+      stage().fault = undefined;
+      await leadAWhile();
+      expect(readWord(await fetchState(stage().client, { namespace: system }))).toMatchObject({ word: "off" });
+    });
+
+    it("where the word cannot be decided no hold is marked, and it stays undecided", async () => {
+      await workload(system, [{ name: "WHEREABOUTS_NAMESPACE", value: "blue-pools" }]);
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      for (const _ of [1, 2]) {
+        await leadAWhile();
+        expect(await finalized()).toEqual([]);
+        expect(await readData()).toMatchObject({ coexistence: "undecided" });
+      }
+    });
+
+    it("the word is written before pools are disowned: a leader that ends then leaves it to the next", async () => {
+      const { domain } = await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const annotations = { "holdfast.io/adopted": "2026-01-01T00:00:00Z", "holdfast.io/domain": domain };
+      const metadata = { namespace: system, name, annotations };
+      await stage().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      stage().fault = (method, path) => method === "PATCH" && path.includes(name);
+      await expect(leader.look(watching.signal)).rejects.toThrow("injected");
+      expect(await readData()).toMatchObject({ "coexistence-word": "off" });
+      stage().fault = undefined;
+      await keptHolds(watching).round(watching.signal);
+      await watching.caughtUp();
+      await keeper(watching).look(watching.signal);
+      expect(await readData()).toMatchObject({ "coexistence-word": "off" });
+    });
+
+    it("coexistence that stays on by what it left, with whereabouts gone, says once how it ends", async () => {
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
+      const metadata = { namespace: system, name: stateName };
+      await stage().client.create(kinds.configMaps, { metadata, data: { coexistence: "on", why: "", paused: "" } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      await keptHolds(watching).round(watching.signal);
+      await watching.caughtUp();
+      const told: string[] = [];
+      const { world, clock } = watching;
+      const common = { world, clock, client: stage().client, log: silent, systemNamespace: system, uses: () => [] };
+      const onUnseen = (words: string) => told.push(words);
+      for (const leader of [new StateKeeper({ ...common, onUnseen }), new StateKeeper({ ...common, onUnseen })]) {
+        await leader.look(watching.signal);
+        await leader.look(watching.signal);
+      }
+      const end = expect.stringContaining("`holdfast coexistence off` ends it");
+      expect(told).toEqual([end]);
+      expect(await readData()).toMatchObject({ coexistence: "on", "coexistence-word": "on", "coexistence-by": end });
+    });
+
     it("adopts what whereabouts left once it is silent, then turns coexistence off; not while it is paused", async () => {
       const theirs = { "5": entry("shop/a"), "6": entry("shop/b") };
       await stage().whereaboutsPool(name, "10.0.0.0/24", theirs);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { type CoexistenceInput, firstWord, type Memory, nextCoexistence, silenceMs } from "./verdict.ts";
+import { type CoexistenceInput, firstWord, type Memory, nextCoexistence, silenceMs, unseenWords } from "./verdict.ts";
 
 const quiet = { active: false, why: [] };
 const loud = { active: true, why: ["its DaemonSet runs"] };
@@ -92,6 +92,14 @@ describe("firstWord", () => {
     ["the word is lost, and holds are kept from whereabouts", { hasKept: true }, "on"],
   ] as const)("%s", (_, parts, word) => {
     expect(firstWord({ ...facts, ...parts })).toMatchObject({ word });
+  });
+
+  it("on by what coexistence left, without whereabouts, says how it ends; on by whereabouts does not", () => {
+    const end = expect.stringMatching(/not seen.*`holdfast coexistence off` ends it/);
+    expect(firstWord({ ...facts, hasKept: true })).toMatchObject({ by: end });
+    expect(unseenWords).toEqual(end);
+    const seen = firstWord({ ...facts, hasKept: true, upstream: { ...nothing, ...loud } });
+    expect(seen).not.toMatchObject({ by: end });
   });
 
   it("whereabouts with pools in another namespace: not decided, with the remedy", () => {

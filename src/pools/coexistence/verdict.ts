@@ -65,6 +65,13 @@ export function strayWords(signs: readonly string[]): string {
   );
 }
 
+const unseen = "whereabouts was not seen: if it is gone, `holdfast coexistence off` ends it";
+
+/** A word that was found by what coexistence left, not by whereabouts. */
+export const unseenWords =
+  `Coexistence stays on, since holds are kept from whereabouts; ${unseen}. ` +
+  "Slices and persistent addresses rest until then.";
+
 export interface DecisionInput {
   readonly systemNamespace: string;
   readonly current: boolean | undefined;
@@ -77,7 +84,8 @@ export interface DecisionInput {
 export function firstWord({ systemNamespace, current, upstream, hasKept }: DecisionInput): Word | string {
   if (current === false) return { word: "off", by: "the controller: it was off before there was a word" };
   if (upstream.active) return { word: "on", by: `the controller, at its first start: ${upstream.why.join(" ")}` };
-  if (hasKept) return { word: "on", by: "the controller: holds are kept from whereabouts, so it was on before" };
+  if (hasKept)
+    return { word: "on", by: `the controller: holds are kept from whereabouts, so it was on before; ${unseen}` };
   const [other] = upstream.elsewhere;
   if (other === undefined) return { word: "off", by: "the controller, at its first start: no sign of whereabouts" };
   return (
