@@ -47,6 +47,7 @@ export class Informer<T extends KubeObject> {
   readonly #handlers = new Set<InformerHandler<T>>();
   readonly #synced = Promise.withResolvers<void>();
   #hasSynced = false;
+  #reflector: Reflector<T> | undefined;
   #lastError: Error | undefined;
 
   constructor(options: InformerOptions<T>) {
@@ -94,8 +95,13 @@ export class Informer<T extends KubeObject> {
       ...told,
       ...(random === undefined ? {} : { random }),
     };
-    const reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());
-    await reflector.run(signal);
+    this.#reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());
+    await this.#reflector.run(signal);
+  }
+
+  /** The server was restored from an older copy: everything is listed anew. */
+  relist(): void {
+    this.#reflector?.relist();
   }
 
   #sink(): ReflectorSink<T> {

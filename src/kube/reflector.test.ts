@@ -17,9 +17,13 @@ const pools = defineResource<Pool>({ group: "h.io", version: "v1", plural: "pool
 const path = (name: string) => `/apis/h.io/v1/namespaces/a/pools/${name}`;
 const pool = (node: string): Pool => ({ metadata: {}, spec: { node } });
 
+/** A look at the server's version. */
+const look = "/apis/h.io/v1/namespaces/default/pools?fieldSelector=metadata.name%3Dholdfast&limit=1";
 /** What each list asked for, without what stands before the question mark. */
 const lists = (api: FakeApi) =>
-  api.requests.filter(({ path: at }) => !at.includes("watch=true")).map(({ path: at }) => at.split("?")[1] ?? "");
+  api.requests
+    .filter(({ path: at }) => !at.includes("watch=true") && at !== look)
+    .map(({ path: at }) => at.split("?")[1] ?? "");
 
 let end: (() => Promise<void>) | undefined;
 afterEach(async () => end?.());
@@ -195,6 +199,15 @@ describe("reflector", () => {
     );
   });
 
+  test("a look at the version of who follows one object asks for that object", async () => {
+    const scope = { namespace: "a", fieldSelector: "metadata.name=p" };
+    const { api, clock } = await started({ scope });
+    api.cutWatches(new Error("reset"));
+    await clock.advance(5000);
+    expect(lists(api).at(-1)).toBe("fieldSelector=metadata.name%3Dp&limit=1");
+    expect(api.watchers).toBe(1);
+  });
+
   test("watch that ends is resumed from the last event, without a list", async () => {
     const { api, clock, seen } = await started({}, (fake) => fake.put(path("p1"), pool("n")));
     await clock.advance(5000);
@@ -204,7 +217,7 @@ describe("reflector", () => {
     api.put(path("p3"), pool("n"));
     await settle();
     expect(seen).toEqual(["add p1 n", "add p2 n", "add p3 n"]);
-    expect(api.count("GET", "limit=")).toBe(1);
+    expect(lists(api)).toHaveLength(1);
     expect(api.requests.at(-1)!.path).toContain("resourceVersion=102");
   });
 
@@ -218,7 +231,7 @@ describe("reflector", () => {
     api.cutWatches();
     await settle();
     expect(api.requests.at(-1)!.path).toContain(`resourceVersion=${api.version}`);
-    expect(api.count("GET", "limit=")).toBe(1);
+    expect(lists(api)).toHaveLength(1);
   });
 
   test("410 relist: a forgotten version leads to a list; what was missed is told", async () => {
@@ -278,6 +291,56 @@ describe("reflector", () => {
     expect(api.watchers).toBe(1);
   });
 
+  test("a restored server, deaf to watches from its future, is listed anew; a look at its version is a read by name", async () => {
+    const { api, clock, seen, errors } = await started({ fromCache: true }, (fake) => fake.put(path("p1"), pool("n")));
+    const restore = api.snapshot();
+    for (const node of ["n2", "n3", "n4"]) api.put(path("p1"), pool(node));
+    await settle();
+    restore();
+    api.put(path("p2"), pool("n"));
+    seen.length = 0;
+    await clock.advance(5000);
+    api.put(path("p3"), pool("n"));
+    await settle();
+    expect(seen).toEqual(["update p1 n", "add p2 n", "add p3 n"]);
+    expect(lists(api)).toEqual(["resourceVersion=0", "resourceVersion=0"]);
+    expect(api.count("GET", look)).toBe(1);
+    expect(errors.at(-1)!.message).toContain("the server is at version 102, before 104");
+  });
+
+  test("relist: another history that has passed the version is listed, whatever the version", async () => {
+    const { api, clock, informer, seen } = await started({}, (fake) => fake.put(path("p1"), pool("n")));
+    const restore = api.snapshot();
+    api.put(path("p1"), pool("n2"));
+    await settle();
+    restore();
+    api.put(path("p2"), pool("n"));
+    api.put(path("p3"), pool("n"));
+    seen.length = 0;
+    await clock.advance(5000);
+    expect(seen).toEqual(["add p3 n"]);
+    const watching = api.watchers;
+    informer.relist();
+    await clock.advance(0);
+    expect(seen).toEqual(["add p3 n", "update p1 n", "add p2 n"]);
+    api.put(path("p4"), pool("n"));
+    await settle();
+    expect(seen.at(-1)).toBe("add p4 n");
+    expect(api.watchers).toBe(watching);
+  });
+
+  test("relist while a list is under way: another follows", async () => {
+    const held = Promise.withResolvers<undefined>();
+    const { api, clock, informer, errors } = await started({}, (fake) => {
+      fake.fault = ({ path: at }) => (at.includes("watch") ? undefined : held.promise);
+    });
+    informer.relist();
+    held.resolve(undefined);
+    await clock.advance(0);
+    expect(lists(api)).toEqual(["limit=1000", "limit=1000"]);
+    expect([api.watchers, errors]).toEqual([1, []]);
+  });
+
   test("connection refused: the watch is resumed from where it was, not listed", async () => {
     const { api, clock, seen } = await started();
     api.put(path("p1"), pool("n"));
@@ -289,7 +352,7 @@ describe("reflector", () => {
     api.fault = () => undefined;
     await clock.advance(60_000);
     expect(seen).toEqual(["add p1 n", "add p2 n"]);
-    expect(api.count("GET", "limit=")).toBe(1);
+    expect(lists(api)).toHaveLength(1);
   });
 
   test("backoff doubles while it fails, and resets after two healthy minutes", async () => {

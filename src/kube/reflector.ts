@@ -2,6 +2,10 @@
 //
 // Promised: the sink converges on what the server has, whatever breaks in between; a version that the server has forgotten (410) or never
 // reached (a restored etcd) leads to a new list; a peer that fell silent is noticed. Not promised: every intermediate state of an object.
+//
+// A server whose etcd was restored accepts a watch from a version that it has not reached, and is silent until it has (kubernetes/kubernetes#107457).
+// So after a watch that ended before its time the server's version is read before the watch is resumed. Where that has passed ours again nothing tells
+// the two histories apart here: who finds out by other means calls `relist`.
 import { asError } from "./abort.ts";
 import { Backoff, type BackoffSettings, reflectorBackoff } from "./backoff.ts";
 import { type Clock, sleep } from "./clock.ts";
@@ -52,6 +56,9 @@ const shortWatchMs = 1000;
 const earlyMs = 10_000;
 /** One page may be large and the server busy. */
 const listTimeoutMs = 120_000;
+const probeTimeoutMs = 10_000;
+/** A restore concerns all who follow the server: they do not list all at once. */
+const spreadMs = 2000;
 
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -62,13 +69,22 @@ export class Reflector<T extends KubeObject> {
   #version: string | undefined;
   /** A list is at least as new: nobody is set back. Empty: the latest. "0": whatever the cache has. */
   #atLeast: string;
+  /** A watch ended before its time: the server may have come back with another history. */
+  #isDoubted = false;
+  /** Aborts when what is known counts no more. */
+  #history = new AbortController();
 
   constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
     this.#options = options;
     this.#sink = sink;
     this.#random = options.random ?? Math.random;
-    this.#atLeast = options.fromCache === true ? "0" : "";
+    this.#atLeast = this.#whatever;
     this.#backoff = new Backoff(options.backoff ?? reflectorBackoff, options.clock, this.#random);
+  }
+
+  /** The server's history is another one: the watch ends, and a list follows, of whatever the server has. */
+  relist(): void {
+    this.#history.abort(new Error("The server's history is another one."));
   }
 
   /** Ends only with the signal, and then without an error. */
@@ -76,6 +92,7 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       try {
         if (this.#version === undefined) await this.#list(signal);
+        else if (this.#isDoubted) await this.#assure(this.#version, signal);
         await this.#watch(this.#version ?? "", signal);
       } catch (error) {
         await this.#failed(error, signal);
@@ -102,6 +119,33 @@ export class Reflector<T extends KubeObject> {
     this.#sink.replaced();
     this.#version = metadata.resourceVersion;
     this.#atLeast = metadata.resourceVersion;
+    this.#isDoubted = false;
+  }
+
+  /** Throws where the server has not reached the version. */
+  async #assure(version: string, signal: AbortSignal): Promise<void> {
+    const { client, resource } = this.#options;
+    const options = { ...this.#oneKey, pageSize: 1, signal, timeoutMs: probeTimeoutMs };
+    const { metadata } = await client.list(resource, options);
+    this.#isDoubted = false;
+    // Opaque to clients of old; every server that is known counts.
+    if (!(Number(metadata.resourceVersion) < Number(version))) return;
+    this.relist();
+    const words = `the server is at version ${metadata.resourceVersion}, before ${version}, where it was: it was restored from an older copy.`;
+    throw new ApiError("gone", `watch ${resource.kind}: ${words} It is listed anew.`);
+  }
+
+  /** A list by name is a read of one key, whether or not it is there; one by other fields may be a read of every object of the kind. */
+  get #oneKey(): Scope {
+    const { resource, scope } = this.#options;
+    // Who follows one object may be allowed no other.
+    if (scope?.fieldSelector?.startsWith("metadata.name=") === true) return scope;
+    const namespace = resource.namespaced ? (scope?.namespace ?? "default") : undefined;
+    return { namespace, fieldSelector: "metadata.name=holdfast" };
+  }
+
+  get #whatever(): "" | "0" {
+    return this.#options.fromCache === true ? "0" : "";
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
@@ -112,14 +156,17 @@ export class Reflector<T extends KubeObject> {
       ...(idleMs === undefined ? {} : { idleMs }),
       ...(onWatching && { onOpen: () => onWatching("open") }),
     };
-    const options = { ...scope, signal, resourceVersion, timeoutSeconds, ...limits };
+    const until = AbortSignal.any([signal, this.#history.signal]);
+    if (until.aborted) throw new ApiError("aborted", `watch ${resource.kind}: ended before it began.`);
+    const options = { ...scope, signal: until, resourceVersion, timeoutSeconds, ...limits };
     const startedMs = clock.monotonicMs();
     let isWhole = false;
     try {
       for await (const event of client.watch(resource, options)) this.#take(event);
       isWhole = clock.monotonicMs() - startedMs >= 1000 * timeoutSeconds - earlyMs;
     } finally {
-      onWatching?.(isWhole ? "closed" : "early");
+      this.#isDoubted = !isWhole;
+      onWatching?.(isWhole || this.#history.signal.aborted ? "closed" : "early");
     }
     if (this.#version === resourceVersion && clock.monotonicMs() - startedMs < shortWatchMs) {
       throw new ApiError("unavailable", `watch ${resource.kind}: the server closed the watch at once.`);
@@ -146,11 +193,18 @@ export class Reflector<T extends KubeObject> {
 
   async #failed(error: unknown, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
+    if (!isApiError(error, "aborted")) this.#options.onError?.(asError(error));
+    if (this.#history.signal.aborted) {
+      this.#history = new AbortController();
+      this.#version = undefined;
+      this.#atLeast = this.#whatever;
+      await sleep(this.#options.clock, spreadMs * this.#random(), signal);
+      return;
+    }
     // A version that the server has forgotten, never reached or cannot read: it is asked for the latest, whatever that is.
     const isRefused = this.#version === undefined && isApiError(error, "gone", "bad-request", "invalid");
     if (isRefused || isVersionTooLarge(error)) this.#atLeast = "";
     if (needsList(error)) this.#version = undefined;
-    this.#options.onError?.(asError(error));
     // Those who were told to come back in so many seconds do not all come back in the same one.
     const askedMs = retryAfterOf(error) * (1 + this.#random());
     const waitMs = Math.max(this.#backoff.next(), askedMs);

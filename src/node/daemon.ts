@@ -117,6 +117,8 @@ class Assembly {
       onRestore: () => {
         own.restored();
         pictures.forget();
+        for (const informer of [podInformer, stateInformer]) informer.relist();
+        slices.keeper.restored();
       },
     });
     const following = (kind: string) => ({

@@ -8,7 +8,7 @@ import { recordsOf } from "../ledger/records.ts";
 import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import { Held } from "./held.ts";
-import { OwnHolds } from "./own-holds.ts";
+import { OwnHolds, type OwnHoldsOptions } from "./own-holds.ts";
 
 const domain = "network:";
 const address = parseAddress("10.0.0.1");
@@ -30,14 +30,15 @@ const around = {
 };
 
 /** Each list is answered by the test, with what the server had when it was asked. */
-function world() {
+function world(more: Partial<OwnHoldsOptions> = {}) {
   const held = new Held();
   const asked: ((items: readonly HeldObject[]) => void)[] = [];
   const list = (resource: { kind: string }) =>
     resource.kind === "Hold"
       ? Promise.resolve({ items: [] })
       : new Promise((resolve) => asked.push((items) => resolve({ items })));
-  const own = new OwnHolds({ client: { list } as unknown as KubeClient, node: "n", held, log: silent, ...around });
+  const client = { list } as unknown as KubeClient;
+  const own = new OwnHolds({ client, node: "n", held, log: silent, ...around, ...more });
   const namespaces = () => held.ofAttachment({ containerId: "c", interfaceName: "eth0" }).map((each) => each.namespace);
   return { held, own, asked, namespaces };
 }
@@ -52,6 +53,16 @@ it("a list that began before the holds were moved is not what counts", async () 
   asked[1]?.([object("new")]);
   await Promise.all([before, after]);
   expect([own.isKnown, namespaces()]).toEqual([true, ["new"]]);
+});
+
+it("what the server lost is found out once, and then made again", async () => {
+  const { held, own, asked } = world({ sandboxes: { get: () => ({}) as never } });
+  const first = own.known(signal);
+  asked[0]!([object("ns")]);
+  await first;
+  expect(await own.isLost(signal)).toBe(true);
+  own.restored();
+  expect([held.size, await own.isLost(signal)]).toEqual([1, false]);
 });
 
 it("nor does such a list make it known", async () => {

@@ -6,9 +6,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
-import { pods } from "../../src/ledger/resources.ts";
+import { configMaps, pods } from "../../src/ledger/resources.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { tellState } from "../ledger/told-state.ts";
 import type { Rig } from "./rig.ts";
 import { podArgs } from "./shim.ts";
 import { given, network, World } from "./world.ts";
@@ -28,6 +29,8 @@ afterAll(() => world.close());
 
 const config = network("etcd", { range: "10.40.0.0/24", network_name: "etcd" });
 const at = (name: string) => join(lab.folder, name);
+
+const version = async () => Number((await world.admin.list(configMaps)).metadata.resourceVersion);
 
 async function pod(name: string, node: string) {
   const spec = { nodeName: node, containers: [{ name: "c", image: "none" }] };
@@ -73,6 +76,9 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   const p = await pod("p", "node1");
   const { addresses: mine } = await patiently(a, { ...p, config });
   await patiently(b, { ...(await pod("newer", "node2")), config });
+  // So that the server, restored, is far from what the daemons have seen: it accepts their watches from there, and is silent.
+  for (let i = 0; i < 2000; i += 1) await tellState(world.admin, { paused: i % 2 === 0 ? "told in vain" : "" });
+  const seen = await version();
   await stopped(() => {
     rmSync(at("etcd"), { recursive: true });
     cpSync(at("etcd-copy"), at("etcd"), { recursive: true });
@@ -84,4 +90,10 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   const held = (await world.held("network:etcd ")).map((line) => line.split(" ").slice(0, 2).join(" "));
   expect(held).toContain(`${mine[0]!.replace("/24", "")} default/p`);
   expect(await a.registry.metrics()).toContain("holdfast_reasserted_total 1");
+  await tellState(world.admin, { paused: "told afterwards" });
+  for (const rig of [a, b]) {
+    const status = async () => (await rig.ask({ command: "STATUS", config: { ...config, cniVersion: "1.1.0" } })).text;
+    await expect.poll(status, { timeout: 10_000 }).toContain("told afterwards");
+  }
+  expect(await version()).toBeLessThan(seen);
 });

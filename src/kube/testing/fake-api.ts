@@ -14,6 +14,7 @@ interface Change {
 interface Watcher {
   readonly collection: string;
   readonly feed: Feed;
+  readonly from: number;
 }
 
 /** A fault is asked before each request; what it returns or throws is the answer. */
@@ -83,8 +84,21 @@ export class FakeApi {
     this.#oldest = this.#version;
   }
 
+  /** Everything as it is now; the returned function restores it, and ends all watches. */
+  snapshot(): () => void {
+    const [objects, changes, version] = [[...this.#objects], this.#changes.length, this.#version];
+    return () => {
+      this.#objects.clear();
+      for (const [path, object] of objects) this.#objects.set(path, object);
+      this.#changes.length = changes;
+      this.#version = version;
+      this.cutWatches(new Error("reset"));
+    };
+  }
+
   bookmark(): void {
-    for (const { feed } of this.#watchers) {
+    for (const { feed, from } of this.#watchers) {
+      if (this.#version < from) continue;
       feed.push(line("BOOKMARK", { metadata: { resourceVersion: String(this.#version) } }));
     }
   }
@@ -136,7 +150,7 @@ export class FakeApi {
   #watch(collection: string, query: URLSearchParams, signal?: AbortSignal): ApiResponse {
     const from = Number(query.get("resourceVersion"));
     const feed = new Feed(signal);
-    const watcher = { collection, feed };
+    const watcher = { collection, feed, from };
     if (from < this.#oldest) feed.push(line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "old" }));
     for (const change of this.#changes) {
       if (change.version > from && belongs(change.path, collection)) feed.push(line(change.type, change.object));
@@ -187,8 +201,9 @@ export class FakeApi {
 
   #publish(type: Change["type"], path: string, object: AnyObject): void {
     this.#changes.push({ version: this.#version, type, path, object });
-    for (const { collection, feed } of this.#watchers) {
-      if (belongs(path, collection)) feed.push(line(type, object));
+    for (const { collection, feed, from } of this.#watchers) {
+      // As the API server of Kubernetes: one from the future hears nothing until it has come.
+      if (this.#version > from && belongs(path, collection)) feed.push(line(type, object));
     }
   }
 }

@@ -135,6 +135,11 @@ export class SliceKeeper {
     this.#lease.look();
   }
 
+  /** The API server was restored from an older copy. */
+  restored(): void {
+    this.#lease.relist();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     // Before the authority is known nothing is handed out.
     await this.#holdBackOthers();

@@ -85,6 +85,11 @@ export class NodeLease {
     this.#woken = new AbortController();
   }
 
+  /** The API server was restored from an older copy. */
+  relist(): void {
+    this.#informer.relist();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     this.#informer.handle(({ type, object }) => {
       const text = type === "delete" ? undefined : object.metadata.annotations?.[slicesAnnotation];
