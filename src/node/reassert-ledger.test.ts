@@ -1,6 +1,8 @@
 // Which holds are made again, and which are somebody's by now: on a ledger in memory.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import type { CniArgs } from "../cni/arguments.ts";
+import { ownerOf } from "../cni/invocation.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
 import { type Owner, ownerKey, type PodOwner } from "../ipam/owner.ts";
@@ -23,6 +25,16 @@ const pod = (name: string, containerId = `c-${name}`): PodOwner => ({
   interface: "eth0",
   containerId,
 });
+const podman = ownerOf(
+  {
+    command: "ADD",
+    containerId: "c-p",
+    interfaceName: "eth0",
+    netns: "/run/netns/p",
+    args: { podNamespace: "", podName: "p", podUid: "" } as CniArgs,
+  },
+  "n1",
+);
 const claim = (uid: string): Owner => ({ kind: "claim", uid, namespace: "shop", name: "vm.red" });
 const note = { pool: "kube-system/red", why: "the lowest" };
 const identity = { ...note, identity: "vm-1/red" };
@@ -137,11 +149,15 @@ describe("a hold that is gone", () => {
     expect(made).toBe(1);
   });
 
-  it("is made again for a container that the API server need not know", async () => {
-    known.set("c-p", { ...sandbox(pod("p")), pod: { namespace: "n1", name: "p", uid: "" } });
+  it.each<[string, { namespace: string; uid: string }, number]>([
+    ["a container of podman", { namespace: podman.namespace, uid: podman.uid }, 1],
+    ["a pod of the kubelet's own", { namespace: "shop", uid: "0123456789abcdef0123456789abcdef" }, 1],
+    ["a pod that is gone, in a namespace that is called as the node", { namespace: "n1", uid: "u-p" }, 0],
+  ])("is made again for who the API server need not know: %s", async (_, who, times) => {
+    known.set("c-p", { ...sandbox(pod("p")), pod: { ...who, name: "p" } });
     state = "gone";
     await round();
-    expect(made).toBe(1);
+    expect(made).toBe(times);
   });
 
   it("is given back where the DEL came while it was made", async () => {

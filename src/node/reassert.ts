@@ -6,6 +6,7 @@
 // gone stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod; the leader, which looks
 // twice and asks for the pod, has the last word then.
 import { usedByAnnotation } from "../api/hold-marks.ts";
+import { isOffServer, mayLackMirror } from "../api/pod-uid.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../ipam/owner.ts";
@@ -122,11 +123,10 @@ export class Reassert {
     }
   }
 
-  /** A container of podman and a pod of the kubelet's own need not be known to the server (src/pools/judge.ts). */
+  /** A container of podman and a pod of the kubelet's own need not be known to the server. */
   async #isAlive({ pod }: KnownSandbox, signal: AbortSignal): Promise<boolean> {
-    const { facts, node } = this.#options;
-    const isUnknown = pod.namespace === "" || pod.namespace === node || /^[0-9a-f]{32}$/.test(pod.uid);
-    return isUnknown || (await facts.pod(pod, signal)) === "alive";
+    if (isOffServer(pod) || mayLackMirror(undefined, pod)) return true;
+    return (await this.#options.facts.pod(pod, signal)) === "alive";
   }
 
   async #make(sandbox: KnownSandbox, lost: SandboxHold, round: Round): Promise<void> {

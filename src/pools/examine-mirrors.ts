@@ -2,7 +2,7 @@
 //
 // A mirror is a second behind its node's journal, which is the arbiter: nothing here is repaired from outside.
 import { parseDomain } from "../api/domain.ts";
-import { mirrorAnnotation } from "../api/pod-uid.ts";
+import { mayLackMirror, mirrorAnnotation } from "../api/pod-uid.ts";
 import { blocksOf } from "../api/slice-grant.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
@@ -15,7 +15,7 @@ import { stateOf } from "../slices/table.ts";
 import { isSamePod, type UsedAddress, usedAddresses } from "./examine-pods.ts";
 import type { Finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
-import { isOwners, mayLackMirror } from "./judge.ts";
+import { isOwners } from "./judge.ts";
 import { networkOf } from "./membership.ts";
 import { named } from "./named.ts";
 import type { NetworkUse } from "./networks.ts";

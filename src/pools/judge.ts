@@ -4,6 +4,7 @@
 // reached, unless it is fenced (src/ledger/fencing.ts); nothing on one look: `free` needs an earlier observation of
 // the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
 // read just before, and guards the release by the hold's version (collector.ts).
+import { mayLackMirror } from "../api/pod-uid.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import type { Facts, PodFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
@@ -93,14 +94,6 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
 /** Where no UID was recorded, the name is all there is: a pod of that name is taken for the owner. */
 export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwner): boolean {
   return owner.uid === "" || pod.uid === owner.uid || pod.mirrorOf === owner.uid;
-}
-
-/**
- * A kubelet names the pods that it starts from files by a hash of the file; the API server's UIDs have dashes. Such a pod may run
- * long before its mirror is in the API, or without one (an admission that refuses it): that none is there proves nothing.
- */
-export function mayLackMirror(pod: Pick<PodFacts, "mirrorOf"> | undefined, { uid }: PodOwner): boolean {
-  return /^[0-9a-f]{32}$/.test(uid) && pod?.mirrorOf === undefined;
 }
 
 /** The owner's pod exists. */

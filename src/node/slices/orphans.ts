@@ -1,9 +1,9 @@
 // Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss the pod among
 // this node's pods, and the API server, asked for the pod itself in between, says that it is gone or has ended.
 //
-// Never freed: what the API server cannot know of (a container of podman, a record without a namespace), what something keeps, and
-// holds that no pod owns. Nothing is freed while the API server does not answer.
-import { isPodOf } from "../../api/pod-uid.ts";
+// Never freed: what the API server need not know of (a container of podman, a record without a namespace, a pod of the kubelet's own that
+// has no mirror), what something keeps, and holds that no pod owns. Nothing is freed while the API server does not answer.
+import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/pod-uid.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { asError } from "../../kube/abort.ts";
@@ -62,7 +62,7 @@ export class Orphans {
     const { journal, pods: own, node, isHeard } = this.#options;
     if (!own.hasSynced || !isHeard()) return void (this.#suspects = new Map());
     const missing = Array.from(journal.holds()).filter(
-      (hold) => isJudged(hold, node) && isOver(hold.owner as PodOwner, find(own.cache, hold.owner), node),
+      (hold) => isJudged(hold) && isOver(hold.owner as PodOwner, find(own.cache, hold.owner), node),
     );
     const again = missing.filter((hold) => this.#suspects.get(placeOf(hold)) === hold.version).slice(0, askedMax);
     this.#suspects = new Map(missing.map((hold) => [placeOf(hold), hold.version]));
@@ -95,12 +95,13 @@ export class Orphans {
 }
 
 /** Whether the API server can tell anything about the owner. */
-export function isJudged({ owner, note }: Pick<Hold, "owner" | "note">, node: string): boolean {
-  return owner.kind === "pod" && note?.keeper === undefined && owner.namespace !== "" && owner.namespace !== node;
+export function isJudged({ owner, note }: Pick<Hold, "owner" | "note">): boolean {
+  return owner.kind === "pod" && note?.keeper === undefined && !isOffServer(owner);
 }
 
 /** The pod of that name, if any, is not the owner, or needs no address any more. */
 export function isOver(owner: PodOwner, pod: Looked, node: string): boolean {
+  if (mayLackMirror({ mirrorOf: pod?.metadata.annotations?.[mirrorAnnotation] }, owner)) return false;
   if (pod === undefined) return true;
   if (!isPodOf(pod.metadata, owner.uid)) return true;
   const phase = pod.status?.phase;
