@@ -13,6 +13,12 @@ export const seenAnnotation = `${holdfastGroup}/seen`;
 /** Annotation, written by the controller: what the node has, and waits for. */
 export const slicesAnnotation = `${holdfastGroup}/slices`;
 
+/** Of the annotation, and of the same number on a node's disk; undefined: it is none. */
+export function readSeen(text: string): number | undefined {
+  const version = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(version) ? version : undefined;
+}
+
 const prefix = "holdfast-node-";
 const longestName = 253;
 
@@ -42,11 +48,23 @@ export function readNodeSlices(text: string | undefined): NodeSlices {
   }
 }
 
-/** Keys in order: the same contents are the same text. */
+/** All annotations of an object have 256 KiB: sentences never keep a grant from being told. */
+const longestSentence = 500;
+const mostBytesOfSentences = 64 * 1024;
+
+/** Keys in order: the same contents are the same text. Sentences are cut short, and those after the first 64 KiB left out; grants never are. */
 export function writeNodeSlices({ grants, waiting }: NodeSlices): string {
-  const inOrder = (map: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return JSON.stringify({ grants: inOrder(grants), waiting: inOrder(waiting) });
+  const inOrder = (map: Readonly<Record<string, string>>) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+  let bytes = 0;
+  const sentences = inOrder(waiting)
+    .map(([key, words]) => [key, shortened(words, longestSentence)] as const)
+    .filter((entry) => (bytes += Buffer.byteLength(JSON.stringify(entry))) <= mostBytesOfSentences);
+  return JSON.stringify({ grants: Object.fromEntries(inOrder(grants)), waiting: Object.fromEntries(sentences) });
+}
+
+/** At most so many characters. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
 /** The key of `waiting`. */

@@ -178,6 +178,7 @@ function optionsOf(flags: Flags): ControllerOptions {
     ...rest,
     ...(webhookPort !== undefined && { webhookPort: numberOf("--webhook-port", webhookPort, 65_535) }),
     cutRules: {
+      ...defaultCutLimits,
       trusted: trustedNamespaces(flags.systemNamespace, namesIn(trusted)),
       rangesPerDefinition: numberOf("--max-sliced-ranges-per-definition", maxSlicedRangesPerDefinition, 1000),
       rangesPerNamespace: numberOf("--max-sliced-ranges-per-namespace", maxSlicedRangesPerNamespace, 100_000),

@@ -10,6 +10,8 @@ export interface CutRules {
   readonly rangesPerNamespace: number;
   /** Of all definitions in it, where it is not trusted: every node has at least one slice of each range. */
   readonly slicesPerNamespace: number;
+  /** Of the whole cluster: every daemon reads all of them in one ConfigMap. Namespaces that are not trusted have half of them together. */
+  readonly rangesInAll: number;
 }
 
 /** Ten networks, both families, are 20 ranges; at 5,000 nodes a namespace that is not trusted may have four of them. */
@@ -17,6 +19,7 @@ export const defaultCutLimits = {
   rangesPerDefinition: 16,
   rangesPerNamespace: 64,
   slicesPerNamespace: 20_000,
+  rangesInAll: 1000,
 } as const;
 
 export function trustedNamespaces(
@@ -36,10 +39,16 @@ export function namespaceOf({ object }: Definition): string {
   return object.metadata.namespace ?? "";
 }
 
+/** The namespace of its pools is its own, or it is trusted with all. */
+export function administers(definition: Definition, trusted: CutRules["trusted"]): boolean {
+  const namespace = namespaceOf(definition);
+  return definition.poolNamespace === namespace || trusted.has(namespace);
+}
+
 export function objectionTo(definition: Definition, { trusted, rangesPerDefinition }: CutRules): Objection | undefined {
   const { key, config, poolNamespace } = definition;
   const namespace = namespaceOf(definition);
-  if (poolNamespace !== namespace && !trusted.has(namespace)) {
+  if (!administers(definition, trusted)) {
     return {
       reason: "NotTrusted",
       why:
@@ -55,11 +64,22 @@ export function objectionTo(definition: Definition, { trusted, rangesPerDefiniti
   };
 }
 
-/** What one more range of the namespace would be too much for. `ranges`: with it. */
+/** Each with the range that is asked about. */
+interface RangeCounts {
+  /** Of its namespace. */
+  readonly ranges: number;
+  /** Of the cluster. */
+  readonly inAll: number;
+  /** Of all namespaces that are not trusted. */
+  readonly untrusted: number;
+  readonly nodes: number;
+}
+
+/** What one more range would be too much for. */
 export function excessOf(
   definition: Definition,
-  { ranges, nodes }: { readonly ranges: number; readonly nodes: number },
-  { trusted, rangesPerNamespace, slicesPerNamespace }: CutRules,
+  { ranges, inAll, untrusted, nodes }: RangeCounts,
+  { trusted, rangesPerNamespace, slicesPerNamespace, rangesInAll }: CutRules,
 ): Objection | undefined {
   const namespace = namespaceOf(definition);
   const would = `${definition.key} would be sliced range ${ranges} of the namespace ${namespace}`;
@@ -67,7 +87,15 @@ export function excessOf(
     const limit = `it may have ${rangesPerNamespace} (--max-sliced-ranges-per-namespace of the controller)`;
     return { reason: "TooMany", why: `${would}, and ${limit}.` };
   }
-  if (trusted.has(namespace) || ranges * nodes <= slicesPerNamespace) return undefined;
+  const half = Math.floor(rangesInAll / 2);
+  const isUntrusted = !trusted.has(namespace);
+  if (inAll > rangesInAll || (isUntrusted && untrusted > half)) {
+    const [who, most] =
+      inAll > rangesInAll ? ["the cluster has", rangesInAll] : ["namespaces that are not trusted have", half];
+    const limit = `${who} ${most} already, as many as there may be in all`;
+    return { reason: "TooMany", why: `${would}, and ${limit}. Take node_slice_size from definitions that need none.` };
+  }
+  if (!isUntrusted || ranges * nodes <= slicesPerNamespace) return undefined;
   const slices = `with ${nodes} nodes these are ${ranges * nodes} slices or more`;
   const limit = `it may have ${slicesPerNamespace} (--max-slices-per-namespace of the controller)`;
   return { reason: "TooMany", why: `${would}; ${slices}, and ${limit}.` };

@@ -38,7 +38,7 @@ export interface OverviewOptions {
 /** Asked of the server, not followed: what is known of a pause is at most a second old. */
 const freshMs = 1000;
 const intervalMs = 10_000;
-/** What daemons are told of in a sentence each; events tell all of them. 32 of some 400 characters are 13 KB of a ConfigMap. */
+/** What daemons are told of in a sentence each; events tell all of them. 32 of 2,000 characters at most are 64 KB of a ConfigMap. */
 const mostRefusals = 32;
 
 export class Overview {
@@ -85,17 +85,20 @@ export class Overview {
   }
 
   *waiting(): IterableIterator<{ readonly target: Target; readonly why: (node: string) => string | undefined }> {
+    const carried = this.refusals();
     for (const target of this.#targets.values()) {
       const plan = this.#plans.get(target.key);
-      if (target.wanted && !isUnheard(target))
+      // What the state says to all daemons at once is not said in every Lease again.
+      const isSaid = target.refusal !== undefined && carried.has(sliceUseKey(target));
+      if (target.wanted && !isUnheard(target) && !isSaid)
         yield { target, why: (node) => target.refusal?.why ?? plan?.waiting.get(node) };
     }
   }
 
-  /** Why ranges get no slices of which there is no pool; the first of them in the order of their keys. */
+  /** Why ranges get no slices; the first of them in the order of their keys. */
   refusals(): ReadonlyMap<string, string> {
     const found = [...this.#targets.values()]
-      .filter(isUnheard)
+      .filter(({ refusal }) => refusal !== undefined)
       .map((each) => [sliceUseKey(each), each.refusal!.why] as const);
     return new Map(found.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostRefusals));
   }

@@ -4,7 +4,7 @@
 // only where it is missing, as it is on record. A phase is on its NodeSlicePool before a daemon is told. Where the state cannot be read the
 // leader rests: it may be paused.
 import { networkAnnotation } from "../api/hold-marks.ts";
-import { seenAnnotation } from "../api/node-lease.ts";
+import { readSeen, seenAnnotation } from "../api/node-lease.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -19,7 +19,7 @@ import {
   writeRefusals,
   writeSlicedRanges,
 } from "../ledger/sliced-ranges.ts";
-import { fetchState, readState, restsOf } from "../ledger/state.ts";
+import { fetchState, readState, restsOf, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Nodes } from "./nodes.ts";
@@ -63,6 +63,9 @@ export interface Gate {
   readonly object?: ConfigMap;
 }
 
+/** Versions rise by one: so many changes a restored copy is never behind. */
+const farAhead = 1_000_000;
+
 const closed: Gate = { rests: "the state has not been read yet", isPaused: true, sliced: undefined };
 
 export class StateRound {
@@ -70,6 +73,8 @@ export class StateRound {
   #gate: Gate = closed;
   /** The version of the state at which the reservation ledger was listed with every daemon having seen it. */
   #listedAt = -1;
+  /** Lease -> the version that was ignored last, and said to be. */
+  readonly #ignored = new Map<string, number>();
 
   constructor(options: StateRoundOptions) {
     this.#options = options;
@@ -103,7 +108,7 @@ export class StateRound {
     const { object, sliced: told, rests, isPaused } = this.#gate;
     if (object === undefined || isPaused) return false;
     const pools = [...this.#options.pools()];
-    const known = { told, pools, seen: [...this.#options.nodes.seen(seenOf)] };
+    const known = { told, pools, seen: this.#seen() };
     if (rests !== "") {
       if (told === undefined) await this.#write(object, toldAgain(known), signal);
       return told === undefined;
@@ -114,7 +119,7 @@ export class StateRound {
     if (next.needsList) {
       // A node that is back after a silence looks at what is told after it has renewed its Lease: here its Lease is looked at after all was told.
       await this.#options.nodes.refresh(signal);
-      const seen = [...this.#options.nodes.seen(seenOf)];
+      const seen = this.#seen();
       if (!nextSliced({ ...facts, seen, isListed: false }).needsList) return false;
       await this.#options.reserved.refresh(signal);
       this.#listedAt = told!.version;
@@ -139,9 +144,37 @@ export class StateRound {
     const { sliced } = this.#gate;
     const entry = sliced?.ranges.find((each) => isOf(each, target));
     // Only when every daemon works by this state, the part that it names is all that is taken from.
-    const haveSeen = [...this.#options.nodes.seen(seenOf)].every((seen) => seen === sliced?.version);
+    const haveSeen = this.#seen().every((seen) => seen === sliced?.version);
     const floatingInUse = entry?.floating === undefined ? [] : [entry.floating];
     return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
+  }
+
+  /**
+   * What daemons with a fresh Lease have seen. One that is far above what is told was never told: believed, it would use up the numbers, so its node
+   * counts as one that has said nothing. Where what is told is lost, daemons alone know how far it was.
+   */
+  #seen(): (number | undefined)[] {
+    const { nodes, log } = this.#options;
+    const { sliced: told } = this.#gate;
+    const most = told === undefined ? Number.MAX_SAFE_INTEGER / 2 : told.version + farAhead;
+    return [
+      ...nodes.seen(({ metadata: { name = "", annotations } }) => {
+        const seen = readSeen(annotations?.[seenAnnotation] ?? "");
+        if (seen === undefined || seen <= most) return seen;
+        if (this.#ignored.get(name) !== seen) {
+          const remedy = `Look at the daemon of that node. If other nodes say the same, the state was restored from an old copy: delete the key ${slicedKey} of the ConfigMap ${stateName}, and it is written anew.`;
+          log.error(
+            `the Lease ${name} names a version of the sliced ranges that was never told; it is ignored. ${remedy}`,
+            {
+              seen,
+              told: told?.version,
+            },
+          );
+        }
+        this.#ignored.set(name, seen);
+        return undefined;
+      }),
+    ];
   }
 
   async #wanted(
@@ -196,11 +229,6 @@ export class StateRound {
     const ranges = sliced.ranges.map(({ network, range, phase }) => `${network} ${range} ${phase}`.trim());
     log.info("the sliced ranges have changed", { version: sliced.version, ranges });
   }
-}
-
-function seenOf({ metadata }: { readonly metadata: { readonly annotations?: Readonly<Record<string, string>> } }) {
-  const text = metadata.annotations?.[seenAnnotation] ?? "";
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 function versionOf(object: ConfigMap | undefined): number {

@@ -7,7 +7,7 @@ import { formatInterval } from "../net/interval.ts";
 import { overlaps, parsePrefix } from "../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { poolNames } from "./names.ts";
-import { type ExistingPool, wishesOf } from "./wishes.ts";
+import { type ExistingPool, type WishRules, wishesOf } from "./wishes.ts";
 
 interface Given {
   readonly name: string;
@@ -47,10 +47,10 @@ function pool(name: string, range: string, rest: Partial<ExistingPool> = {}): Ex
 
 const rules = { ...defaultCutLimits, trusted: trustedNamespaces("kube-system", ["shop", "other"]), nodes: 5000 };
 
-function read(given: readonly Given[], pools: readonly ExistingPool[] = []) {
+function read(given: readonly Given[], pools: readonly ExistingPool[] = [], limits: Partial<WishRules> = {}) {
   const { readable, unreadable } = readDefinitions(given.map(definition), "kube-system");
   expect(unreadable).toEqual([]);
-  const wishes = wishesOf(readable, pools, rules);
+  const wishes = wishesOf(readable, pools, { ...rules, ...limits });
   const names = poolNames([...wishes.accepted, ...wishes.refused.map(({ wish }) => wish)], pools);
   const accepted = wishes.accepted.map(
     (wish) => `${wish.namespace}/${names.get(wish.key)} ${wish.range} /${wish.sliceLength}`,
@@ -364,13 +364,23 @@ describe("who may have what cut", () => {
       ["OnRecord"],
     ],
     [
-      "another namespace shares a part of it, and this was shared too",
+      "another namespace of administrators shares a part of it, and this was shared too",
       [
-        { name: "a", namespace: "tenant", created: 5, ipam: part },
+        { name: "a", namespace: "other", created: 5, ipam: part },
         { name: "b", generation: 2, ipam: wide },
       ],
       0,
       ["OnRecord"],
+    ],
+    [
+      "a tenant came later and shares a part of it, or more: this stays the administrators', changed or not",
+      [
+        { name: "a", namespace: "tenant", created: 5, ipam: part },
+        { name: "b", generation: 2, ipam: wide },
+        { name: "c", namespace: "tenant", created: 5, ipam: { range: "10.0.0.0/7" } },
+      ],
+      1,
+      [],
     ],
     [
       "another namespace came later, or has a name of its own, or the same range",
@@ -391,6 +401,69 @@ describe("who may have what cut", () => {
   ])("%s", (_, given, count, reasons) => {
     const { accepted, refused } = read(given);
     expect([accepted.length, refused.map((line) => line.split(" ").at(-1))]).toEqual([count, reasons]);
+  });
+
+  // 10.0.0.0/8, /9 and so on: each overlaps the first.
+  const nested = (count: number, namespace: string): Given[] =>
+    Array.from({ length: count }, (_, index) => ({
+      name: `o${index}`,
+      namespace,
+      created: index,
+      ipam: { range: `10.0.0.0/${8 + index}`, node_slice_size: "/28", pool_namespace: "nad" },
+    }));
+
+  it("what is refused for another reason counts too: beyond the limit it gets no object either", () => {
+    const { accepted, refused } = read(nested(7, "tenant"), [], { rangesPerNamespace: 4, nodes: 1 });
+    const reasons = refused.map((line) => line.split(" ").at(-1) ?? "").toSorted();
+    expect([accepted.length, reasons]).toEqual([
+      1,
+      [...Array<string>(3).fill("Overlapping"), ...Array<string>(3).fill("TooMany")],
+    ]);
+    // It never takes the place of one that may have slices.
+    const good = {
+      name: "z",
+      namespace: "tenant",
+      created: 9,
+      ipam: { ...wide, range: "11.0.0.0/8", pool_namespace: "nad" },
+    };
+    expect(read([...nested(7, "tenant"), good], [], { rangesPerNamespace: 4, nodes: 1 }).accepted).toHaveLength(2);
+  });
+
+  it("the cluster has a limit: trusted namespaces first, others half of it, and what has slices stays", () => {
+    const tenants = ["t1", "t2", "t3"].flatMap((namespace) => each(2, namespace, { pool_namespace: "nad" }));
+    const limits = { rangesInAll: 6, nodes: 1 };
+    const { wishes, refused } = read([...tenants, ...each(4, "shop")], [], limits);
+    expect(wishes.map(({ namespace }) => namespace).toSorted()).toEqual([
+      ...Array<string>(4).fill("kube-system"),
+      "t1",
+      "t2",
+    ]);
+    expect(refused.map((line) => line.split(" ").at(-1))).toEqual(Array<string>(4).fill("TooMany"));
+    expect(read(tenants, [], limits).accepted).toHaveLength(3);
+    const there = pool("n1", "10.0.1.0/24", { namespace: "t3", network: "n1" });
+    const later = wishesOf(
+      readDefinitions([...tenants, ...each(7, "shop")].map(definition), "kube-system").readable,
+      [there],
+      { ...rules, ...limits },
+    );
+    expect(later.accepted.filter(({ namespace }) => namespace === "t3").map(({ range }) => `${range}`)).toEqual([
+      "10.0.1.0/24",
+    ]);
+    expect(later.accepted).toHaveLength(6);
+    expect(later.refused[0]!.why).toMatch(/has 6 already/);
+  });
+
+  it("no sentence is longer than what carries it", () => {
+    const given = nested(16, "tenant").map((one) => ({ ...one, name: `${"n".repeat(240)}${one.name}` }));
+    const same = given.flatMap((one) =>
+      Array.from({ length: 5 }, (_, index) => ({ ...one, name: `${one.name}-${index}` })),
+    );
+    const { refused } = wishesOf(readDefinitions(same.map(definition), "kube-system").readable, [], {
+      ...rules,
+      nodes: 1,
+    });
+    expect(refused).toHaveLength(15);
+    for (const { why } of refused) expect(why.length).toBeLessThanOrEqual(2000);
   });
 
   it("what has slices keeps them, whatever the rules have become", () => {

@@ -4,13 +4,13 @@
 // Promised: the same definitions and pools give the same wishes in any order; inside one namespace and network name, no two wishes
 // overlap. Where definitions disagree the pool that is there counts, else the oldest definition. Nothing is cut that a definition of another
 // namespace has on record before; what has slices keeps them.
-import { sliceUseKey } from "../api/node-lease.ts";
+import { shortened, sliceUseKey } from "../api/node-lease.ts";
 import type { Definition } from "../cni/definitions.ts";
 import { usefulOf } from "../cni/pool-definition.ts";
 import type { IpamRange } from "../cni/range.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { comparePrefixes, overlaps, type Prefix } from "../net/prefix.ts";
-import { type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
+import { administers, type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
 
 /** Of a NodeSlicePool that is there. */
 export interface ExistingPool {
@@ -84,7 +84,7 @@ export function wishesOf(definitions: readonly Definition[], pools: readonly Exi
   const isCut = (wish: Wish) => poolOf(wish, pools)?.hasSlices === true;
   const refused: Refusal[] = [];
   const asked = wishes.flatMap((wish): Wish[] => {
-    const objection = isCut(wish) ? undefined : (wish.objection ?? recordedBefore(wish, all));
+    const objection = isCut(wish) ? undefined : (wish.objection ?? recordedBefore(wish, all, rules));
     if (objection !== undefined) refused.push({ wish, ...objection });
     return objection === undefined ? [wish] : [];
   });
@@ -98,33 +98,61 @@ export function wishesOf(definitions: readonly Definition[], pools: readonly Exi
       else refused.push({ wish, reason: "Overlapping", why: overlapWords(wish, other) });
     }
   }
-  const bounded = within(accepted, isCut, rules);
-  return { accepted: bounded.accepted, refused: [...refused, ...bounded.refused] };
+  return within({ accepted, refused }, isCut, rules);
 }
 
-/** The first of each namespace, as many as it may have. What is cut stays. */
-function within(wishes: readonly Wish[], isCut: (wish: Wish) => boolean, rules: WishRules): Wishes {
+/**
+ * The first of each namespace, and of all, as many as there may be: what is cut stays, then what is accepted, of trusted namespaces, and older. What
+ * is refused counts too, since it has a pool that says why.
+ */
+function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, rules: WishRules): Wishes {
   const counts = new Map<string, number>();
-  const refused: Refusal[] = [];
-  const isFirst = (a: Wish, b: Wish) =>
-    Number(isCut(b)) - Number(isCut(a)) || (isOlder(a.uses[0]!, b.uses[0]!) ? -1 : 1);
-  for (const wish of wishes.toSorted(isFirst)) {
+  const excess = new Map<string, Refusal>();
+  const isTrusted = ({ uses }: Wish) => rules.trusted.has(namespaceOf(uses[0]!.definition));
+  const isAccepted = new Set(accepted);
+  const heard = refused.filter(({ reason }) => reason !== "NotTrusted" && reason !== "TooMany");
+  const ranked = [...accepted, ...heard.map(({ wish }) => wish)].toSorted(
+    (a, b) =>
+      Number(isCut(b)) - Number(isCut(a)) ||
+      Number(isAccepted.has(b)) - Number(isAccepted.has(a)) ||
+      Number(isTrusted(b)) - Number(isTrusted(a)) ||
+      compareAge(a, b),
+  );
+  let inAll = 0;
+  let untrusted = 0;
+  for (const wish of ranked) {
     const { definition } = wish.uses[0]!;
     const namespace = namespaceOf(definition);
     const ranges = 1 + (counts.get(namespace) ?? 0);
-    const objection = isCut(wish) ? undefined : excessOf(definition, { ranges, nodes: rules.nodes }, rules);
-    if (objection === undefined) counts.set(namespace, ranges);
-    else refused.push({ wish, ...objection });
+    const more = isTrusted(wish) ? 0 : 1;
+    const sums = { ranges, inAll: inAll + 1, untrusted: untrusted + more, nodes: rules.nodes };
+    const objection = isCut(wish) ? undefined : excessOf(definition, sums, rules);
+    if (objection === undefined) {
+      counts.set(namespace, ranges);
+      inAll += 1;
+      untrusted += more;
+    } else excess.set(wish.key, { wish, ...objection });
   }
-  const isRefused = new Set(refused.map(({ wish }) => wish.key));
-  return { accepted: wishes.filter(({ key }) => !isRefused.has(key)), refused };
+  const all = [...refused.filter(({ wish }) => !excess.has(wish.key)), ...excess.values()];
+  return {
+    accepted: accepted.filter(({ key }) => !excess.has(key)),
+    refused: all.map((each) => ({ ...each, why: shortened(each.why, longestWhy) })),
+  };
+}
+
+/** It stands in conditions, in holdfast-state and in events. */
+const longestWhy = 2000;
+
+function compareAge(a: Wish, b: Wish): number {
+  return isOlder(a.uses[0]!, b.uses[0]!) ? -1 : isOlder(b.uses[0]!, a.uses[0]!) ? 1 : 0;
 }
 
 /**
  * A definition of another namespace hands out of a part of the range, or of more, and did before this was to be cut: it would be left with less. One
- * that has the very same range is served from the slices.
+ * that has the very same range is served from the slices. One that does not administer the pools has a say only if it is the older object: else any
+ * tenant could keep administrators from cutting what is theirs. What it holds is left out of the slices.
  */
-function recordedBefore(wish: Wish, all: readonly Use[]): Objection | undefined {
+function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules): Objection | undefined {
   const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
   // When a definition was changed is not known: what it became is later than what others are.
   const wasChanged = wish.uses.some(({ definition }) => (definition.object.metadata.generation ?? 2) !== 1);
@@ -133,7 +161,7 @@ function recordedBefore(wish: Wish, all: readonly Use[]): Objection | undefined 
       isShared(use, wish) &&
       comparePrefixes(use.range.prefix, wish.range) !== 0 &&
       !own.has(namespaceOf(use.definition)) &&
-      (wasChanged || isOlder(use, wish.uses[0]!)),
+      ((wasChanged && administers(use.definition, trusted)) || isOlder(use, wish.uses[0]!)),
   );
   if (other === undefined) return undefined;
   const theirs = `${other.range.prefix} of ${other.definition.key}`;
@@ -213,7 +241,7 @@ function sizeDisagreement(uses: readonly Use[]): string | undefined {
   const bySize = Map.groupBy(uses, ({ range }) => sizeText(range));
   if (bySize.size < 2) return undefined;
   const parts = [...bySize].map(([size, each]) => `${namesOf(each)} ask${each.length === 1 ? "s" : ""} for ${size}`);
-  return `Of ${uses[0]!.range.prefix}, ${parts.join(", ")}.`;
+  return `Of ${uses[0]!.range.prefix}, ${firstOf(parts)}.`;
 }
 
 function sizeText({ sliceLength, floatingLength }: Sizes): string {
@@ -231,8 +259,12 @@ const mostNames = 5;
 
 function namesOf(uses: readonly Use[]): string {
   const names = [...new Set(uses.map(({ definition }) => definition.key))];
-  const more = names.length - mostNames;
-  return more <= 0 ? names.join(" and ") : `${names.slice(0, mostNames).join(", ")} and ${more} more`;
+  return names.length <= mostNames ? names.join(" and ") : firstOf(names);
+}
+
+function firstOf(parts: readonly string[]): string {
+  const more = parts.length - mostNames;
+  return parts.slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 function usefulOfAll(uses: readonly Use[]): IntervalSet {
@@ -292,7 +324,7 @@ function rangeDisagreement(family: readonly Wish[]): string | undefined {
   // Lists that are all parts of the longest one are no disagreement.
   if ([...lists.values()].every((list) => list.isSubsetOf(longest))) return undefined;
   const parts = family.map(({ range, uses }) => `${range} (${namesOf(uses)})`);
-  return `Definitions of the network ${JSON.stringify(family[0]!.network)} have different ranges: ${parts.join(", ")}.`;
+  return `Definitions of the network ${JSON.stringify(family[0]!.network)} have different ranges: ${firstOf(parts)}.`;
 }
 
 function isSameNetwork(a: Wish, b: Wish): boolean {

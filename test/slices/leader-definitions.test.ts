@@ -1,9 +1,12 @@
 // What definitions ask for, and change: sharing, disagreement, ranges, sizes, from shared to sliced and back.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import { nodeLeaseName, seenAnnotation } from "../../src/api/node-lease.ts";
 import { readGrant } from "../../src/api/slice-grant.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { readRefusal } from "../../src/ledger/sliced-ranges.ts";
+import { stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { Stage, system } from "./leader-stage.ts";
 
@@ -156,7 +159,7 @@ describe("definitions", () => {
     await stage.until("its pool is gone", async () => !(await stage.hasPool("plain-10.4.0.0-24")));
   });
 
-  it("a range that overlaps another gets no slices: condition, event, and the nodes' Leases say why", async () => {
+  it("a range that overlaps another gets no slices: condition, event, and the state says why", async () => {
     stage.lead();
     await join("n1");
     await stage.define("a", blue);
@@ -171,10 +174,11 @@ describe("definitions", () => {
       status: "False",
       reason: "Disagreement",
     });
-    await stage.until(
-      "the node knows",
-      async () => stage.daemons.get("n1")!.waiting[`${system} blue 10.0.0.0/16`] !== undefined,
-    );
+    const place = { namespace: system, name: stateName };
+    const refusal = async (key: string) => readRefusal(await stage.client.get(kinds.configMaps, place), key);
+    await stage.until("nodes know", async () => (await refusal(`${system} blue 10.0.0.0/16`)) !== undefined);
+    // Once for all of them: it is in no Lease.
+    await stage.until("no Lease says it", async () => Object.keys(stage.daemons.get("n1")!.waiting).length === 0);
     await stage.define("c", { range: "10.9.0.0/24", node_slice_size: "/26" });
     await stage.define("d", { range: "10.9.0.0/25", node_slice_size: "/26" });
     await stage.until(
@@ -186,5 +190,25 @@ describe("definitions", () => {
       (await stage.events()).includes("NetworkAttachmentDefinition d Overlapping"),
     );
     expect(await stage.allocations("d")).toEqual({});
+  });
+
+  it("a Lease that claims to have seen what was never told uses up no versions: when it is right again, ranges open", async () => {
+    await stage.define("a", { range: "10.0.0.0/24", network_name: "blue", enable_l3: true });
+    await join("n1", "n2");
+    await stage.pass(500);
+    stage.lead();
+    await stage.until("the state is told", async () => (await stage.sliced()).version > 0);
+    await stage.pass(500);
+    stage.daemons.get("n2")!.isAlive = false;
+    const place = { namespace: system, name: nodeLeaseName("n2") };
+    const body = { metadata: { annotations: { [seenAnnotation]: "999999999999999" } } };
+    await stage.client.patch(kinds.leases, place, { type: "merge", body });
+    await stage.define("a", blue);
+    await stage.until("it closes", async () => (await stage.sliced()).ranges[0]?.phase === "closing");
+    for (let step = 0; step < 60; step++) await stage.pass(500);
+    expect((await stage.sliced()).version).toBeLessThan(10);
+    expect((await stage.sliced()).ranges[0]?.phase).toBe("closing");
+    stage.daemons.get("n2")!.isAlive = true;
+    await stage.granted("blue", ["n1", "n2"]);
   });
 });

@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
+import { readSeen } from "../../api/node-lease.ts";
 import { asError } from "../../kube/abort.ts";
 import type { Log } from "../../log/log.ts";
 
@@ -48,7 +49,8 @@ export function seenVersionIn(folder: string, log: Log): SeenVersion {
 function noted(path: string, log: Log): number {
   try {
     const text = readFileSync(path, "utf8").trim();
-    if (/^\d{1,15}$/.test(text)) return Number(text);
+    const read = readSeen(text);
+    if (read !== undefined) return read;
     log.error(`${path} cannot be read: it should be a number`, { text: text.slice(0, 40) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
