@@ -118,12 +118,25 @@ describe("silence", () => {
     expect(presence.of("n")).toBe("fenced");
   });
 
-  it("begins anew when its Lease is deleted by hand", async () => {
+  it("goes on when its Lease is deleted, and when the leader makes one; not when its daemon does", async () => {
     setNode("n", "Unknown", true);
-    await listen(4 * minuteMs);
+    await listen(3 * minuteMs);
     leases.remove(nodeLeaseName("n"));
-    await listen(4 * minuteMs);
     expect([presence.of("n"), presence.isFresh("n")]).toEqual(["unreachable", false]);
+    await listen(2 * minuteMs);
+    expect(presence.of("n")).toBe("fenced");
+    leases.put(leaseOf("n", ""));
+    expect([presence.of("n"), presence.isFresh("n")]).toEqual(["fenced", false]);
+    renew("n");
+    expect([presence.of("n"), presence.isFresh("n")]).toEqual(["unreachable", true]);
+  });
+
+  it("of one whose Node is deleted outlives its Lease, which the leader removes when it is fenced for long", async () => {
+    nodes.remove("n");
+    setNode("other", "True");
+    await listen(25 * 60 * minuteMs);
+    expect(presence.of("n")).toBe("fenced");
+    leases.remove(nodeLeaseName("n"));
     await listen(minuteMs);
     expect(presence.of("n")).toBe("fenced");
   });

@@ -142,14 +142,22 @@ export class Presence {
       untilMs: nowMs,
     };
     const node = nodeOfLease(object);
-    // One that lives makes its Lease anew within a minute.
-    if (type === "delete" && node !== undefined) this.#renewed.set(node, { renewTime: "", ms: nowMs });
     if (type !== "delete") this.saw(object);
+    else if (node !== undefined) this.#onLostLease(node);
     if (nowMs - this.#lookedMs < lookEveryMs) return;
     this.#lookedMs = nowMs;
     const names = this.#names();
     this.#tell(names);
     for (const each of this.#renewed.keys()) if (!names.has(each) && this.of(each) === "fenced") this.#forget(each);
+  }
+
+  /**
+   * Whoever deletes it is not the machine: silence goes on. A daemon that lives makes its Lease anew within a minute; one that the leader
+   * makes has no time of renewal, and says nothing.
+   */
+  #onLostLease(node: string): void {
+    const seen = this.#renewed.get(node);
+    if (seen !== undefined) this.#renewed.set(node, { renewTime: "", ms: seen.ms });
   }
 
   #onNode(event: InformerEvent<Node>): void {

@@ -23,7 +23,7 @@ export interface Facts {
   /** The pod of the owner's namespace and name, whatever its UID; undefined: there is none. */
   readonly pod: PodFacts | undefined;
   readonly nodeState: (name: string) => Standing;
-  /** Some node that is unreachable, if there is any. */
+  /** Some node that is unreachable and may have had the pod, if there is any: for holds that name no node. */
   readonly unreachableNode: string | undefined;
   /** That of the keeper; undefined: it does not exist, or there is no keeper. */
   readonly statefulSet: StatefulSetFacts | undefined;

@@ -18,7 +18,8 @@ import type { World } from "./world.ts";
 
 export interface Nodes {
   readonly stateOf: (node: string) => Standing;
-  readonly unreachable: string | undefined;
+  /** Some node that is unreachable and may have had a pod when the hold was made, if there is any. */
+  readonly unreachableFor: (held: Pick<Held, "createdMs">) => string | undefined;
 }
 
 /** By the name as holds carry it (nodeLabel). */
@@ -33,8 +34,25 @@ export function nodesOf(
   for (const name of new Set([...found.keys(), ...leased.keys()])) {
     if (name !== "") states.set(nodeLabel(name), judge(name, found.get(name), leased.get(name)));
   }
-  const unreachable = [...states].find(([, state]) => state === "unreachable")?.[0];
-  return { stateOf: (node) => states.get(node) ?? judge(node, undefined, undefined), unreachable };
+  const lost = [...states.keys()].filter((name) => states.get(name) === "unreachable");
+  // Nodes come and go where a cluster is scaled: one that is deleted, and by its Lease came after the hold, does not keep it. Without any Node
+  // the machine's Lease is its node.
+  const there = new Set([...(found.size > 0 ? found : leased).keys()].map(nodeLabel));
+  const unreachable = lost.find((name) => there.has(name));
+  const madeMs = new Map([...leased].map(([name, lease]) => [nodeLabel(name), createdMs(lease)]));
+  const [oldest] = lost.filter((name) => !there.has(name)).toSorted((a, b) => madeMs.get(a)! - madeMs.get(b)!);
+  return {
+    stateOf: (node) => states.get(node) ?? judge(node, undefined, undefined),
+    unreachableFor: (held) => {
+      const isOlder = oldest !== undefined && madeMs.get(oldest)! <= (held.createdMs ?? Number.POSITIVE_INFINITY);
+      return unreachable ?? (isOlder ? oldest : undefined);
+    },
+  };
+}
+
+/** Of one that does not say it: it may have been there always. */
+function createdMs({ metadata }: DeepReadonly<Lease>): number {
+  return Date.parse(metadata.creationTimestamp ?? "") || 0;
 }
 
 /** For who looks once. */
@@ -118,7 +136,7 @@ function factsOf(
   return {
     pod: pod && podFactsOf(pod),
     nodeState: nodes.stateOf,
-    unreachableNode: nodes.unreachable,
+    unreachableNode: nodes.unreachableFor(held),
     statefulSet,
     lastNode,
     // Read only where it decides something: a look goes over every hold.

@@ -13,15 +13,18 @@ export interface NodesOptions {
   readonly nodes: Informer<Node>;
   readonly world: SliceWorld;
   readonly presence: Presence;
+  readonly nowMs: () => number;
 }
 
-/** What is left of a node that is off is collected within minutes: so long its Lease says that it is. */
+/** What is left of a node that is off is collected within minutes after it is fenced: so long its Lease says that it is. */
 const rememberedMs = 3_600_000;
 
 export class Nodes {
   readonly #options: NodesOptions;
   /** Node -> what it was at the last look, as text. */
   readonly #before = new Map<string, string>();
+  /** Node that is deleted -> since when it was seen fenced, without a break. */
+  readonly #fencedMs = new Map<string, number>();
 
   constructor(options: NodesOptions) {
     this.#options = options;
@@ -32,14 +35,23 @@ export class Nodes {
     const isThere = nodes.cache.get(name) !== undefined;
     const isFresh = presence.isFresh(name);
     const fenced = presence.fenced(name);
+    const isOff = fenced !== undefined && !isThere;
+    if (!isOff) this.#fencedMs.delete(name);
     return {
       name,
       isPresent: isThere || isFresh,
       isLeaving: !isThere && isFresh && !presence.isAlone,
       ...(fenced !== undefined && { fenced }),
-      ...(fenced !== undefined && !isThere && presence.silentMs(name) >= rememberedMs && { isOver: true }),
+      ...(isOff && this.#fencedForMs(name) >= rememberedMs && { isOver: true }),
       isSilent: !isFresh,
     };
+  }
+
+  #fencedForMs(name: string): number {
+    const nowMs = this.#options.nowMs();
+    const sinceMs = this.#fencedMs.get(name) ?? nowMs;
+    this.#fencedMs.set(name, sinceMs);
+    return nowMs - sinceMs;
   }
 
   /** Every Node by name, and those of the list, each once. A node without a Node object gets nothing new. */
@@ -66,6 +78,7 @@ export class Nodes {
       this.#before.delete(name);
       changed.push(name);
     }
+    for (const name of this.#fencedMs.keys()) if (!names.has(name)) this.#fencedMs.delete(name);
     return changed;
   }
 

@@ -71,7 +71,14 @@ export class Term {
     this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#world);
     const { presence } = options;
-    this.#nodes = new Nodes({ client, systemNamespace, nodes, world: this.#world, presence });
+    this.#nodes = new Nodes({
+      client,
+      systemNamespace,
+      nodes,
+      world: this.#world,
+      presence,
+      nowMs: () => clock.monotonicMs(),
+    });
     this.#told = new Told(events);
     const state = new StateRound({
       client,

@@ -79,7 +79,7 @@ const oneOf = (value: string | undefined): readonly string[] => (value === undef
 const keptAnnotations = [leaseNodeAnnotation, seenAnnotation, slicesAnnotation, goneSinceAnnotation, offAnnotation];
 
 export function trimLease({ apiVersion, kind, metadata, spec }: Lease): Lease {
-  const { name, namespace, uid, resourceVersion, annotations = {} } = metadata;
+  const { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} } = metadata;
   const kept = keptAnnotations.filter((key) => annotations[key] !== undefined).map((key) => [key, annotations[key]!]);
   const { holderIdentity, renewTime, leaseDurationSeconds } = spec ?? {};
   const trimmed: KubeObject = {
@@ -90,6 +90,7 @@ export function trimLease({ apiVersion, kind, metadata, spec }: Lease): Lease {
       ...(namespace !== undefined && { namespace }),
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
       annotations: Object.fromEntries(kept),
     },
   };

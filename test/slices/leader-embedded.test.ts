@@ -53,8 +53,8 @@ describe("join and leave", () => {
     await stage.until("the slice of n1 is gone", async () => (await stage.allocations("blue"))["n1"] === undefined);
     expect(await isGone(slice("blue-n1-10.0.0.0-26"))).toBe(true);
     n1.isAlive = false;
-    // For an hour it says that its node is off, to whoever finds something of its pods.
-    for (let minute = 0; minute < 65; minute++) await stage.pass(60_000);
+    // Five minutes later it is fenced. For an hour it says that its node is off, to whoever finds something of its pods.
+    for (let minute = 0; minute < 70; minute++) await stage.pass(60_000);
     await stage.until("its Lease is gone", () => isGone(lease("n1")));
     await join("n3");
     await stage.granted("blue", ["n3"]);
