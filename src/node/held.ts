@@ -26,6 +26,10 @@ export function placeKey({ namespace, domain, address }: Place): PlaceKey {
   return `${namespace} ${domain} ${address}`;
 }
 
+export function namespaceOf(place: PlaceKey): string {
+  return place.slice(0, place.indexOf(" "));
+}
+
 export class Held {
   readonly #entries = new Map<PlaceKey, HeldEntry>();
   /** Only holds that a sandbox uses: a parked one has none. */

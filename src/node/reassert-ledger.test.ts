@@ -90,6 +90,7 @@ beforeEach(() => {
       get: ({ containerId }) => known.get(containerId),
       forget: async ({ containerId }) => void known.delete(containerId),
       isThere: async () => there,
+      move: async (each) => each,
     },
     intents: { get: () => (promised ? ({} as never) : undefined) },
     pictures: () => ({ find: () => undefined }),

@@ -20,7 +20,7 @@ const sandbox = {
 } satisfies KnownSandbox;
 
 /** The places that are made again where the server has these. */
-async function made(listed: ReadonlyMap<PlaceKey, Hold>): Promise<string[]> {
+async function made(listed: ReadonlyMap<PlaceKey, Hold>, moved: string[] = []): Promise<string[]> {
   const taken: string[] = [];
   const take = async ({ domain, address }: { domain: string; address: unknown }) => {
     taken.push(`${domain} ${String(address)}`);
@@ -36,6 +36,10 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>): Promise<string[]> {
       all: () => [sandbox],
       get: () => sandbox,
       forget: async () => {},
+      move: async (known, holds) => {
+        moved.push(...holds.map((hold) => `${hold.namespace} ${hold.domain} ${hold.address}`));
+        return { ...known, holds };
+      },
       isThere: async () => true,
     },
     intents: { get: () => undefined },
@@ -60,7 +64,11 @@ const listedAt = (at: typeof place | { namespace: string; domain: string; addres
 it("a hold that a migration moved to another place is not lost, and is not made again where it was", async () => {
   expect(await made(new Map())).toEqual(["network: 10.0.0.1"]);
   expect(await made(listedAt(place, owner))).toEqual([]);
-  expect(await made(listedAt({ ...place, domain: "network:blue" }, owner))).toEqual([]);
+  const moved: string[] = [];
+  expect(await made(listedAt({ ...place, namespace: "shop", domain: "network:blue" }, owner), moved)).toEqual([]);
+  expect(moved, "where it is made again if it is lost from there").toEqual(["shop network:blue 10.0.0.1"]);
+  const both = new Map([...listedAt({ ...place, domain: "network:blue" }, owner), ...listedAt(place, owner)]);
+  expect([await made(both, moved), moved.length]).toEqual([[], 1]);
   const other = { ...owner, uid: "v", name: "q", containerId: "e" };
   expect(await made(listedAt({ ...place, domain: "network:blue" }, other))).toEqual(["network: 10.0.0.1"]);
 });

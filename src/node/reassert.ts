@@ -18,11 +18,11 @@ import { recordsOf } from "../ledger/records.ts";
 import type { Log } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
-import { attachmentOf, type Held, type PlaceKey, placeKey } from "./held.ts";
+import { attachmentOf, type Held, namespaceOf, type PlaceKey, placeKey } from "./held.ts";
 import type { Intents } from "./intents.ts";
 import type { Ledgers } from "./ledgers.ts";
 import type { Pictures } from "./pictures.ts";
-import type { HoldPlace, KnownSandbox, SandboxHold, Sandboxes } from "./sandboxes.ts";
+import { type HoldPlace, type KnownSandbox, type SandboxHold, sandboxHold, type Sandboxes } from "./sandboxes.ts";
 
 export interface ReassertOptions {
   readonly client: KubeClient;
@@ -30,7 +30,7 @@ export interface ReassertOptions {
   readonly facts: FenceFacts;
   readonly ledgers: Pick<Ledgers, "shared">;
   readonly held: Held;
-  readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "isThere">;
+  readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
   readonly intents: Pick<Intents, "get">;
   readonly pictures: () => Pick<Pictures, "find">;
   readonly cooldownMs: number;
@@ -74,20 +74,24 @@ export class Reassert {
     const { sandboxes, intents } = this.#options;
     const { listed, signal } = round;
     const missing: { sandbox: KnownSandbox; hold: SandboxHold }[] = [];
-    // By address: `holdfast migrate` moves a hold to another place, and the sandbox goes on.
-    const byAddress = Map.groupBy(listed.values(), ({ address }) => String(address));
-    for (const sandbox of sandboxes.all()) {
-      if (intents.get(sandbox) !== undefined) continue;
-      if ((await sandboxes.isThere(sandbox)) === false) {
-        await sandboxes.forget(sandbox);
+    const byAddress = Map.groupBy(listed, ([, { address }]) => String(address));
+    for (const known of sandboxes.all()) {
+      if (intents.get(known) !== undefined) continue;
+      if ((await sandboxes.isThere(known)) === false) {
+        await sandboxes.forget(known);
         continue;
       }
-      for (const hold of sandbox.holds) {
-        const isThere = byAddress
-          .get(hold.address)
-          ?.some(({ owner }) => sameOwner(owner, hold.owner) && sameContainer(owner, hold.owner));
-        if (isThere !== true) missing.push({ sandbox, hold });
-      }
+      const now = known.holds.map((hold) => asItIs(hold, byAddress.get(hold.address) ?? []));
+      const isMoved = now.some((each, i) => each !== undefined && each !== known.holds[i]);
+      const sandbox = isMoved
+        ? await sandboxes.move(
+            known,
+            now.map((each, i) => each ?? known.holds[i]!),
+          )
+        : known;
+      // Its DEL may have come meanwhile.
+      if (sandbox !== undefined)
+        missing.push(...sandbox.holds.filter((_, i) => now[i] === undefined).map((hold) => ({ sandbox, hold })));
     }
     while (missing.length > 0 && !signal.aborted) {
       const works = missing.splice(0, atOnce).map(({ sandbox, hold }) => this.#one(sandbox, hold, round));
@@ -238,6 +242,17 @@ export class Reassert {
 
 function conflictKey({ containerId, interfaceName }: KnownSandbox, { address }: SandboxHold): string {
   return `${containerId}/${interfaceName} ${address}`;
+}
+
+/**
+ * The hold itself where it is as it was remembered; as it is where it was moved, as `holdfast migrate` does while the sandbox goes on; undefined where it is
+ * lost.
+ */
+function asItIs(hold: SandboxHold, listed: readonly (readonly [PlaceKey, Hold])[]): SandboxHold | undefined {
+  const own = listed.filter(([, { owner }]) => sameOwner(owner, hold.owner) && sameContainer(owner, hold.owner));
+  if (own.some(([place]) => place === placeKey(hold))) return hold;
+  const [moved] = own;
+  return moved && sandboxHold(namespaceOf(moved[0]), moved[1]);
 }
 
 /** The server may do it in a moment. */

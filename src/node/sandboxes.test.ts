@@ -139,3 +139,19 @@ it("a disk that fails is said, and fails nobody", async () => {
   await sandboxes.forget(sandbox("a"));
   expect(lines.join("\n")).toContain("could not be remembered");
 });
+
+it("a hold that was moved is remembered where it is; not that of a sandbox that has ended meanwhile", async () => {
+  const before = await open();
+  await before.remember(sandbox("a"));
+  const [known] = before.all();
+  const holds = known!.holds.map((hold) => ({ ...hold, domain: "network:blue" as const }));
+  expect(await before.move(known!, holds)).toBe(before.get(known!));
+  expect(await before.move(known!, []), "as it was").toBeUndefined();
+  await before.close();
+  const after = await open();
+  expect(after.all()).toEqual([{ ...sandbox("a"), netnsId: "4:1", holds }]);
+  await after.forget(known!);
+  expect(await after.move(known!, holds)).toBeUndefined();
+  await after.close();
+  expect(await reopened()).toEqual([]);
+});

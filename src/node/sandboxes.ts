@@ -139,6 +139,15 @@ export class Sandboxes {
     }
   }
 
+  /** Its holds are elsewhere now. Undefined: it is not known any more. */
+  async move(sandbox: KnownSandbox, holds: readonly SandboxHold[]): Promise<KnownSandbox | undefined> {
+    if (this.get(sandbox) !== sandbox) return undefined;
+    const record = { op: "add", sandbox: { ...sandbox, holds } } as const;
+    this.#read(record);
+    await this.#append(record);
+    return record.sandbox;
+  }
+
   /** At a DEL, and where its namespace is gone. */
   async forget(attachment: Attachment): Promise<void> {
     const record = { op: "gone", key: attachmentKey(attachment) } as const;
