@@ -161,6 +161,12 @@ export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
 }
 
+/** Nothing new is made in a namespace that is being deleted. Any other 403 is a quota, a policy or a right that is missing. */
+export function isNamespaceEnding(error: unknown): boolean {
+  const causes = isApiError(error, "forbidden") ? (error.details?.causes ?? []) : [];
+  return causes.some(({ reason }) => reason === "NamespaceTerminating");
+}
+
 /** A watch or list from a version that the server has not reached: its storage was restored from an older copy. */
 export function isVersionTooLarge(error: unknown): boolean {
   const causes: unknown = error instanceof ApiError ? error.details?.causes : undefined;

@@ -2,13 +2,15 @@
 // unchanged, before the slice goes. So it stays taken for whoever gets the block, until leak collection finds by its own rules that its pod is gone
 // (src/pools/judge.ts). A node that comes back after all finds its pods' addresses recorded.
 //
+// Promised: where a record is refused it throws, and the slice stays its node's: its block is nobody else's before all of it is recorded.
 // Not promised: what the mirror does not show. That is why the node had to be silent, and somebody had to say that it is off.
 import { readAllocations } from "../api/allocations.ts";
 import { formatDomain } from "../api/domain.ts";
 import { ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { markedDomain } from "../api/pool-domain.ts";
-import { isApiError } from "../kube/errors.ts";
+import { LedgerError } from "../ipam/ledger.ts";
+import { type ApiError, isApiError, isNamespaceEnding } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ensurePool } from "../ledger/pool-object.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
@@ -33,6 +35,7 @@ export async function recordLeft(
   signal: AbortSignal,
 ): Promise<void> {
   const pool = parseObject(ipPoolKind, object);
+  // What cannot be read is no offset, or leads out of the block: no address of it.
   const { entries } = readAllocations(pool);
   // Of a key with several meanings all are held: one of them is in use.
   const held = entries.flatMap(({ address, others, owner }) =>
@@ -47,11 +50,20 @@ export async function recordLeft(
     const note = { pool: `${namespace}/${name}` };
     for (let first = 0; first < held.length; first += atOnce) {
       const some = held.slice(first, first + atOnce);
+      // What is recorded for another stays taken by that record.
       await Promise.all(some.map((each) => ledger.take({ ...each, domain, early: true, note }, { signal })));
     }
   } catch (error) {
     // Its namespace is gone or going, and nobody is given anything there.
-    if (!isApiError(error, "not-found", "forbidden")) throw error;
+    const cause = error instanceof LedgerError ? error.cause : error;
+    if (isApiError(cause, "forbidden") && !isNamespaceEnding(cause)) throw refused(cause, { namespace, node });
+    if (!isApiError(error, "not-found") && !isNamespaceEnding(cause)) throw error;
   }
   await reserved.refresh(signal);
+}
+
+function refused(error: ApiError, { namespace, node }: Pick<SlicePlace, "namespace" | "node">): Error {
+  const what = `What node ${node} held in its slice may not be recorded in namespace ${namespace}, so that the slice stays its own`;
+  const remedy = "raise the quota, or mend the policy or the right that the API server names";
+  return new Error(`${what}: ${remedy}. ${error.message}`, { cause: error });
 }

@@ -6,10 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { leaseNodeAnnotation } from "../../src/api/node-lease.ts";
+import { grantAnnotation, nodeWordAnnotation, writeGrant } from "../../src/api/slice-grant.ts";
 import { openApi } from "../../src/apiserver/api.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseKey } from "../../src/kube/meta.ts";
-import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { type ApiResponse, NotSentError, type Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
 import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
 import { ipPools, nodeSlicePools, leases, pods } from "../../src/ledger/resources.ts";
@@ -33,6 +34,16 @@ const reserved = async () => {
     if (each.unreadable === undefined) found.push(`${each.hold.domain} ${each.hold.address} ${each.hold.owner.name}`);
   }
   return found.sort();
+};
+
+/** As for a quota that is full, a policy, or a right that is missing. */
+const refusal = (): ApiResponse => {
+  const status = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "exceeded quota" };
+  const bytes = new TextEncoder().encode(JSON.stringify(status));
+  const body = (async function* () {
+    yield bytes;
+  })();
+  return { status: 403, headers: { "content-type": "application/json" }, body };
 };
 
 /** A disk whose flushes wait while it is told to, all but the next few. */
@@ -220,7 +231,7 @@ describe("a restart", () => {
     expect([size(third), heldBy(third), third.moved]).toEqual([0n, ["10.0.0.3"], []]);
   });
 
-  it("makes its object again just while it is taken from it: it takes that back, and hands out nothing", async () => {
+  it("makes its object again just while it is taken from it: it stays without a grant for the controller to remove, and hands out nothing", async () => {
     const first = await rig.start();
     await rig.grant(slice, { generation: 5 });
     await expect.poll(() => size(first), patience).toBe(16n);
@@ -228,9 +239,15 @@ describe("a restart", () => {
     await rig.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
     await rig.remove(slice);
     let made = 0;
+    let deleted = 0;
     // The controller deleted the object; its status is written after the node has read it, and before the node's object is there.
     const second = await rig.start({
       transport: async (request) => {
+        // A daemon has no right to (tools/generate/deploy/rights.ts).
+        if (request.method === "DELETE" && request.path.includes("/ippools/")) {
+          deleted += 1;
+          return refusal();
+        }
         if (request.method === "POST" && request.path.includes("/ippools") && made++ === 0) {
           const pool = await rig.client.get(nodeSlicePools, { namespace, name: "net" });
           await rig.client.update(nodeSlicePools, { ...pool, status: { ...pool.status!, allocations: [] } });
@@ -239,9 +256,33 @@ describe("a restart", () => {
       },
     });
     await expect.poll(() => second.journal.grants(), patience).toEqual([]);
+    const { annotations } = (await rig.object(slice)).metadata;
+    expect([annotations?.[grantAnnotation], annotations?.[nodeWordAnnotation]]).toEqual([undefined, undefined]);
+    expect([made, deleted, size(second)]).toEqual([1, 0, 0n]);
+  });
+
+  it("makes its object again while the controller grants that anew: the newer grant counts", async () => {
+    const first = await rig.start();
+    await rig.grant(slice, { generation: 5 });
+    await expect.poll(() => size(first), patience).toBe(16n);
+    await first.stop();
+    await rig.slicePool(5, [{ nodeName: "n1", sliceRange: slice }]);
+    await rig.remove(slice);
     const { name } = parseKey(keyOfSlice(slice));
-    await expect(rig.client.get(ipPools, { namespace, name })).rejects.toMatchObject({ code: "not-found" });
-    expect([made, size(second)]).toEqual([1, 0n]);
+    const newer = writeGrant({ generation: 6, serial: 1, phase: "active", without: [], taken: ["10.0.0.1"] });
+    let written = 0;
+    const second = await rig.start({
+      transport: async (request) => {
+        if (request.method === "PATCH" && request.path.includes("/ippools/") && written++ === 0) {
+          const body = { metadata: { annotations: { [grantAnnotation]: newer } } };
+          await rig.client.patch(ipPools, { namespace, name }, { type: "merge", body });
+        }
+        return rig.api.transport(request);
+      },
+    });
+    await expect.poll(() => second.journal.grants(), patience).toMatchObject([{ generation: 6 }]);
+    await expect.poll(() => size(second), patience).toBe(15n);
+    expect((await rig.object(slice)).metadata.annotations?.[grantAnnotation]).toBe(newer);
   });
 
   it("finds its object gone and the slice nobody's: what it holds is recorded for all", async () => {
@@ -257,6 +298,37 @@ describe("a restart", () => {
     const moved = second.moved.map(({ address, domain: to }) => `${to} ${address}`);
     expect([size(second), heldBy(second), moved]).toEqual([0n, [], ["network:net 10.0.0.3"]]);
   });
+
+  // The shared pool of the range is made before the first record.
+  it.each(["ippools", "overlappingrangeipreservations"])(
+    "may not make %s to record what it holds in a slice that is nobody's: it tries until it may, and other slices go on",
+    async (kind) => {
+      const first = await rig.start();
+      await rig.grant(slice, { generation: 5 });
+      await rig.grant("10.0.0.16/28", { generation: 6 });
+      await expect.poll(() => size(first), patience).toBe(32n);
+      await take(first, "10.0.0.3", "a");
+      await first.stop();
+      await rig.remove(slice);
+      await rig.slicePool(6, [{ nodeName: "n1", sliceRange: "10.0.0.16/28" }]);
+      let refused = 0;
+      let isFull = true;
+      const second = await rig.start({
+        transport: async (request) => {
+          const isMaking = request.method === "POST" && request.path.includes(`/${kind}`);
+          if (!isMaking || !isFull) return rig.api.transport(request);
+          refused += 1;
+          return refusal();
+        },
+      });
+      await expect.poll(() => refused, patience).toBeGreaterThan(1);
+      expect([second.journal.grants().length, heldBy(second), second.moved]).toEqual([2, ["10.0.0.3"], []]);
+      await expect.poll(() => [second.keeper.mayHandOut(), size(second)], patience).toEqual(["", 16n]);
+      isFull = false;
+      await expect.poll(() => second.moved.map(({ address }) => String(address)), patience).toEqual(["10.0.0.3"]);
+      await expect.poll(() => second.journal.grants().length, patience).toBe(1);
+    },
+  );
 });
 
 describe("the API server is away", () => {

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { readGrant } from "../../src/api/slice-grant.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { parsePrefix } from "../../src/net/prefix.ts";
+import { sliceMarks, sliceName } from "../../src/slices/slice-object.ts";
 import { crds, Stage, system } from "./leader-stage.ts";
 
 // A quarantine of a day is 8,640 looks of ten seconds.
@@ -40,6 +42,29 @@ describe("join and leave", () => {
     await join("n0");
     await stage.granted("blue", ["n0"]);
     expect((await stage.allocations("blue"))["n0"]).toEqual(["10.0.0.128/26"]);
+  });
+
+  it("an object without a grant that a node made of a slice that is nobody's, or another's by now, goes", async () => {
+    stage.lead();
+    await join("n1", "n2");
+    await stage.define("a", blue);
+    await stage.granted("blue", ["n1", "n2"]);
+    const before = await stage.allocations("blue");
+    const blocks = ["10.0.0.64/26", "10.0.0.128/26"].map((text) => parsePrefix(text));
+    const places = blocks.map((block) => ({
+      namespace: system,
+      network: "blue",
+      pool: "blue",
+      node: "n1",
+      block,
+      range: parsePrefix("10.0.0.0/24"),
+    }));
+    for (const place of places) {
+      const metadata = { namespace: system, name: sliceName(place), ...sliceMarks(place) };
+      await stage.client.create(kinds.ipPools, { metadata, spec: { range: `${place.block}`, allocations: {} } });
+    }
+    for (const place of places) await stage.until("it is gone", () => isGone(slice(sliceName(place))));
+    expect(await stage.allocations("blue")).toEqual(before);
   });
 
   it("a node that leaves alive moves what it holds, and its slice, object and Lease go; the next holder does not hand that out", async () => {

@@ -6,7 +6,8 @@
 import { formatDomain } from "../../api/domain.ts";
 import { ApiError as BadObject } from "../../api/error.ts";
 import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { LedgerError } from "../../ipam/ledger.ts";
+import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { contains, type Prefix } from "../../net/prefix.ts";
 import type { ActParts } from "./act.ts";
@@ -20,7 +21,10 @@ export interface LeaveParts extends Omit<ActParts, "state"> {
 
 const callMs = 10_000;
 
-/** Throws where the API server does not answer: the grant stays, nothing is handed out of it, and it is tried again. */
+/**
+ * Throws where the API server does not answer: the grant stays, nothing is handed out of it, and it is tried again. The same without throwing
+ * where records are refused: the node's other slices do not wait for whoever raises a quota.
+ */
 export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
   const { journal, key, log } = parts;
   if (known.phase === "active") await journal.put({ ...known, phase: "returning" });
@@ -28,8 +32,13 @@ export async function leave(parts: LeaveParts, known: JournalGrant): Promise<voi
     await record(parts, known);
   } catch (error) {
     // Its namespace is gone or going, or the shared pool's name is another's: there is no place for a record.
-    if (!isApiError(error, "not-found", "forbidden") && !(error instanceof BadObject)) throw error;
-    log.error(`what is held in slice ${key}, which is lost, cannot be recorded`, { slice: key, error });
+    const cause = error instanceof LedgerError ? error.cause : error;
+    const isPlaceless = isApiError(error, "not-found") || isNamespaceEnding(cause) || error instanceof BadObject;
+    if (!isPlaceless && !isApiError(cause, "forbidden")) throw error;
+    const remedy = `it is tried again; let ${known.namespace} have more records: its quotas, policies and this daemon's rights`;
+    const what = `what is held in slice ${key}, which is lost, cannot be recorded${isPlaceless ? "" : `: ${remedy}`}`;
+    log.error(what, { slice: key, error });
+    if (!isPlaceless) return;
   }
   await journal.drop(key);
 }

@@ -11,7 +11,7 @@ import {
   slicePoolAnnotation,
   writeGrant,
 } from "../../api/slice-grant.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
@@ -41,8 +41,10 @@ export async function readSlicePool(
 }
 
 /**
- * Makes it, and takes it back where it is not to be after all: a controller that takes the slice from a node deletes the object first and writes
- * its status then, and the object may be made in between. It looks for the object after its status, so that one of the two sees the other.
+ * Makes it without a grant, and grants it when the slice is still seen to be this node's: a controller that takes the slice from a node deletes the
+ * object first and writes its status then, and the object may be made in between. It looks for the object after its status, so that one of the two
+ * sees the other. An object that is not to be after all stays as it is, for the controller: that removes what nobody has and nobody was granted.
+ * A daemon may not delete IPPools.
  * False: it is not to be, or there is no place for it any more, its namespace is gone or going.
  */
 export async function makeAgain(
@@ -51,30 +53,36 @@ export async function makeAgain(
   grant: JournalGrant,
   { isStillOurs, ...call }: Call & { readonly isStillOurs: () => Promise<boolean> },
 ): Promise<boolean> {
+  let made: StoredPool;
   try {
-    const { metadata } = await client.create(ipPools, objectOf(node, grant), call);
-    if (await isStillOurs()) return true;
-    const { uid = "", resourceVersion = "" } = metadata;
-    await client.delete(ipPools, parseKey(grant.key), { ...call, preconditions: { uid, resourceVersion } });
-    return false;
+    made = await client.create(ipPools, objectOf(node, grant), call);
   } catch (error) {
     if (isApiError(error, "already-exists")) return true;
-    if (isApiError(error, "not-found") || isEnding(error)) return false;
+    if (isApiError(error, "not-found") || isNamespaceEnding(error)) return false;
     throw error;
   }
+  if (!(await isStillOurs())) return false;
+  const { resourceVersion } = made.metadata;
+  const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: grantText(grant) } } };
+  try {
+    await client.patch(ipPools, parseKey(grant.key), { type: "merge", body }, call);
+  } catch (error) {
+    // The controller was there meanwhile, and granted it anew or removed it: the next look sees which.
+    if (!isApiError(error, "conflict", "not-found")) throw error;
+  }
+  return true;
 }
 
-function isEnding(error: unknown): boolean {
-  const causes = isApiError(error, "forbidden") ? (error.details?.causes ?? []) : [];
-  return causes.some(({ reason }) => reason === "NamespaceTerminating");
+function grantText(grant: JournalGrant): string {
+  const { generation, serial, phase } = grant;
+  const without = [...grant.without, ...(grant.gives === undefined ? [] : [grant.gives.block])].map(String);
+  const taken = grant.taken.map(formatInterval);
+  return writeGrant({ generation, serial, phase, without, taken });
 }
 
 function objectOf(node: string, grant: JournalGrant): StoredPool {
   const { namespace = "", name } = parseKey(grant.key);
   const parts = parseDomain(grant.domain);
-  const { generation, serial, phase } = grant;
-  const without = [...grant.without, ...(grant.gives === undefined ? [] : [grant.gives.block])].map(String);
-  const taken = grant.taken.map(formatInterval);
   return {
     metadata: {
       namespace,
@@ -85,7 +93,6 @@ function objectOf(node: string, grant: JournalGrant): StoredPool {
         [networkAnnotation]: grant.network,
         [slicePoolAnnotation]: parts.scope === "network" ? "" : parts.name,
         [slicedRangeAnnotation]: String(grant.range),
-        [grantAnnotation]: writeGrant({ generation, serial, phase, without, taken }),
       },
     },
     spec: { range: String(grant.slice), allocations: {} },

@@ -52,8 +52,11 @@ export interface TendingOptions {
 const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
-/** Cooling ends without a word of the journal: the count of free addresses is brought up to date so often; where nothing cools nothing changes. */
-const lookOverMs = { cooling: 30_000, quiet: 600_000 } as const;
+/**
+ * Cooling ends without a word of the journal: the count of free addresses is brought up to date so often; where nothing cools nothing changes.
+ * Without an object it is a slice that could not be left yet (leave.ts).
+ */
+const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
 const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 
 export class Tending {
@@ -212,6 +215,7 @@ export class Tending {
       return undefined;
     }
     const waits = [await act(parts), await show(parts)].filter((each) => each !== undefined);
+    if (state.present === undefined) waits.push(lookOverMs.absent);
     const isCooling = Array.from(journal.coolingOf(grant.domain)).length > 0;
     return Math.min(...waits, isCooling ? lookOverMs.cooling : lookOverMs.quiet);
   }
