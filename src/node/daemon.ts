@@ -18,7 +18,7 @@ import { configMaps, pods } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
 import { Attachments } from "./attachment.ts";
 import { assembleClaims, type ClaimAssembly } from "./claims/assembly.ts";
-import { podState, serverFacts } from "./claims/fence-facts.ts";
+import { isClaimGone, podState, serverFacts } from "./claims/fence-facts.ts";
 import { Configs } from "./configs.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { del } from "./delete.ts";
@@ -154,6 +154,7 @@ class Assembly {
       client,
       node,
       facts,
+      isClaimGone: (claim, within) => isClaimGone(client, claim, within),
       ledgers: { shared: (namespace) => ledgers.shared(namespace) },
       held: this.#held,
       sandboxes: this.#sandboxes,

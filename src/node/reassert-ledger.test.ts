@@ -53,6 +53,8 @@ let known: Map<string, KnownSandbox>;
 let state: PodState;
 let there: boolean | undefined;
 let promised: boolean;
+/** UID of the claim that is there. */
+let existing: string;
 let told: string[];
 let marks: string[];
 let made: number;
@@ -71,7 +73,7 @@ beforeEach(() => {
     [],
     0,
   ];
-  [held, meanwhile] = [new Held(), () => {}];
+  [held, meanwhile, existing] = [new Held(), () => {}, "one"];
   const ledger = new MemoryLedger(store, {
     now: () => 0,
     fault: () => {
@@ -83,6 +85,7 @@ beforeEach(() => {
     client: { patch: async (_: unknown, at: { name: string }) => void marks.push(at.name) } as unknown as KubeClient,
     node: "n1",
     facts: { pod: async () => state, hold: async () => now() },
+    isClaimGone: async ({ uid }) => uid !== existing,
     ledgers: { shared: () => ledger },
     held,
     sandboxes: {
@@ -129,6 +132,15 @@ describe("a hold that is gone", () => {
     await round();
     expect(now()).toMatchObject({ owner: claim("one"), note: identity, users: [user] });
     expect(held.size, "no node's").toBe(0);
+  });
+
+  it("of a claim that is gone stays free though the pod lives on without the NIC, but after a restore", async () => {
+    live(claim("one"), { note: identity, users: [user] });
+    existing = "two";
+    await round();
+    expect([now(), made]).toEqual([undefined, 0]);
+    await round(true);
+    expect(now()).toMatchObject({ owner: claim("one") });
   });
 
   it.each<[string, () => void]>([

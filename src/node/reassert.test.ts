@@ -30,6 +30,7 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, moved: string[] = []): 
     client: undefined as never,
     node: "n",
     facts: { hold: async () => undefined, pod: async () => "alive" } as never,
+    isClaimGone: async () => false,
     ledgers: { shared: () => ({ take }) } as never,
     held: new Held(),
     sandboxes: {

@@ -4,12 +4,13 @@
 // pod is known for the interface. Its hold is made again as it was, with the same owner, address and note. Promised: nothing is written where a hold is there; one
 // of another owner is an alarm (event, metric, mark on that hold that `holdfast check` finds), and stays as it is. What the leader freed because the pod is
 // gone stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod; the leader, which looks
-// twice and asks for the pod, has the last word then.
+// twice and asks for the pod, has the last word then. So it is with a claim: its pod may live on without the NIC, whose DEL came while no daemon
+// answered, and the claim that was made anew for the NIC would get the old address beside its own.
 import { usedByAnnotation } from "../api/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../api/pod-uid.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
-import { describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../ipam/owner.ts";
+import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../ipam/owner.ts";
 import { asError } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
@@ -28,6 +29,7 @@ export interface ReassertOptions {
   readonly client: KubeClient;
   readonly node: string;
   readonly facts: FenceFacts;
+  readonly isClaimGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
   readonly ledgers: Pick<Ledgers, "shared">;
   readonly held: Held;
   readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
@@ -108,7 +110,7 @@ export class Reassert {
     try {
       const found = await facts.hold(hold, signal);
       if (found !== undefined) return await this.#met(sandbox, hold, found, round);
-      const isWanted = afterRestore || (await this.#isAlive(sandbox, signal));
+      const isWanted = afterRestore || (await this.#isAlive(sandbox, hold, signal));
       if (!isWanted) this.#options.held.delete(hold); // the leader has freed it
       if (!isWanted || sandboxes.get(sandbox) !== sandbox) return;
       await this.#make(sandbox, hold, round);
@@ -128,9 +130,11 @@ export class Reassert {
   }
 
   /** A container of podman and a pod of the kubelet's own need not be known to the server. */
-  async #isAlive({ pod }: KnownSandbox, signal: AbortSignal): Promise<boolean> {
+  async #isAlive({ pod }: KnownSandbox, { owner }: SandboxHold, signal: AbortSignal): Promise<boolean> {
+    const { facts, isClaimGone } = this.#options;
+    if (owner.kind === "claim" && (await isClaimGone(owner, signal))) return false;
     if (isOffServer(pod) || mayLackMirror(undefined, pod)) return true;
-    return (await this.#options.facts.pod(pod, signal)) === "alive";
+    return (await facts.pod(pod, signal)) === "alive";
   }
 
   async #make(sandbox: KnownSandbox, lost: SandboxHold, round: Round): Promise<void> {

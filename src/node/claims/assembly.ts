@@ -1,14 +1,11 @@
 // The parts of claims, put together for one daemon.
-import type { ClaimOwner } from "../../ipam/owner.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { ipamClaims } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
 import type { Ledgers } from "../ledgers.ts";
 import type { Pictures } from "../pictures.ts";
 import type { SharedState } from "../shared-state.ts";
-import { serverFacts } from "./fence-facts.ts";
+import { isClaimGone, serverFacts } from "./fence-facts.ts";
 import { Fence, type FenceOptions } from "./fence.ts";
 import { ClaimHolds } from "./holds.ts";
 import type { ClaimParts } from "./parts.ts";
@@ -55,15 +52,11 @@ export function assembleClaims(options: ClaimAssemblyOptions): ClaimAssembly {
       ledgers,
       pictures,
       paused: () => state.paused,
-      isGone: (claim, signal) => isGone(client, claim, signal),
+      isGone: (claim, signal) => isClaimGone(client, claim, signal),
     }),
     users: new UserPods(client),
     statuses,
     coexistence: () => state.coexistence,
   };
   return { parts, statuses, fence };
-}
-
-async function isGone(client: KubeClient, { namespace, name, uid }: ClaimOwner, signal: AbortSignal): Promise<boolean> {
-  return (await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;
 }

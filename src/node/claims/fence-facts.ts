@@ -2,10 +2,11 @@ import { coolingOf } from "../../api/hold-marks.ts";
 import { isPodOf } from "../../api/pod-uid.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { readRecord, recordsOf } from "../../ledger/records.ts";
-import { type Pod, pods } from "../../ledger/resources.ts";
+import { ipamClaims, type Pod, pods } from "../../ledger/resources.ts";
 import { readObject } from "../../ledger/search.ts";
 // What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { parseAddress } from "../../net/address.ts";
@@ -17,6 +18,12 @@ export interface FenceFacts {
   pod(name: ObjectName, signal: AbortSignal): Promise<PodState>;
   /** Undefined where nobody holds the address. */
   hold(place: HoldPlace, signal: AbortSignal): Promise<Hold | undefined>;
+}
+
+/** The claim is not there any more, by its UID, as the API server says now. */
+export async function isClaimGone(client: KubeClient, claim: ObjectName, signal: AbortSignal): Promise<boolean> {
+  const { namespace, name, uid } = claim;
+  return (await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid;
 }
 
 export function serverFacts(client: KubeClient): FenceFacts {
