@@ -17,7 +17,8 @@ export function upkeepStories(world: GetWorld): void {
     const ipam = { range: "10.9.0.0/24", network_name: "gc" };
     const config = network("gc", ipam, { cniVersion: "1.1.0" });
     await given(rig, { ...pod("live", "c-live"), config });
-    await given(rig, { ...pod("dead", "c-dead"), config });
+    const { metadata } = await world().pod("default", "dead");
+    await given(rig, { container: "c-dead", args: podArgs("default", "dead", metadata.uid), config });
     await given(rig, { ...pod("elsewhere"), config: network("gc-too", ipam) });
     await given(other, { ...pod("far"), config });
     const valid = { "cni.dev/valid-attachments": [{ containerID: "c-live", ifname: "eth0" }] };
