@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { configMaps, pods } from "../../src/ledger/resources.ts";
+import { stateName } from "../../src/ledger/state.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { tellState } from "../ledger/told-state.ts";
@@ -77,7 +78,10 @@ it("no address of a running pod is given again", { timeout: 300_000 }, async () 
   const { addresses: mine } = await patiently(a, { ...p, config });
   await patiently(b, { ...(await pod("newer", "node2")), config });
   // So that the server, restored, is far from what the daemons have seen: it accepts their watches from there, and is silent.
-  for (let i = 0; i < 2000; i += 1) await tellState(world.admin, { paused: i % 2 === 0 ? "told in vain" : "" });
+  for (let i = 0; i < 2000; i += 1) {
+    const body = { metadata: { annotations: { told: `in vain ${i}` } } };
+    await world.admin.patch(configMaps, { namespace: "kube-system", name: stateName }, { type: "merge", body });
+  }
   const seen = await version();
   await stopped(() => {
     rmSync(at("etcd"), { recursive: true });
