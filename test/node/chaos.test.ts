@@ -41,16 +41,7 @@ const socketOf = (node: string) => join(folder, node, "cni.sock");
 
 function startDaemon(node: string): ChildProcess {
   const flags = ["--node-name", node, "--kubeconfig", lab.kubeconfig, "--socket", socketOf(node)];
-  const more = [
-    "--state",
-    join(folder, node, "state"),
-    "--coexistence",
-    "off",
-    "--metrics-port",
-    "0",
-    "--cooldown-seconds",
-    "0",
-  ];
+  const more = ["--state", join(folder, node, "state"), "--metrics-port", "0", "--cooldown-seconds", "0"];
   const program = join(root, "bin", "holdfast.ts");
   return spawn(process.execPath, [program, "node", ...flags, ...more, "--log-level", "error"], {
     stdio: ["ignore", "ignore", "inherit"],
