@@ -534,7 +534,7 @@ it("addresses of pods that are gone are freed, others are not", async () => {
     { ...podOwner("stays"), uid: await uidOf("stays") },
     { ...podOwner("ended"), uid: await uidOf("ended") },
     podOwner("gone"),
-    { ...podOwner("container"), namespace: "n1" },
+    { ...podOwner("container"), namespace: "node.n1" },
   ];
   for (const [at, owner] of owners.entries())
     await node.journal.take({ domain, address: parseAddress(`10.0.0.${at}`), owner });
