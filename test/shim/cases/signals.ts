@@ -97,7 +97,9 @@ export function signals(subject: Subject): void {
     const running = new Running(subject.path, { env: { CNI_COMMAND: "ADD", HOLDFAST_WAIT_MS: "1" } });
     const ended = await running.ended;
     expect(ended.status).not.toBe(0);
-    expect(ended.stdout.toString()).toBe("");
+    // It is ended from outside, or, on a busy machine, sees before it reads that the wait is over.
+    const text = ended.stdout.toString();
+    expect(["", 11]).toContain(text === "" ? "" : (JSON.parse(text) as { code: number }).code);
   });
 
   test("it leaves no process behind", async () => {
