@@ -285,8 +285,13 @@ const marks = {
   [slicedRangeAnnotation]: String(range),
 };
 
-export async function take(node: RunningNode, address: string, pod: string): Promise<string> {
-  const result = await node.journal.take({ domain, address: parseAddress(address), owner: podOwner(pod) });
+export async function take(
+  node: RunningNode,
+  address: string,
+  pod: string,
+  owner: PodOwner = podOwner(pod),
+): Promise<string> {
+  const result = await node.journal.take({ domain, address: parseAddress(address), owner });
   return result.outcome;
 }
 
