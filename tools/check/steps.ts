@@ -27,6 +27,11 @@ export const steps: readonly Step[] = [
     remedy: "delete what is dead",
   },
   {
+    name: "suites of the test files",
+    command: node("tools/test/main.ts", "--list"),
+    remedy: "name the test's folder in tools/test/suites.ts, or no run will have it",
+  },
+  {
     name: "generated files",
     command: node("tools/generate/main.ts", "--check"),
     remedy: "npm run generate, and commit what changed",

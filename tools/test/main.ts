@@ -3,6 +3,7 @@
 //   npm test                            everything
 //   npm test -- src/net                 the files whose path contains src/net
 //   npm test -- src/net -t "RFC 5952"   and only the tests whose name matches
+//   npm test -- --list                  runs nothing; names each test file and its suite
 import { globSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,7 +17,8 @@ const log = (line: string) => console.error(`holdfast: ${line}`);
 const { paths, flags } = parse(process.argv.slice(2));
 
 if (flags.includes("--help") || flags.includes("-h")) {
-  console.log("npm test [-- PATH... [-t NAME]]   runs every suite, or the test files whose path contains PATH\n");
+  console.log("npm test [-- PATH... [-t NAME]]   runs every suite, or the test files whose path contains PATH");
+  console.log("npm test -- --list [PATH...]      runs nothing; names each test file and its suite\n");
   for (const suite of suites) console.log(`  ${suite.name.padEnd(16)} ${suite.about} (${suite.files.join(", ")})`);
   process.exit(0);
 }
@@ -35,6 +37,10 @@ for (const file of testFiles) {
   const suite = suiteOf(file);
   if (suite === undefined) throw new Error(`${file} belongs to no suite: name its folder in tools/test/suites.ts.`);
   chosen.set(suite, [...(chosen.get(suite) ?? []), file]);
+}
+if (flags.includes("--list")) {
+  for (const [suite, files] of chosen) for (const file of files) console.log(`${suite.name.padEnd(20)} ${file}`);
+  process.exit(0);
 }
 
 const skips: Skip[] = [];

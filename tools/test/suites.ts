@@ -103,6 +103,7 @@ export const suites: readonly Suite[] = [
       "test/slices/leader",
       "test/slices/audit",
       "test/slices/check",
+      "test/slices/left-behind",
       "test/slices/stories-embedded",
     ],
     about: "sliced ranges on the embedded API: leaders and nodes that join, leave, lend, are cut off and are killed",
