@@ -38,6 +38,8 @@ export const persistenceLabelName = "allow-persistent-ips.k8s.cni.cncf.io";
 export const overrideAnnotation = `${holdfastGroup}/override`;
 /** Annotation of a namespace: how many claims it may have. */
 export const maxClaimsAnnotation = `${holdfastGroup}/max-claims`;
+/** Annotation of a namespace: so many addresses of its VMs may be freed though they seem to be gone all at once. */
+export const massReleaseAnnotation = `${holdfastGroup}/allow-mass-release`;
 /** Annotation of a VMI and of its pods: {"network": ["10.0.0.7"]}, addresses asked for by number. */
 export const addressesAnnotation = "network.kubevirt.io/addresses";
 /** Annotation of a pod on a primary user-defined network: its claim. */

@@ -8,7 +8,7 @@ export class ClaimMetrics {
   readonly #failures: Counter;
   readonly #waits: Histogram;
   readonly #upstream: Gauge;
-  readonly #heldBack: Gauge;
+  readonly #heldBack: Gauge<"namespace">;
   #counts: () => ReadonlyMap<string, number> = () => new Map();
 
   constructor(registry: Registry) {
@@ -49,7 +49,8 @@ export class ClaimMetrics {
     });
     this.#heldBack = new Gauge({
       name: "holdfast_claims_held_back",
-      help: "1 while no claim of a VM that is gone is ended, since so many seem to be gone at once.",
+      help: "1 while no claim of a VM that is gone is ended, since so many seem to be gone at once; no namespace: nowhere.",
+      labelNames: ["namespace"],
       registers,
     });
   }
@@ -60,6 +61,7 @@ export class ClaimMetrics {
   readonly did = (kind: ClaimStep["kind"]): void => this.#steps.inc({ kind });
   readonly failed = (): void => this.#failures.inc();
   readonly madeAfter = (ms: number): void => this.#waits.observe(ms / 1000);
-  readonly heldBack = (isHeldBack: boolean): void => this.#heldBack.set(isHeldBack ? 1 : 0);
+  readonly heldBack = (namespace: string, isHeldBack: boolean): void =>
+    this.#heldBack.set({ namespace }, isHeldBack ? 1 : 0);
   readonly upstream = (isThere: boolean): void => this.#upstream.set(isThere ? 1 : 0);
 }

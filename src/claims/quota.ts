@@ -11,7 +11,12 @@ import { namespaces } from "../ledger/resources.ts";
 
 /** Undefined: no limit. One that cannot be read is none: refusing every VM of the namespace would be worse. */
 export function claimLimit(annotations: Readonly<Record<string, string>> | undefined): number | undefined {
-  const text = annotations?.[maxClaimsAnnotation] ?? "";
+  return countIn(annotations, maxClaimsAnnotation);
+}
+
+/** Undefined: it is not there, or no number. */
+export function countIn(annotations: Readonly<Record<string, string>> = {}, name: string): number | undefined {
+  const text = annotations[name] ?? "";
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 

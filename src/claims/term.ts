@@ -112,8 +112,10 @@ export class Term {
       clock,
       held: () => this.#held.all(),
       lives: (uid) => world.familyOf(uid) !== undefined,
+      isNobodyListed: () => world.isNobodyListed,
+      allowed: (namespace) => world.massReleaseOf(namespace),
       isAllowed: options.allowMassRelease === true,
-      onChange: (why) => this.#heldBack(why),
+      onChange: (stopped, why) => this.#heldBack(stopped, why),
     });
     this.#actor = this.#makeActor();
     this.#controller = this.#makeController();
@@ -189,13 +191,15 @@ export class Term {
     return afterMs === undefined ? backMs : { requeueAfterMs: afterMs };
   }
 
-  #heldBack(why: string): void {
+  /** `stopped`: a namespace; empty: all of them. */
+  #heldBack(stopped: string, why: string): void {
     const { log, events, metrics, systemNamespace: namespace } = this.#options;
-    metrics?.heldBack(why !== "");
+    metrics?.heldBack(stopped, why !== "");
     const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
-    if (why === "") return log.info("claims of VMs that are gone are ended again");
-    log.error("no claim of a VM that is gone is ended", { why });
-    events?.record(about, "Warning", "ClaimsHeldBack", `The VMs of claims: ${why}`);
+    const where = stopped === "" ? {} : { namespace: stopped };
+    if (why === "") return log.info("claims of VMs that are gone are ended again", where);
+    log.error("no claim of a VM that is gone is ended", { ...where, why });
+    events?.record(about, "Warning", "ClaimsHeldBack", `Claims are kept: ${why}`);
   }
 
   /** A claim is counted at its home. */

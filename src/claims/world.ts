@@ -1,7 +1,7 @@
 // What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
 // already and hand in: definitions, pods, nodes, reservations, holds.
 import { familyKeysOf } from "../api/claim-family.ts";
-import { maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
+import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
 import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
@@ -9,7 +9,7 @@ import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { Followed } from "../ledger/followed.ts";
 import * as kinds from "../ledger/resources.ts";
-import { claimLimit, claimsLeft } from "./quota.ts";
+import { claimLimit, claimsLeft, countIn } from "./quota.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
 export interface ClaimWorldOptions {
@@ -105,6 +105,17 @@ export class ClaimWorld {
   isTerminating(namespace: string): boolean {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
+
+  /** How many addresses of a namespace may be freed at once by an operator's word. Whoever deletes a namespace means all that is in it. */
+  massReleaseOf(namespace: string): number {
+    const metadata = this.namespaces.cache.get(namespace)?.metadata;
+    if (metadata === undefined || metadata.deletionTimestamp !== undefined) return Number.POSITIVE_INFINITY;
+    return countIn(metadata.annotations, massReleaseAnnotation) ?? 0;
+  }
+
+  get isNobodyListed(): boolean {
+    return this.machines.cache.size === 0 && this.instances.cache.size === 0;
+  }
 }
 
 const uidOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.uid ?? ""];
@@ -114,9 +125,11 @@ function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readon
   return [...new Set((spec.networks ?? []).flatMap((network) => definitionKeyOf(network, namespace) ?? []))];
 }
 
+const keptAnnotations: ReadonlySet<string> = new Set([maxClaimsAnnotation, massReleaseAnnotation]);
+
 function trimNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, uid, resourceVersion, deletionTimestamp, annotations } = metadata;
-  const max = annotations?.[maxClaimsAnnotation];
+  const kept = Object.entries(annotations ?? {}).filter(([key]) => keptAnnotations.has(key));
   return {
     ...(apiVersion !== undefined && { apiVersion }),
     ...(kind !== undefined && { kind }),
@@ -125,7 +138,7 @@ function trimNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(max !== undefined && { annotations: { [maxClaimsAnnotation]: max } }),
+      ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
     },
   };
 }

@@ -1,6 +1,8 @@
-// VMs that are gone all at once, as a leader finds them that comes back: nothing is freed until somebody says so.
-import { afterEach, beforeEach, it } from "vitest";
+// VMs that are gone all at once, as a leader finds them that comes back: nothing of their namespace is freed until somebody says so.
+import { afterEach, beforeEach, expect, it } from "vitest";
 
+import { massReleaseAnnotation } from "../../src/api/claim-marks.ts";
+import { namespaces } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { Stage } from "./leader-stage.ts";
@@ -12,24 +14,60 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
+const held = (count: number, what: string) => until(async () => (await stage.books()).length === count, { what });
+
+/** 60 VMs of one namespace of which 59 are deleted while nobody leads, and one of another namespace. */
+async function deletedUnseen() {
+  const first = stage.lead();
+  await stage.client.create(namespaces, { metadata: { name: "bank" } });
+  await stage.define("blue", {}, "bank");
+  const machines = await Promise.all(Array.from({ length: 60 }, (_, index) => stage.started(`vm${index}`)));
+  const other = await stage.started("other", { namespace: "bank" });
+  await held(61, "61 addresses");
+  await first.kill();
+  for (const machine of machines.slice(1)) await stage.kubevirt.delete(machine);
+  return other;
+}
+
 it(
-  "claims of most VMs: none ends, and it is said; a VM that lives is served; the operator's word frees them",
+  "VMs of one namespace: none of their claims ends, and it is said; other namespaces and VMs that live go on; a word on the namespace frees them",
   { timeout: 240_000 },
   async () => {
-    const first = stage.lead();
-    const machines = await Promise.all(Array.from({ length: 60 }, (_, index) => stage.started(`vm${index}`)));
-    await until(async () => (await stage.books()).length === 60, { what: "60 addresses" });
-    await first.kill();
-    for (const machine of machines.slice(1)) await stage.kubevirt.delete(machine);
-    const second = stage.lead();
-    await until(async () => (await second.metric("holdfast_claims_held_back")) === 1, { what: "the breaker" });
+    const other = await deletedUnseen();
+    const leader = stage.lead();
+    const isStopped = (namespace: string) => leader.metric("holdfast_claims_held_back", { namespace });
+    await until(async () => (await isStopped("shop")) === 1, { what: "the breaker" });
     await until(async () => (await stage.events()).some((each) => each.includes("ClaimsHeldBack")), {
       what: "the event",
     });
     await stage.started("late");
-    await until(async () => (await stage.books()).length === 61, { what: "a new VM's address" });
-    await second.stop();
-    stage.lead({ allowMassRelease: true });
-    await until(async () => (await stage.books()).length === 2, { what: "all but the two that live to be freed" });
+    await held(62, "a new VM's address");
+    await stage.kubevirt.delete(other);
+    await held(61, "the address of a VM of another namespace to be freed");
+    expect(await isStopped("")).toBe(0);
+    const body = { metadata: { annotations: { [massReleaseAnnotation]: "59" } } };
+    await stage.client.patch(namespaces, { name: "shop" }, { type: "merge", body });
+    await held(2, "all but the two that live to be freed");
+    expect(await isStopped("shop")).toBe(0);
   },
 );
+
+it("the word for all of them frees them", { timeout: 240_000 }, async () => {
+  await deletedUnseen();
+  stage.lead({ allowMassRelease: true });
+  await held(2, "all but the two that live to be freed");
+});
+
+it("whoever deletes a namespace means all of its VMs", { timeout: 240_000 }, async () => {
+  await deletedUnseen();
+  await stage.client.delete(namespaces, { name: "shop" });
+  const leader = stage.lead();
+  await until(
+    async () =>
+      (await stage.held()).every(({ hold }) => hold.owner.name === "vm0.blue" || hold.owner.namespace === "bank"),
+    {
+      what: "the addresses of VMs that are gone to be freed",
+    },
+  );
+  expect(await leader.metric("holdfast_claims_held_back", { namespace: "shop" })).toBe(0);
+});
