@@ -29,7 +29,7 @@ export const steps: readonly Step[] = [
   {
     name: "suites of the test files",
     command: node("tools/test/main.ts", "--list"),
-    remedy: "name the test's folder in tools/test/suites.ts, or no run will have it",
+    remedy: "name the test's suite before .test.ts (tools/test/suites.ts has them), or no run will have it",
   },
   {
     name: "generated files",

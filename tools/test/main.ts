@@ -19,7 +19,7 @@ const { paths, flags } = parse(process.argv.slice(2));
 if (flags.includes("--help") || flags.includes("-h")) {
   console.log("npm test [-- PATH... [-t NAME]]   runs every suite, or the test files whose path contains PATH");
   console.log("npm test -- --list [PATH...]      runs nothing; names each test file and its suite\n");
-  for (const suite of suites) console.log(`  ${suite.name.padEnd(16)} ${suite.about} (${suite.files.join(", ")})`);
+  for (const suite of suites) console.log(`  ${suite.name.padEnd(9)} ${suite.about}`);
   process.exit(0);
 }
 
@@ -35,11 +35,12 @@ const chosen = new Map<Suite, string[]>();
 for (const file of testFiles) {
   if (paths.length > 0 && !paths.some((path) => file.includes(path))) continue;
   const suite = suiteOf(file);
-  if (suite === undefined) throw new Error(`${file} belongs to no suite: name its folder in tools/test/suites.ts.`);
+  if (suite === undefined)
+    throw new Error(`${file} belongs to no suite: call it NAME.SUITE.test.ts, with a suite of tools/test/suites.ts.`);
   chosen.set(suite, [...(chosen.get(suite) ?? []), file]);
 }
 if (flags.includes("--list")) {
-  for (const [suite, files] of chosen) for (const file of files) console.log(`${suite.name.padEnd(20)} ${file}`);
+  for (const [suite, files] of chosen) for (const file of files) console.log(`${suite.name.padEnd(9)} ${file}`);
   process.exit(0);
 }
 
@@ -56,7 +57,7 @@ const stages = [[groups.together], [groups.crowd], [groups.few, groups.alone]];
 for (const [suite, files] of chosen) {
   const reason = await missingFor(suite, log);
   if (reason !== undefined) skips.push({ suite: suite.name, reason, required: suite.required });
-  else groups[suite.serial ?? "together"].files.push(...files);
+  else groups[suite.at].files.push(...files);
 }
 
 let totals = nothing;

@@ -4,21 +4,21 @@ import { relative } from "node:path";
 
 /** The longest first, by the figures of a run on two cores. */
 const slow: readonly string[] = [
-  "test/slices/stories-embedded-cut-off",
-  "test/claims/random-real",
-  "test/claims/random-embedded-1",
-  "test/slices/stories-embedded-daily",
-  "test/claims/random-embedded-2",
-  "test/claims/random-embedded-3",
-  "test/slices/stories-real.",
-  "test/slices/stories-embedded-changes",
+  "test/slices/stories-cut-off.embedded",
+  "test/claims/random.real",
+  "test/claims/random-1.embedded",
+  "test/slices/stories-daily.embedded",
+  "test/claims/random-2.embedded",
+  "test/claims/random-3.embedded",
+  "test/slices/stories.real",
+  "test/slices/stories-changes.embedded",
   "test/slices/keeper-crash",
-  "test/claims/random-embedded-4",
-  "test/slices/stories-embedded-churn",
+  "test/claims/random-4.embedded",
+  "test/slices/stories-churn.embedded",
   "test/pools/",
-  "test/claims/stories-real",
+  "test/claims/stories.real",
   "test/complaints/slices",
-  "test/slices/stories-embedded-nodes",
+  "test/slices/stories-nodes.embedded",
 ];
 
 /** The others stay in their order. */

@@ -1,5 +1,5 @@
 // The schemas of the built-in kinds: types, list keys and patch strategies of every field, without prose.
-// builtin.json is generated: test/apiserver/schemas.test.ts compares it with what a real API server publishes, and rewrites it when asked.
+// builtin.json is generated: test/apiserver/schemas.real.test.ts compares it with what a real API server publishes, and rewrites it when asked.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

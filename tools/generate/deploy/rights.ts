@@ -1,4 +1,4 @@
-// What daemon and controller may ask of the API server, each with the reason. test/deploy/rights.test.ts asks the real server
+// What daemon and controller may ask of the API server, each with the reason. test/deploy/rights.real.test.ts asks the real server
 // whether that is all.
 //
 // Kept out on purpose: Secrets (but for the one of the webhooks, where those are installed), writes to pods and nodes, and any ConfigMap outside the system namespace. A daemon's token
