@@ -3,11 +3,12 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { type Clock, realClock } from "../../src/kube/clock.ts";
+import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { networkAttachmentDefinitions, nodes, pods } from "../../src/ledger/resources.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
+import { hastened } from "../haste.ts";
 import { until } from "../lab/wait.ts";
 import { Rig } from "../node/rig.ts";
 import { podArgs, type Told } from "../node/shim.ts";
@@ -44,22 +45,28 @@ export interface FleetNode {
 
 /** Hours that a test can let pass: nothing of it waits longer or shorter. */
 class ShiftedClock implements Clock {
+  readonly #clock: Clock;
   shiftMs = 0;
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
   wallMs(): number {
-    return realClock.wallMs() + this.shiftMs;
+    return this.#clock.wallMs() + this.shiftMs;
   }
   monotonicMs(): number {
-    return realClock.monotonicMs() + this.shiftMs;
+    return this.#clock.monotonicMs() + this.shiftMs;
   }
   after(delayMs: number, callback: () => void): () => void {
-    return realClock.after(delayMs, callback);
+    return this.#clock.after(delayMs, callback);
   }
 }
 
 export class Fleet {
   readonly admin: KubeClient;
+  /** Of all that is not the controller's. */
+  readonly #clock = hastened();
   /** The controller's. */
-  readonly clock = new ShiftedClock();
+  readonly clock = new ShiftedClock(this.#clock);
   readonly #server: Pick<Server, "transport">;
   /** Key: node name. */
   readonly #nodes = new Map<string, FleetNode>();
@@ -92,7 +99,7 @@ export class Fleet {
   /** A controller that leads at once: the lease is not what these stories are about. */
   lead(settings: LeaderSettings = {}): Leader {
     const line = new Line(this.#server.transport);
-    const leader = Leader.start({ line, clock: this.clock, systemNamespace, ...settings });
+    const leader = Leader.start({ line, clock: this.clock, unshifted: this.#clock, systemNamespace, ...settings });
     this.#leaders.push(leader);
     return leader;
   }
@@ -132,7 +139,7 @@ export class Fleet {
 
   async #begin(name: string, more: { readonly state?: string } = {}): Promise<FleetNode> {
     const line = new Line(this.#server.transport);
-    const rig = await Rig.start({ transport: line.transport, node: name, ...more });
+    const rig = await Rig.start({ transport: line.transport, node: name, clock: this.#clock, ...more });
     const made = { name, line, rig };
     this.#nodes.set(name, made);
     return made;

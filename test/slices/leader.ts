@@ -1,6 +1,6 @@
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed
 // between any two writes.
-import { type Clock, realClock } from "../../src/kube/clock.ts";
+import type { Clock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
@@ -20,7 +20,10 @@ export interface LeaderSettings {
 
 interface LeaderOptions extends LeaderSettings {
   readonly line: Line;
+  /** Of slices and of silence: the test's own hours. */
   readonly clock: Clock;
+  /** Of everything else. */
+  readonly unshifted: Clock;
   readonly systemNamespace: string;
 }
 
@@ -53,14 +56,20 @@ export class Leader {
 }
 
 async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
-  const { line, clock, systemNamespace, log = silent, fencing = {} } = options;
+  const { line, clock, unshifted, systemNamespace, log = silent, fencing = {} } = options;
   const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
   const onError = () => {};
-  const events = new EventRecorder({ client, component: "holdfast-controller", instance: "test", onError });
-  const definitions = new FollowedDefinitions({ client, clock: realClock, onError });
+  const events = new EventRecorder({
+    client,
+    component: "holdfast-controller",
+    instance: "test",
+    clock: unshifted,
+    onError,
+  });
+  const definitions = new FollowedDefinitions({ client, clock: unshifted, onError });
   const common = { client, log, systemNamespace, events, definitions };
   const rules = { ...defaultRules, ...fencing };
-  const pools = new PoolsLeader({ ...common, clock: realClock, cooldownMs: 0, fencing: rules, silence: clock });
+  const pools = new PoolsLeader({ ...common, clock: unshifted, cooldownMs: 0, fencing: rules, silence: clock });
   const { nodes, presence, reservations, holds } = pools.world;
   const slices = new SlicesLeader({
     ...common,

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { nodeLeaseName } from "../../../src/api/node-lease.ts";
 import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/ledger/fencing.ts";
 import { leases } from "../../../src/ledger/resources.ts";
+import { haste } from "../../haste.ts";
 import { type Fleet, type Guest, moment, type Network, systemNamespace } from "../fleet.ts";
 import { added, addMany } from "../scenes.ts";
 
@@ -12,7 +13,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** Of the five minutes of silence. A daemon here renews once a minute: whoever is only cut off is silent sooner than elsewhere. */
-const soonMs = 1000;
+const soonMs = 1000 * haste;
 export const soon = { fencing: { silentMs: soonMs } };
 
 /** Two slices of three usable addresses each, and nothing else: who is short can only have another's. */
