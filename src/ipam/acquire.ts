@@ -7,7 +7,8 @@ import { type Address, equal } from "../net/address.ts";
 import type { Random } from "../net/draw.ts";
 import { contains } from "../net/prefix.ts";
 import { decide } from "./decide.ts";
-import { type Domain, type Hold, type HoldNote, type Ledger, LedgerError, type TakeOutcome } from "./ledger.ts";
+import { type Domain, type Hold, type HoldNote, type Ledger, LedgerError } from "./ledger.ts";
+import type { TakeOutcome, TakeRequest } from "./ledger.ts";
 import { describeOwner, formerKey, type Owner, ownerKey, sameOwner, succeeds } from "./owner.ts";
 import type { AddressState, Pool } from "./pool.ts";
 import type { Candidate, Grant, Refusal, Request } from "./request.ts";
@@ -27,14 +28,26 @@ export interface Acquisition {
   readonly lookFirst?: boolean;
   /** What to keep with the hold: from the decision that led to the candidate. */
   readonly note?: (grant: Grant, candidate: Candidate) => HoldNote;
+  /** What goes with every take. `early`: it was asked for by its number, so its rest is over. */
+  readonly terms?: Pick<TakeRequest, "early" | "loose" | "users">;
+  /** Asked before every write; what it throws is the answer. A LedgerError that is "unavailable" leaves the picture as it was. */
+  readonly mayTake?: () => void;
+  /** Told what the ledger said of every candidate. */
+  readonly onOutcome?: (outcome: TakeOutcome) => void;
 }
 
 export interface Acquired {
   readonly kind: "acquired";
   readonly hold: Hold;
+  /** This request made the hold. */
+  readonly isNew: boolean;
   /** It was still cooling down: say so in an event. */
   readonly early: boolean;
   /** Takes that found the address held or cooling: how far the picture was behind. */
+  readonly conflicts: number;
+}
+
+export interface Refused extends Refusal {
   readonly conflicts: number;
 }
 
@@ -46,13 +59,15 @@ const triesMax = 64;
 /** At most this many lost replies in a row: beyond, the ledger is away, and the runtime's own retry is the better one. */
 const lossesMax = 5;
 
-export async function acquire(acquisition: Acquisition): Promise<Acquired | Refusal> {
+export function acquire(acquisition: Acquisition): Promise<Acquired | Refused> {
   const { pool, request, signal } = acquisition;
   return inTurn(pool, request.owner, () => acquireNow(acquisition), { signal });
 }
 
-async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal> {
+async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refused> {
   const { pool, request, random, lookFirst = false } = acquisition;
+  if (acquisition.terms?.early === true && request.want?.kind === "given")
+    endRest(pool, request.want.address, request.owner);
   if (lookFirst) {
     const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
     if (hold !== undefined) pool.learn(hold.address, asAsker(hold.owner, request.owner));
@@ -60,19 +75,27 @@ async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refusal>
   let conflicts = 0;
   while (conflicts < triesMax) {
     const decision = decide(pool, request, random);
-    if (decision.kind === "refusal") return decision;
+    if (decision.kind === "refusal") return { ...decision, conflicts };
     for (const offered of chain(decision, decision.further())) {
       if (!stillOpen(acquisition, offered)) break; // the picture moved while a take was under way: decide anew
       const candidate = asTriedBefore(pool, offered);
       const result = await commit(acquisition, candidate, acquisition.note?.(decision, candidate));
       if (result.outcome === "taken" || result.outcome === "yours") {
-        return { kind: "acquired", hold: result.hold, early: candidate.early, conflicts };
+        const isNew = result.outcome === "taken";
+        return { kind: "acquired", hold: result.hold, isNew, early: candidate.early, conflicts };
       }
       conflicts += 1;
       if (conflicts === triesMax) break;
     }
   }
-  return crowded(pool);
+  return crowded(pool, conflicts);
+}
+
+function endRest(pool: Pool, address: Address, owner: Owner): void {
+  // Who has another is refused.
+  if (pool.stateOf(address).state !== "quarantined" || pool.addressOf(owner) !== undefined) return;
+  pool.take(address, owner);
+  pool.forget(address);
 }
 
 /** False where another request of this process has taken the candidate since, or got an address for this very owner. */
@@ -149,8 +172,9 @@ async function takeSurely(
   candidate: Candidate,
   note: HoldNote | undefined,
 ): Promise<TakeOutcome> {
-  const { ledger, domain, request, signal } = acquisition;
+  const { ledger, domain, request, terms, signal } = acquisition;
   const options = signal === undefined ? {} : { signal };
+  const early = candidate.early || terms?.early === true;
   let { address } = candidate;
   for (let losses = 0; ;) {
     try {
@@ -159,7 +183,10 @@ async function takeSurely(
         address = hold?.address ?? address;
       }
       const kept = note === undefined ? {} : { note };
-      return await ledger.take({ domain, address, owner: request.owner, early: candidate.early, ...kept }, options);
+      acquisition.mayTake?.();
+      const outcome = await ledger.take({ domain, address, owner: request.owner, ...terms, early, ...kept }, options);
+      acquisition.onOutcome?.(outcome);
+      return outcome;
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error;
       if (error.code !== "outcome-unknown") throw losses === 0 ? error : unknownAfter(error);
@@ -200,9 +227,10 @@ function* chain(first: Candidate, rest: Iterable<Candidate>): IterableIterator<C
   yield* rest;
 }
 
-function crowded(pool: Pool): Refusal {
+function crowded(pool: Pool, conflicts: number): Refused {
   return {
     kind: "refusal",
+    conflicts,
     code: "exhausted",
     message:
       `${triesMax} addresses of ${pool.definition.prefix} in a row were taken by others first: ` +

@@ -12,38 +12,31 @@ import type { JsonObject } from "../cni/json.ts";
 import { formatResult } from "../cni/result.ts";
 import { ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
+import type { Taken } from "./address-source.ts";
 import { type Asking, type AskingInput, askingOf } from "./asking.ts";
 import { attachmentKey } from "./attachment.ts";
 import { addByClaim, tellClaim } from "./claims/add.ts";
 import { claimOf } from "./claims/of-pod.ts";
-import type { ClaimUse } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
-import { tellEarly } from "./early.ts";
 import { failureOf } from "./failure.ts";
-import { giveBack } from "./give-back.ts";
-import type { IntentTarget } from "./intent.ts";
 import type { Parts } from "./parts.ts";
 import { podOf } from "./pod-of.ts";
 import type { PodFacts } from "./pods.ts";
 import { takeProbed } from "./probing.ts";
+import { rollBack } from "./rollback.ts";
 import { sandboxHold } from "./sandboxes.ts";
-import { type Taken, type TakeTarget, UncertainTake } from "./take.ts";
+import type { SlicedLook } from "./sliced-view.ts";
 
-/** One ADD on its way. */
+/** One ADD: what it asks for, and by what. */
 export interface Addition {
   readonly parts: Parts;
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   readonly asking: Asking;
   readonly pod: PodFacts | undefined;
+  /** The sliced ranges that it goes by. */
+  readonly look: SlicedLook;
   readonly signal: AbortSignal;
-  readonly taken: Taken[];
-  /** Where a hold may have been written, and nobody knows. */
-  readonly unknown: IntentTarget[];
-  /** What it wrote for a claim may still arrive. */
-  readonly lost: () => void;
-  /** Nothing more is taken from what all nodes share. */
-  readonly onShared: () => void;
 }
 
 export async function add(
@@ -66,14 +59,9 @@ export async function add(
     const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim }, parts);
     if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
     if (asking.warnings.length > 0) tellWarned(parts, pod, invocation, asking.warnings.join(" "));
-    const unknown: IntentTarget[] = [];
     try {
-      // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
-      const onShared = () => look[Symbol.dispose]();
-      const lost = () => look.lost();
-      return await run({ parts, invocation, loaded, asking, pod, signal: own, taken: [], unknown, lost, onShared });
+      return await run({ parts, invocation, loaded, asking, pod, look, signal: own });
     } catch (error) {
-      if (unknown.some(({ domain }) => !isSliceDomain(domain))) look.lost();
       if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused)
         tellRefused(parts, pod, invocation, error);
       throw error;
@@ -109,37 +97,39 @@ function tellWarned(parts: Parts, pod: PodFacts | undefined, invocation: Attachm
 }
 
 async function run(addition: Addition): Promise<JsonObject> {
-  const { parts, invocation, asking, signal } = addition;
+  const { parts, invocation, loaded, asking, signal } = addition;
   const { namespace } = asking.owner;
   // A promise to release this very sandbox is void from here on; it comes back if the ADD fails.
   const withdrawn = parts.intents.get(invocation);
   if (withdrawn !== undefined) await parts.intents.remove(invocation);
   parts.gone.delete(attachmentKey(invocation));
+  let taken: readonly Taken[] = [];
+  let failures: readonly unknown[] = [];
   try {
-    if (asking.claim !== undefined) return await runByClaim(addition, asking.claim);
+    if (asking.claim !== undefined) {
+      const result = await addByClaim(addition, asking.claim);
+      parts.assertSettled();
+      // The sandbox itself holds nothing: its DEL has nothing to do.
+      parts.gone.set(attachmentKey(invocation), true);
+      return formatResult(result, loaded.config.cniVersion);
+    }
     // A quota counts objects of the API; what comes from slices has none.
     const isCounted = asking.shares.some(({ slice }) => slice === undefined);
     const limit = isCounted ? await parts.quota.limitOf(namespace, signal) : undefined;
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
-    await takeAll(addition);
+    ({ taken, failures } = await takeAll(addition));
+    // A refusal says more to the runtime than an outage beside it.
+    const first = failures.find((reason) => reason instanceof CniError) ?? failures[0];
+    if (first !== undefined) throw first;
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
     // What was just written may be what tells of a restore; slices go on.
     if (isCounted) parts.assertSettled();
-    await remember(addition);
-    return answer(addition);
+    await remember(addition, taken);
+    return answer(addition, taken);
   } catch (error) {
-    await giveBack(addition, withdrawn);
+    await rollBack(addition, { taken, failures, withdrawn });
     throw failureOf(error);
   }
-}
-
-/** The sandbox itself holds nothing: its DEL has nothing to do. */
-async function runByClaim(addition: Addition, claim: ClaimUse): Promise<JsonObject> {
-  const { parts, invocation, loaded } = addition;
-  const result = await addByClaim(addition, claim);
-  parts.assertSettled();
-  parts.gone.set(attachmentKey(invocation), true);
-  return formatResult(result, loaded.config.cniVersion);
 }
 
 /** Shares whose owner holds nothing yet, as far as this node knows; who looks first may hold it from elsewhere. */
@@ -153,29 +143,22 @@ function wanted({ parts, asking }: Addition): number {
 }
 
 /** All shares at once: they are in different pools, or under different owners' keys. */
-async function takeAll(addition: Addition): Promise<void> {
-  const { asking, taken, onShared } = addition;
-  const works = asking.shares.map(async (share) => {
-    const each = await takeProbed(addition, share);
-    taken.push(each);
-    if (each.early) tellEarly(addition, each);
-  });
-  const shared = Promise.allSettled(works.filter((_, index) => asking.shares[index]!.slice === undefined));
-  // What may still arrive is not over.
-  const isOver = shared.then((ends) => ends.every((end) => end.status === "fulfilled" || !isUncertain(end.reason)));
-  const [results] = await Promise.all([
-    Promise.allSettled(works),
-    isOver.then((over) => (over ? onShared() : undefined)),
-  ]);
-  const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-  for (const reason of reasons) if (isUncertain(reason)) addition.unknown.push(...podTargets([reason.target]));
-  // A refusal says more to the runtime than an outage beside it.
-  const first = reasons.find((reason) => reason instanceof CniError) ?? reasons[0];
-  if (first !== undefined) throw first;
+async function takeAll(addition: Addition) {
+  const { asking, look } = addition;
+  const works = asking.shares.map((share) => takeProbed(addition, share));
+  const shared = works.filter((_, index) => asking.shares[index]!.slice === undefined);
+  // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
+  const over = Promise.allSettled(shared).then(() => look[Symbol.dispose]());
+  const ends = await Promise.allSettled(works);
+  await over;
+  return {
+    taken: ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : [])),
+    failures: ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : [])),
+  };
 }
 
 /** What the API's ledger has; the journal remembers what is of slices. */
-async function remember({ parts, invocation, asking, taken }: Addition): Promise<void> {
+async function remember({ parts, invocation, asking }: Addition, taken: readonly Taken[]): Promise<void> {
   const { containerId, interfaceName, netns } = invocation;
   const { namespace, name, uid } = asking.owner;
   const holds = taken.flatMap((each) =>
@@ -184,17 +167,7 @@ async function remember({ parts, invocation, asking, taken }: Addition): Promise
   await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds });
 }
 
-/** Claims are in no intent: nothing of theirs is given back. */
-function podTargets(targets: readonly TakeTarget[]): IntentTarget[] {
-  return targets.flatMap(({ owner, ...place }) => (owner.kind === "pod" ? [{ ...place, owner }] : []));
-}
-
-function isUncertain(reason: unknown): reason is UncertainTake {
-  return reason instanceof UncertainTake;
-}
-
-function answer({ loaded, asking, taken }: Addition): JsonObject {
-  const { config } = loaded;
+function answer({ loaded: { config }, asking }: Addition, taken: readonly Taken[]): JsonObject {
   const allocated = new Map<number, Address>();
   for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
   return formatResult(answerOf(config, allocated, asking.statics), config.cniVersion);

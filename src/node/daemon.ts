@@ -42,10 +42,11 @@ import { Releases } from "./release.ts";
 import { Replay } from "./replay.ts";
 import { type ObjectName, Sandboxes } from "./sandboxes.ts";
 import { SocketServer } from "./server.ts";
+import { SharedSource } from "./shared-source.ts";
 import { SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, seenVersion, type SliceAssembly } from "./slice-assembly.ts";
+import { SlicedSource } from "./sliced-source.ts";
 import { Spool } from "./spool.ts";
-import { Taker } from "./take.ts";
 import { Upkeep } from "./upkeep.ts";
 
 /** A gone attachment is forgotten when so many newer ones came: a node tears down some sandboxes a second at most. */
@@ -304,6 +305,16 @@ class Assembly {
     const now = () => clock.wallMs();
     const held = this.#held;
     const { sliced } = slices;
+    const shared = {
+      ledgers,
+      pictures,
+      held,
+      now,
+      onConflict: metrics.conflict,
+      history: given.history,
+      // Also for who was on the way.
+      paused: () => state.paused || (slices.keeper.isWaitedFor ? "" : notWaitedFor),
+    };
     const legacy = new Legacy({ client, ledgers, pictures, coexistence: () => state.coexistence });
     return {
       nodeName: node,
@@ -320,18 +331,13 @@ class Assembly {
       sandboxes: this.#sandboxes,
       spool: given.spool,
       gone: new Recent(maxGone),
-      taker: new Taker({
-        ledgers,
-        pictures,
-        held,
+      sources: {
         random,
-        now,
-        onConflict: metrics.conflict,
-        history: given.history,
-        // Also for who was on the way.
-        paused: () => state.paused || (slices.keeper.isWaitedFor ? "" : notWaitedFor),
-        sliced: slices.taker,
-      }),
+        sourceOf: (order) =>
+          order.share.slice === undefined
+            ? new SharedSource(shared, order)
+            : new SlicedSource({ ...slices.source, clock, held, ledgers }, order, order.share.slice),
+      },
       claims: given.claims.parts,
       releases: new Releases({ ledgers, held, pictures, legacy, sliced }),
       quota: new Quota({ client, log, now }),

@@ -1,14 +1,17 @@
 // What a runtime is told when the API server, the ledger or the disk fails: try again later (code 11), with what and why.
 import { ApiError as BadObject } from "../api/error.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
+import { DefinitionError } from "../ipam/definition.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
+import { UncertainTake } from "./address-source.ts";
 import { StateFileError } from "./line-file.ts";
-import { UncertainTake } from "./take.ts";
 
 /** Whatever was thrown, as the error of the specification. A bug keeps its words, and is worth trying again. */
 export function failureOf(error: unknown): CniError {
   if (error instanceof CniError) return error;
+  if (error instanceof DefinitionError)
+    return new CniError(errorCodes.badConfiguration, error.message, { cause: error });
   if (error instanceof BadObject) return new CniError(errorCodes.refused, error.message, { cause: error });
   if (isApiError(error, "forbidden", "unauthorized")) {
     const remedy = "give the daemon's service account the rights of deploy/, and try again";

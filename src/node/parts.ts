@@ -16,7 +16,7 @@ import type { Releases } from "./release.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import type { Sliced } from "./sliced.ts";
 import type { Spool } from "./spool.ts";
-import type { Taker } from "./take.ts";
+import type { TakeParts } from "./take.ts";
 
 /** Asks the network whether somebody uses an address. */
 export type Probe = (request: {
@@ -46,7 +46,7 @@ export interface Parts {
   readonly spool: Pick<Spool, "settled">;
   /** Attachments of which nothing is held for certain: runtimes delete a sandbox several times. Key: AttachmentKey. */
   readonly gone: Recent<true>;
-  readonly taker: Taker;
+  readonly sources: TakeParts;
   readonly releases: Releases;
   readonly claims: ClaimParts;
   readonly quota: Quota;

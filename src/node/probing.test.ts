@@ -4,31 +4,42 @@ import { expect, it } from "vitest";
 import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import type { Addition } from "./add.ts";
+import type { OpenSource, Taken } from "./address-source.ts";
+import type { Intent } from "./intent.ts";
 import type { Share } from "./plan.ts";
 import { takeProbed } from "./probing.ts";
-import type { Taken } from "./take.ts";
 
 const owner = { kind: "pod", uid: "u", namespace: "d", name: "p", interface: "eth0", containerId: "c" } as const;
 const hold = { domain: "network:", address: parseAddress("10.0.0.1"), owner, version: "1" };
-const share = { want: { kind: "any" } } as unknown as Share;
+const share = { want: { kind: "any" }, owner } as unknown as Share;
 const taken: Taken = { share, namespace: "ns", hold, isNew: true, early: false };
 
 it.each([
   ["the ADD is called off while it is asked", new Error("called off"), () => Promise.reject(new Error("no answer"))],
   ["the address cannot be given back", undefined, () => Promise.resolve({ duplicate: true, mac: "02:00" })],
-])("what was taken is known to who gives back: %s", async (_what, reason, probe) => {
+])("what was taken and cannot be given back stays promised on the disk: %s", async (_what, reason, probe) => {
   const caller = new AbortController();
   if (reason !== undefined) caller.abort(reason);
   const free = () => Promise.reject(new Error("the API server is away"));
+  const promised: Intent[] = [];
+  const source = { kept: () => Promise.resolve(taken), open: (): Promise<OpenSource> => expect.unreachable() };
   const addition = {
-    parts: { taker: { take: () => Promise.resolve(taken) }, probe, releases: { free }, log: silent, tell: () => {} },
-    loaded: { config: { name: "net", probe: true } },
+    parts: {
+      sources: { sourceOf: () => source },
+      probe,
+      releases: { free },
+      intents: { add: (intent: Intent) => Promise.resolve(void promised.push(intent)) },
+      log: silent,
+      tell: () => {},
+      now: () => 0,
+      wake: () => {},
+    },
+    loaded: { config: { name: "net", probe: true, cooldownMs: 0 } },
     asking: { lookFirst: false },
-    invocation: { netns: "/n", interfaceName: "eth0" },
+    invocation: { netns: "/n", containerId: "c", interfaceName: "eth0" },
     signal: caller.signal,
-    taken: [],
-    unknown: [],
   } as unknown as Addition;
   await expect(takeProbed(addition, share)).rejects.toThrow(/called off|away/);
-  expect(addition.taken).toEqual([taken]);
+  const targets = [{ namespace: "ns", domain: hold.domain, owner }];
+  expect(promised).toMatchObject([{ containerId: "c", interfaceName: "eth0", targets }]);
 });

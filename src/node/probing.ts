@@ -5,9 +5,11 @@
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
 import type { Addition } from "./add.ts";
+import type { Taken } from "./address-source.ts";
 import { attachmentOf } from "./held.ts";
 import type { Share } from "./plan.ts";
-import type { Taken } from "./take.ts";
+import { rollBack } from "./rollback.ts";
+import { take } from "./take.ts";
 
 /** Eight in a row on the wire without a record: the range belongs to somebody else, and trying on would not help. */
 const triesMax = 8;
@@ -17,34 +19,31 @@ const conflictRestMs = 3600_000;
 const probeMs = 200;
 
 export async function takeProbed(addition: Addition, share: Share): Promise<Taken> {
-  const { parts, loaded, asking, signal } = addition;
+  const { parts, loaded, asking, look, signal } = addition;
   const { lookFirst, keeper, claim } = asking;
-  const order = {
-    share,
-    network: loaded.config.name,
-    lookFirst,
-    signal,
-    ...(keeper !== undefined && { keeper }),
-    ...(claim !== undefined && { claim }),
-  };
+  const onLost = () => look.lost();
+  const order = { share, network: loaded.config.name, lookFirst, keeper, claim, onLost, signal };
   for (let tries = 1; ; tries++) {
-    const taken = await parts.taker.take(order);
+    const taken = await take(parts.sources, order);
     // What the owner has had before is what itself may answer for.
-    if (!loaded.config.probe || !taken.isNew) return taken;
-    const stranger = await askedAndRejected(addition, taken);
-    if (stranger === undefined) return taken;
+    const isProbed = loaded.config.probe && taken.isNew;
+    const stranger = isProbed ? await askedAndRejected(addition, taken) : undefined;
+    if (stranger === undefined) {
+      if (taken.early) tellEarly(addition, taken);
+      return taken;
+    }
     if (tries === triesMax || share.want.kind === "given") throw refused(taken, stranger, tries);
   }
 }
 
-/** The MAC of who uses it, and it was given back. What fails in between leaves it to the end of the ADD, as all it has taken. */
+/** The MAC of who uses it, and it was given back. */
 async function askedAndRejected(addition: Addition, taken: Taken): Promise<string | undefined> {
   try {
     const stranger = await strangerAt(addition, taken);
     if (stranger !== undefined) await reject(addition, taken, stranger);
     return stranger;
   } catch (error) {
-    addition.taken.push(taken);
+    await rollBack(addition, { taken: [taken] });
     throw error;
   }
 }
@@ -53,13 +52,8 @@ async function askedAndRejected(addition: Addition, taken: Taken): Promise<strin
 async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Taken): Promise<string | undefined> {
   const { netns, interfaceName } = invocation;
   try {
-    const answer = await parts.probe({
-      netns,
-      interface: interfaceName,
-      address: hold.address,
-      timeoutMs: probeMs,
-      signal,
-    });
+    const { address } = hold;
+    const answer = await parts.probe({ netns, interface: interfaceName, address, timeoutMs: probeMs, signal });
     return answer.duplicate ? String(answer.mac) : undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -87,4 +81,11 @@ function refused({ hold }: Taken, mac: string, tries: number): CniError {
     errorCodes.refused,
     `${hold.address} is in use by ${mac} on the network, though no record has it (${tries} tried): find the host, or exclude what it uses.`,
   );
+}
+
+/** The only word that a range is too small before it is full. */
+function tellEarly({ parts, pod, invocation }: Addition, { hold }: Taken): void {
+  if (pod === undefined) return;
+  const words = `${invocation.interfaceName} got ${hold.address} before its rest was over: its range has nothing else left. Widen it.`;
+  parts.tell(pod.object, "Normal", "AddressGivenEarly", words);
 }

@@ -15,7 +15,7 @@ import type { Log } from "../log/log.ts";
 import type { Held } from "./held.ts";
 import type { SharedState } from "./shared-state.ts";
 import { SlicedPools } from "./sliced-pools.ts";
-import { SlicedTaker } from "./sliced-taker.ts";
+import type { SlicedSourceParts } from "./sliced-source.ts";
 import { SlicedView } from "./sliced-view.ts";
 import { Sliced } from "./sliced.ts";
 import { fileMemory, kernelMoment } from "./slices/file-memory.ts";
@@ -48,7 +48,7 @@ export interface SliceAssemblyOptions {
 export interface SliceAssembly {
   readonly keeper: SliceKeeper;
   readonly sliced: Sliced;
-  readonly taker: SlicedTaker;
+  readonly source: Pick<SlicedSourceParts, "keeper" | "pools" | "obstacle" | "isStarting">;
 }
 
 const folderIn = (state: string) => join(state, "slices");
@@ -63,7 +63,7 @@ export function openJournal(state: string, clock: Clock, log: Log): Promise<Jour
 }
 
 export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
-  const { clock, journal, held, shared, random, pods } = options;
+  const { clock, journal, held, shared, pods } = options;
   const pools = new SlicedPools(journal, () => clock.wallMs());
   const view = new SlicedView({
     read: () => shared.sliced,
@@ -99,6 +99,6 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
   return {
     keeper,
     sliced,
-    taker: new SlicedTaker({ keeper, pools, clock, random, obstacle, isStarting: () => !keeper.isKnown() }),
+    source: { keeper, pools, obstacle, isStarting: () => !keeper.isKnown() },
   };
 }

@@ -9,12 +9,15 @@ import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
 import { next } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
+import type { AddressSource, TakeOrder } from "./address-source.ts";
 import { Held } from "./held.ts";
 import { Ledgers } from "./ledgers.ts";
 import { Pace } from "./pace.ts";
 import { Pictures } from "./pictures.ts";
 import type { Share } from "./plan.ts";
-import { Taker } from "./take.ts";
+import { SharedSource } from "./shared-source.ts";
+import { SlicedSource, type SlicedSourceParts } from "./sliced-source.ts";
+import { take } from "./take.ts";
 
 const namespace = "kube-system";
 const domain = "network:";
@@ -31,8 +34,9 @@ let onTake: () => void;
 let onList: () => void;
 let pictures: Pictures;
 let held: Held;
-let taker: Taker;
-const order = { share, network: "net", lookFirst: false, signal };
+let sourceOf: (order: TakeOrder) => AddressSource;
+const order = { share, network: "net", lookFirst: false, onLost: () => {}, signal };
+const taken = (asked: TakeOrder) => take({ sourceOf, random: () => 0 }, asked);
 
 beforeEach(() => {
   [store, paused] = [new MemoryStore(), ""];
@@ -64,10 +68,16 @@ beforeEach(() => {
     list: (where, options) => memory.list(where, options),
   };
   const ledgers = new Ledgers(() => ledger);
-  const sliced = { take: () => Promise.reject(new Error("of the node's slices")) };
+  const clock = realClock;
+  const obstacle = () => "of the node's slices";
+  const sliced = { ledgers, held, clock, obstacle } as unknown as SlicedSourceParts;
   const calm = { onConflict: () => {}, paused: () => paused };
   const history = { expect: () => () => {}, reached: () => {} };
-  taker = new Taker({ ledgers, pictures, held, random: () => 0, now, sliced, history, ...calm });
+  const shared = { ledgers, pictures, held, now, history, ...calm };
+  sourceOf = (asked) =>
+    asked.share.slice === undefined
+      ? new SharedSource(shared, asked)
+      : new SlicedSource(sliced, asked, asked.share.slice);
 });
 
 const others = () => [...store.holds.values()].filter((hold) => hold.owner.name === "a");
@@ -75,13 +85,13 @@ const others = () => [...store.holds.values()].filter((hold) => hold.owner.name 
 describe("nothing is taken", () => {
   it("by a pool that was opened before the state changed: it may have to be adopted first", async () => {
     onList = () => pictures.forget(); // the first list of the picture is under way
-    await expect(taker.take(order)).rejects.toMatchObject({
+    await expect(taken(order)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/changed/) as string,
     });
     expect(others()).toEqual([]);
     onList = () => {};
-    expect(await taker.take(order)).toMatchObject({ isNew: true });
+    expect(await taken(order)).toMatchObject({ isNew: true });
   });
 
   it("by the next try either, where the first met another's", async () => {
@@ -90,14 +100,14 @@ describe("nothing is taken", () => {
       address: definition.prefix.network,
       owner: owner("b"),
     });
-    const first = await taker.take({ ...order, share: { ...share, owner: owner("c") } });
+    const first = await taken({ ...order, share: { ...share, owner: owner("c") } });
     await new MemoryLedger(store, { now }).take({
       domain,
       address: next(first.hold.address)!,
       owner: owner("b"),
     });
     onTake = () => pictures.forget();
-    await expect(taker.take(order)).rejects.toMatchObject({
+    await expect(taken(order)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/changed/) as string,
     });
@@ -106,7 +116,7 @@ describe("nothing is taken", () => {
 
   it("while handing out is paused, also by who was on the way before", async () => {
     onList = () => void (paused = "holdfast migrate");
-    await expect(taker.take(order)).rejects.toMatchObject({
+    await expect(taken(order)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/paused: holdfast migrate/) as string,
     });
@@ -121,24 +131,24 @@ describe("in a range that was cut into slices, what the owner held before", () =
 
   beforeEach(async () => {
     const memory = new MemoryLedger(store, { now });
-    const taken = await memory.take({ domain, address, owner: { ...owner("a"), containerId: "c1" } });
-    if (taken.outcome === "taken") held.put({ namespace, hold: taken.hold });
+    const made = await memory.take({ domain, address, owner: { ...owner("a"), containerId: "c1" } });
+    if (made.outcome === "taken") held.put({ namespace, hold: made.hold });
   });
 
   it("stays with it in its new sandbox", async () => {
-    expect(await taker.take(again)).toMatchObject({ isNew: false, hold: { address, owner: { containerId: "c2" } } });
+    expect(await taken(again)).toMatchObject({ isNew: false, hold: { address, owner: { containerId: "c2" } } });
   });
 
   it("is not made again where it is gone: no slice leaves it out any more", async () => {
     store.holds.clear(); // the leader collected it, and a node may have given it since
-    await expect(taker.take(again)).rejects.toThrow("of the node's slices");
+    await expect(taken(again)).rejects.toThrow("of the node's slices");
     expect([others(), [...held.all()]]).toEqual([[], []]);
   });
 
   it("and is not another's by now", async () => {
     store.holds.clear();
     await new MemoryLedger(store, { now }).take({ domain, address, owner: owner("b") });
-    await expect(taker.take(again)).rejects.toThrow("of the node's slices");
+    await expect(taken(again)).rejects.toThrow("of the node's slices");
     expect([...held.all()]).toEqual([]);
   });
 });

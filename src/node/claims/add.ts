@@ -13,13 +13,12 @@ import type { StoredClaim } from "../../ledger/resources.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";
-import { tellEarly } from "../early.ts";
+import { UncertainTake } from "../address-source.ts";
 import { later } from "../failure.ts";
 import type { Parts } from "../parts.ts";
 import type { Share } from "../plan.ts";
 import { takeProbed } from "../probing.ts";
 import { type Sandbox, sandboxHold } from "../sandboxes.ts";
-import { UncertainTake } from "../take.ts";
 import { assertSame, type ClaimHeld } from "./holds.ts";
 import { ClaimRefusal, reasonOf } from "./refusal.ts";
 import type { StatusOrder } from "./status-writer.ts";
@@ -151,7 +150,6 @@ async function takeMissing(
   const count = parts.claims.users.reader(namespace);
   const works = missing.map(async (share) => {
     const taken = await takeProbed(addition, asRecorded(addition, use, share));
-    if (taken.early) tellEarly(addition, taken);
     const held = { namespace: taken.namespace, hold: taken.hold };
     // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
     const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, share, use, count, signal);
@@ -159,7 +157,6 @@ async function takeMissing(
   });
   const results = await Promise.allSettled(works);
   const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-  for (const reason of reasons) if (reason instanceof UncertainTake) addition.lost();
   // A refusal says more to the runtime than an outage beside it.
   const first = reasons.find((reason) => reasonOf(reason) !== undefined) ?? reasons[0];
   if (first !== undefined) throw first;

@@ -12,8 +12,11 @@ import type { JournalGrant } from "../ledger/journal/grant.ts";
 import { Journal } from "../ledger/journal/journal.ts";
 import { parseAddress } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
+import { Held } from "./held.ts";
+import { Ledgers } from "./ledgers.ts";
 import { SlicedPools } from "./sliced-pools.ts";
-import { SlicedTaker } from "./sliced-taker.ts";
+import { SlicedSource, type SlicedSourceParts } from "./sliced-source.ts";
+import { take as takeShare } from "./take.ts";
 
 const range = parsePrefix("10.0.0.0/16");
 const use = { namespace: "kube-system", network: "blue", range };
@@ -47,7 +50,7 @@ let pools: SlicedPools;
 let obstacle: string;
 let told: string[];
 let grow: (() => Promise<void>) | undefined;
-let taker: SlicedTaker;
+let parts: SlicedSourceParts;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "holdfast-sliced-"));
@@ -69,7 +72,10 @@ beforeEach(async () => {
   };
   // What waits twenty seconds elsewhere does not here.
   const clock = { ...realClock, after: (_: number, work: () => void) => realClock.after(1, work) };
-  taker = new SlicedTaker({ keeper, pools, clock, random: Math.random, obstacle: () => obstacle });
+  const ledgers = new Ledgers(() => {
+    throw new Error("nothing is shared here");
+  });
+  parts = { keeper, pools, clock, held: new Held(), ledgers, obstacle: () => obstacle };
 });
 afterEach(async () => {
   await journal.close();
@@ -81,7 +87,9 @@ async function take(owner: PodOwner, want: Want = { kind: "any" }, excludes: str
   const runs = excludes.map((text) => parsePrefix(text)).map(({ first, last }) => ({ first, last }));
   const definition = { prefix: range, excludes: runs, cooldownMs };
   const share = { namespace: use.namespace, definition, owner, want, slice: use };
-  const { hold, isNew } = await taker.take({ share, network: "net", lookFirst: false, signal }, use);
+  const order = { share, network: "net", lookFirst: false, onLost: () => {}, signal };
+  const sources = { sourceOf: () => new SlicedSource(parts, order, use), random: Math.random };
+  const { hold, isNew } = await takeShare(sources, order);
   return `${hold.address}${isNew ? " new" : ""}`;
 }
 const outcome = async (promise: Promise<string>) =>
