@@ -48,7 +48,7 @@ export function staticRequests(config: IpamConfig, inputs: StaticInputs): Static
   if (asked > maxRequested)
     refused.refuse("ips", asked, `one interface has no use for so many; ask for ${maxRequested} at most`);
   findings.settle(errorCodes.badConfiguration, subject);
-  refused.settle(errorCodes.refused, subject);
+  if (inputs.isGiven !== true) refused.settle(errorCodes.refused, subject);
   return { requests: complete, warnings: findings.warnings };
 }
 

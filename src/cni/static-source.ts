@@ -24,6 +24,8 @@ export interface StaticInputs {
   readonly selection?: readonly string[];
   /** What the claim that the pod goes by, or its VM, asks for. */
   readonly claim?: readonly string[];
+  /** CHECK: what was given stays given, whatever the network lets its pods ask for by now. */
+  readonly isGiven?: boolean;
 }
 
 export interface Claim {

@@ -43,6 +43,8 @@ export interface AskingInput {
   readonly sliced: SlicedMap;
   /** The claim that it goes by. */
   readonly claim?: ClaimUse | undefined;
+  /** CHECK: it has its addresses, and the ledger says which. */
+  readonly isGiven?: boolean;
 }
 
 /** Throws CniError: 4 without an owner, 7 for what is configured wrongly, 101 for a network of another tenant. */
@@ -57,6 +59,7 @@ export function askingOf(input: AskingInput): Asking {
     configArgs: network.args,
     ...(selection && { selection: selection.ips }),
     ...(claim && { claim: claim.requested }),
+    isGiven: input.isGiven === true,
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(invocation, pod, keeper, input.nodeName);

@@ -42,7 +42,7 @@ export async function check(
     using look = parts.sliced.look();
     const asked = (by: ClaimUse | undefined) =>
       // Nothing is handed out by it: what the leader has not told does not matter.
-      askingOf({ ...parts, invocation, loaded, pod, sliced: { ...look, unknown: "" }, claim: by });
+      askingOf({ ...parts, invocation, loaded, pod, sliced: { ...look, unknown: "" }, claim: by, isGiven: true });
     const { asking, holdOf } = (claim && (await byClaim(parts, asked(claim), claim, signal))) ?? {
       asking: asked(undefined),
       holdOf: await heldByPod(parts, invocation, signal),

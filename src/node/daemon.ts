@@ -81,6 +81,7 @@ class Assembly {
   readonly #journal: Journal;
   readonly #sandboxes: Sandboxes;
   readonly #held = new Held();
+  readonly #attachments = new Attachments();
   /** Aborts when no request is answered any more. */
   readonly #served = new AbortController();
 
@@ -220,6 +221,8 @@ class Assembly {
       ...(this.#options.sliceAuthorityMs !== undefined && { authorityMs: this.#options.sliceAuthorityMs }),
       journal: this.#journal,
       held: this.#held,
+      sandboxes: this.#sandboxes,
+      attachments: this.#attachments,
       shared: state,
       pods: podInformer,
       events,
@@ -326,7 +329,7 @@ class Assembly {
       held,
       sliced,
       holdAt: (place, signal) => serverFacts(client).hold(place, signal),
-      attachments: new Attachments(),
+      attachments: this.#attachments,
       intents: this.#intents,
       sandboxes: this.#sandboxes,
       spool: given.spool,

@@ -12,7 +12,9 @@ import type { KubeClient } from "../kube/rest.ts";
 import { Journal } from "../ledger/journal/journal.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
-import type { Held } from "./held.ts";
+import type { Attachments } from "./attachment.ts";
+import { attachmentOf, type Held, type HeldEntry, placeOf } from "./held.ts";
+import { sandboxHold, type Sandboxes } from "./sandboxes.ts";
 import type { SharedState } from "./shared-state.ts";
 import { SlicedPools } from "./sliced-pools.ts";
 import type { SlicedSourceParts } from "./sliced-source.ts";
@@ -36,6 +38,8 @@ export interface SliceAssemblyOptions {
   readonly log: Log;
   readonly journal: Journal;
   readonly held: Held;
+  readonly sandboxes: Pick<Sandboxes, "get" | "move" | "remember">;
+  readonly attachments: Attachments;
   readonly shared: SharedState;
   readonly pods: Informer<Pod>;
   readonly events: EventRecorder;
@@ -49,6 +53,28 @@ export interface SliceAssembly {
   readonly keeper: SliceKeeper;
   readonly sliced: Sliced;
   readonly source: Pick<SlicedSourceParts, "keeper" | "pools" | "obstacle" | "isStarting">;
+}
+
+/**
+ * A hold that was moved out of a draining slice is of the API's ledger now: where that loses it, its sandbox says that it is in use. In the turn of the
+ * attachment: a DEL, or the ADD of a later sandbox, may come at the same moment.
+ */
+async function rememberMoved(
+  { held, sandboxes, attachments }: Pick<SliceAssemblyOptions, "held" | "sandboxes" | "attachments">,
+  entry: HeldEntry,
+): Promise<void> {
+  const { namespace, hold } = entry;
+  const attachment = attachmentOf(hold);
+  if (attachment === undefined) return;
+  const { name, uid, namespace: podNamespace } = hold.owner;
+  await attachments.check(attachment, new AbortController().signal, async () => {
+    if (held.get(placeOf(entry)) !== entry) return;
+    const known = sandboxes.get(attachment);
+    const holds = [...(known?.holds ?? []), sandboxHold(namespace, hold)];
+    if (known !== undefined) await sandboxes.move(known, holds);
+    // Its namespace is not known: what comes from slices is in no file of sandboxes.
+    else await sandboxes.remember({ ...attachment, netns: "", pod: { namespace: podNamespace, name, uid }, holds });
+  });
 }
 
 const folderIn = (state: string) => join(state, "slices");
@@ -77,7 +103,11 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
     toldVersion: () => shared.sliced.version,
     // Only what was moved there is asked for: no domain of a slice.
     ledgerOf: (namespace) => options.ledgerOf(namespace, ""),
-    onMoved: (namespace, hold) => held.put({ namespace, hold }),
+    onMoved: (namespace, hold) => {
+      const entry = { namespace, hold };
+      held.put(entry);
+      void rememberMoved(options, entry);
+    },
     onOrphan: (hold) => {
       pools.released(hold, options.cooldownMs);
       options.onOrphan();

@@ -125,6 +125,14 @@ export class Fleet {
     return this.#begin(name);
   }
 
+  /** The same daemon on the same disk. */
+  async restart(name: string): Promise<FleetNode> {
+    const before = this.node(name);
+    await before.rig.stop();
+    this.#retired.push(before);
+    return this.#begin(name, { state: join(before.rig.folder, "state") });
+  }
+
   /** The same name on an empty disk. The old daemon has ended. */
   async rejoin(name: string): Promise<FleetNode> {
     this.#retired.push(this.node(name));

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 
+import { reservations } from "../../../src/ledger/resources.ts";
 import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
@@ -90,6 +91,19 @@ export function staticStories(world: GetWorld): void {
     }
     const allows = network("silent", { range: "10.3.6.0/24", network_name: "silent", allow_requested_ips: true });
     expect(await given(rig, { ...ip("s", "10.3.6.7/24"), config: allows })).toEqual(["10.3.6.7/24"]);
+  });
+
+  it("a CHECK passes by the ledger where the network lets its pods choose no more", async () => {
+    const rig = await world().daemon();
+    const ranged = { range: "10.3.7.0/24", network_name: "withdrawn" };
+    const asked = ip("chosen", "10.3.7.9/24");
+    const { json: prevResult } = await rig.ask({ command: "ADD", ...asked, config: network("withdrawn", ranged, asks) });
+    const now = network("withdrawn", { ...ranged, range_start: "10.3.7.100" });
+    const check = () => rig.ask({ command: "CHECK", ...asked, config: { ...now, prevResult } });
+    expect(await check()).toMatchObject({ status: 0 });
+    expect(await rig.ask({ command: "ADD", ...ip("late", "10.3.7.10/24"), config: now })).toMatchObject({ status: 1 });
+    await world().admin.delete(reservations, { namespace: "kube-system", name: "withdrawn-10.3.7.9" });
+    expect(await check()).toMatchObject({ status: 1, json: { code: 100 } });
   });
 
   it("what the definition lists in no range is held beside the range's own, also while whereabouts is active", async () => {

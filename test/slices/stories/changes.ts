@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 
 import { nodeLeaseName, seenAnnotation } from "../../../src/api/node-lease.ts";
-import { configMaps, leases } from "../../../src/ledger/resources.ts";
+import { configMaps, leases, reservations } from "../../../src/ledger/resources.ts";
 import { slicedKey, writeSlicedRanges } from "../../../src/ledger/sliced-ranges.ts";
 import { stateName } from "../../../src/ledger/state.ts";
 import { parseAddress } from "../../../src/net/address.ts";
@@ -44,6 +44,25 @@ export function changeStories(get: () => Fleet): void {
       await fleet.end(guests[0]!, before);
       await fleet.end(guests[1]!, after);
       expect((await fleet.settle()).shared).toEqual([]);
+    });
+
+    it("what was moved out of a slice is made again where the API server loses it", async () => {
+      const fleet = get();
+      const ipam = { node_slice_size: "/28", network_name: "moved" };
+      const before = await fleet.define("moved", { range: "10.107.0.0/24", ...ipam });
+      await fleet.join("a");
+      fleet.lead();
+      await added(fleet, before, "a");
+      await fleet.settle();
+      await fleet.redefine(before, { range: "10.108.0.0/24", ...ipam });
+      const isShared = async () => (await fleet.books()).shared.length === 1;
+      await until(isShared, { what: "the move", everyMs: 100, timeoutMs: 60_000 });
+      await fleet.settle();
+      const [lost] = (await fleet.admin.list(reservations, { namespace: systemNamespace })).items;
+      await fleet.admin.delete(reservations, { namespace: systemNamespace, name: lost!.metadata.name! });
+      await fleet.restart("a");
+      const { shared } = await fleet.settle();
+      expect(shared.map(({ address }) => String(address))).toEqual(["10.107.0.1"]);
     });
 
     it("widened: addresses in use are never given again", async () => {
