@@ -97,7 +97,11 @@ export function staticStories(world: GetWorld): void {
     const rig = await world().daemon();
     const ranged = { range: "10.3.7.0/24", network_name: "withdrawn" };
     const asked = ip("chosen", "10.3.7.9/24");
-    const { json: prevResult } = await rig.ask({ command: "ADD", ...asked, config: network("withdrawn", ranged, asks) });
+    const { json: prevResult } = await rig.ask({
+      command: "ADD",
+      ...asked,
+      config: network("withdrawn", ranged, asks),
+    });
     const now = network("withdrawn", { ...ranged, range_start: "10.3.7.100" });
     const check = () => rig.ask({ command: "CHECK", ...asked, config: { ...now, prevResult } });
     expect(await check()).toMatchObject({ status: 0 });
