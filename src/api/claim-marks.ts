@@ -74,6 +74,13 @@ export function isManagedClaim({ metadata }: MarkedClaim): boolean {
   return metadata.labels?.[managedLabelName] === "true";
 }
 
+/** Made by kubevirt/ipam-extensions, by its finalizer or its label, and nothing says that it is ours. */
+export function isForeign({ metadata }: MarkedClaim): boolean {
+  const { annotations = {}, labels = {}, finalizers = [] } = metadata;
+  if (annotations[claimOwnerAnnotation] !== undefined || isManagedClaim({ metadata })) return false;
+  return finalizers.includes(upstreamClaimFinalizer) || labels[vmLabelName] !== undefined;
+}
+
 export type ClaimOwnership =
   /** Of a VM, or of a VMI without one. `nic` is undefined where nothing is recorded: the claim's name says it then. */
   | { readonly kind: "owned"; readonly uid: string; readonly nic: string | undefined }

@@ -11,30 +11,23 @@ import { isApiError } from "../kube/errors.ts";
 import { removeFinalizer } from "../kube/finalizer.ts";
 import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectName } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
-import type { Log } from "../log/log.ts";
+import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimHold } from "./plan/facts.ts";
 import { type ClaimStep, confirmed, isFinal } from "./plan/steps.ts";
 import type { SharedState } from "./shared-state.ts";
-import { isStale, StaleError } from "./stale.ts";
-import type { Taker } from "./take.ts";
-import type { Told } from "./told.ts";
+import { StaleError, takeShown, type TakeOptions } from "./take.ts";
+import { Told } from "./told.ts";
 
-export interface ActorOptions {
-  readonly client: KubeClient;
-  readonly log: Log;
+export interface ActorOptions extends TakeOptions, Pick<ClaimsOptions, "log" | "events"> {
   readonly state: SharedState;
-  readonly told: Told;
-  readonly taker: Taker;
-  readonly ledgerOf: (namespace: string) => AmendableLedger;
   readonly cooldownOf: (held: ClaimHold) => number;
   /** The plan from what the server says now. */
   readonly planAnew: (family: string, signal: AbortSignal) => Promise<readonly ClaimStep[]>;
   /** A claim that the watch need not show yet. */
   readonly onMade: (family: string, claim: StoredClaim) => void;
-  readonly onDone?: (family: string, step: ClaimStep) => void;
-  readonly onFailed?: (step: ClaimStep) => void;
+  readonly onDone: (family: string, step: ClaimStep) => void;
+  readonly onFailed: (step: ClaimStep) => void;
 }
 
 /** Steps that change holds: not while handing out is paused. */
@@ -44,9 +37,11 @@ const restMs = 5000;
 
 export class Actor {
   readonly #options: ActorOptions;
+  readonly #told: Told;
 
   constructor(options: ActorOptions) {
     this.#options = options;
+    this.#told = new Told(options.events, options.clock);
   }
 
   /** After how long the family is to be planned again; undefined: when something changes. Throws what failed. */
@@ -60,7 +55,7 @@ export class Actor {
     for (const step of due) {
       const surely = isFinal(step) ? confirmed(step, plan) : step;
       if (surely === undefined) {
-        this.#options.onFailed?.(step);
+        this.#options.onFailed(step);
         failures.push(new StaleError(`${step.kind}: the server says otherwise by now.`));
       } else await this.#try(family, surely, failures, signal);
     }
@@ -71,9 +66,9 @@ export class Actor {
   async #try(family: string, step: ClaimStep, failures: unknown[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     try {
-      if (await this.#perform(family, step, signal)) this.#options.onDone?.(family, step);
+      if (await this.#perform(family, step, signal)) this.#options.onDone(family, step);
     } catch (error) {
-      this.#options.onFailed?.(step);
+      this.#options.onFailed(step);
       signal.throwIfAborted();
       failures.push(error);
     }
@@ -99,10 +94,10 @@ export class Actor {
       case "release":
         return this.#release(step, signal);
       case "take":
-        await this.#options.taker.take(step, signal);
+        await takeShown(step, this.#options, signal);
         return true;
       case "event":
-        this.#options.told.tell(family.slice(0, family.indexOf("/")), step);
+        this.#told.tell(family.slice(0, family.indexOf("/")), step);
         return false;
       case "again":
         return false;
@@ -180,6 +175,11 @@ export class Actor {
     }
     return outcome === "released";
   }
+}
+
+/** What is no failure: somebody was faster, or it is too early. The next look sees it. */
+export function isStale(error: unknown): boolean {
+  return error instanceof StaleError || isApiError(error, "conflict", "not-found");
 }
 
 function afterOf(step: ClaimStep): number | undefined {

@@ -4,8 +4,8 @@
 // VM was the same, so it takes only what is nobody's. Done twice, it is done once.
 import type { Books } from "./books.ts";
 import type { ExportedClaim, ExportFile } from "./export.ts";
-import { describeClaim, newClaim, noteFor, partOfHeld, remarked, type Verdict } from "./move.ts";
-import { namesake, type OwnClaim, ownClaimOf, readIps, takeable } from "./own-claim.ts";
+import { describeClaim, type Move, newClaim, noteFor, partOfHeld, remarked, type Verdict } from "./move.ts";
+import { namesake, obtainable, type OwnClaim, ownClaimOf, readIps } from "./own-claim.ts";
 import { type Target, targetOf } from "./target.ts";
 
 export interface FileRequest {
@@ -52,8 +52,9 @@ function verdictOf(books: Books, entry: ExportedClaim, claimed: Map<string, stri
         "put it back, and call this before it starts",
     );
   }
-  const take = takeable(books, own, addresses);
-  if (typeof take === "string") return refused(take);
+  const got = obtainable(books, own, addresses);
+  if (typeof got === "string") return refused(got);
+  const { take } = got;
   const isHeld = own.holds.every(({ hold }) => hold.owner.uid === own.claim?.metadata.uid);
   if (take.length === 0 && own.claim !== undefined && isHeld)
     return { verdict: "done", what, words: `it has ${entry.ips.join(", ")} already` };
@@ -64,7 +65,7 @@ function moveOf(
   books: Books,
   target: Target,
   own: OwnClaim,
-  take: Exclude<ReturnType<typeof takeable>, string>,
+  take: Move["take"],
   { namespace, vm, nic, ownerUid }: ExportedClaim,
 ): Verdict {
   const what = `${namespace}/${vm} ${nic}`;

@@ -20,7 +20,7 @@ import {
   remarked,
   type Verdict,
 } from "./move.ts";
-import { namesake, type OwnClaim, ownClaimOf, ownNames, readIps, takeable } from "./own-claim.ts";
+import { namesake, obtainable, type OwnClaim, ownClaimOf, ownNames, readIps } from "./own-claim.ts";
 import { livingUsers, type Target, targetOf } from "./target.ts";
 
 export interface AdoptionRequest {
@@ -152,8 +152,9 @@ function verdictOf(books: Books, target: Target, source: Source, from: string): 
     );
   }
   const wanted = readIps(source.claims.flatMap(({ status }) => status?.ips ?? []));
-  const take = typeof wanted === "string" ? wanted : takeable(books, own, wanted, source.holds);
-  if (typeof take === "string") return refused(take);
+  const got = typeof wanted === "string" ? wanted : obtainable(books, own, wanted, { known: source.holds });
+  if (typeof got === "string") return refused(got);
+  const { take } = got;
   const kept = new Set([
     ...source.holds.map(({ hold }) => `${hold.address}`),
     ...take.map(({ address }) => `${address}`),

@@ -1,6 +1,6 @@
 // One claim whole, for `holdfast claims NAME`: whose it is, what is held for it, who uses it, what keeps it and what it waits for. Pure.
 import { homeOf } from "../api/claim-family.ts";
-import { claimFinalizer, upstreamClaimFinalizer } from "../api/claim-marks.ts";
+import { claimFinalizer, isForeign, upstreamClaimFinalizer } from "../api/claim-marks.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
@@ -9,7 +9,6 @@ import { Families } from "./families.ts";
 import type { FamilyFacts } from "./plan/facts.ts";
 import { type ClaimView, familyOf } from "./plan/family.ts";
 import { type ClaimFilter, type ClaimRow, claimRows } from "./table.ts";
-import { isForeign } from "./takeover.ts";
 
 export interface ClaimDetail extends ClaimRow {
   readonly uid: string;

@@ -1,24 +1,66 @@
-// Claims against holds, owners and each other: what does not fit together. Pure. Holds against claims are src/pools' (examine-claims.ts).
+// What `holdfast check` says about claims: against holds, owners and each other, and what stands against persistent addresses in the cluster as a whole.
+// Pure. Holds against claims are src/pools' (examine-claims.ts).
 //
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
 import { homeOf } from "../api/claim-family.ts";
-import { claimFinalizer, identityOf, isManagedClaim, ownershipOf, upstreamClaimFinalizer } from "../api/claim-marks.ts";
+import {
+  claimFinalizer,
+  identityOf,
+  isForeign,
+  isManagedClaim,
+  ownershipOf,
+  upstreamClaimFinalizer,
+} from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
-import type { Address } from "../net/address.ts";
 import type { Books } from "./books.ts";
-import { examineSystems } from "./examine-systems.ts";
-import type { ClaimFinding } from "./finding.ts";
 import { describeClaim, type Move, nicOfClaim } from "./move.ts";
 import { heldBy, ownNames, readIps } from "./own-claim.ts";
-import { isForeign } from "./takeover.ts";
 import { livingUsers, type Target, targetOf, usersOf } from "./target.ts";
+
+type ClaimFindingCode =
+  /** Definitions let addresses stay, and the cluster does not have the kind that keeps them. */
+  | "no-claim-kind"
+  /** A definition asks for it in a way that cannot be. */
+  | "persistence-refused"
+  /** Its status shows an address that nobody holds. */
+  | "claim-without-hold"
+  /** Its status shows an address that another has. */
+  | "claim-contradicted"
+  /** Two claims show one address. */
+  | "claims-share-address"
+  /** Of a VM that is gone. */
+  | "dead-owner"
+  /** Made by ipam-extensions, and not taken over. */
+  | "foreign-claims"
+  /** Being deleted, and kept by a finalizer whose system is not there, or not known here. */
+  | "stray-finalizer"
+  /** ipam-extensions runs beside us. */
+  | "two-systems";
+
+/** One inconsistency, the objects it is about, and what to do. */
+export interface ClaimFinding {
+  readonly code: ClaimFindingCode;
+  /** `info`: it passes by itself. */
+  readonly severity: "error" | "warning" | "info";
+  /** `Kind namespace/name`, the first the one that it is about. */
+  readonly objects: readonly string[];
+  /** A sentence: what is wrong. */
+  readonly message: string;
+  /** A sentence: what to do. */
+  readonly remedy: string;
+  /** What --repair does about it; what has none is for a person. */
+  readonly repair?: Move;
+}
 
 export function examineClaims(books: Books): ClaimFinding[] {
   const { claims } = books.snapshot;
   return [
-    ...examineSystems(books),
+    ...noKind(books),
+    ...refusedDefinitions(books),
+    ...twoSystems(books),
+    ...foreignClaims(books),
     ...claims.flatMap((claim) => unheld(books, claim)),
     ...shared(books),
     ...claims.flatMap((claim) => deadOwner(books, claim)),
@@ -26,58 +68,90 @@ export function examineClaims(books: Books): ClaimFinding[] {
   ];
 }
 
+function noKind({ snapshot, places }: Books): ClaimFinding[] {
+  const allowed = [...places.persistence].filter(([, { isAllowed }]) => isAllowed).map(([key]) => key);
+  if (snapshot.hasClaims || allowed.length === 0) return [];
+  const objects = allowed.map((key) => `NetworkAttachmentDefinition ${key}`);
+  const message = `allowPersistentIPs is set in ${listed(allowed)}, and the cluster does not have the kind IPAMClaim: no address stays with a VM.`;
+  const remedy = "kubectl apply -f deploy/holdfast.yaml, which brings it.";
+  return [{ code: "no-claim-kind", severity: "error", objects, message, remedy }];
+}
+
+function refusedDefinitions({ places }: Books): ClaimFinding[] {
+  return [...places.persistence].flatMap(([key, { problem, fault }]): ClaimFinding[] => {
+    // A text that cannot be read at all asks for nothing.
+    if (fault === undefined) return [];
+    const objects = [`NetworkAttachmentDefinition ${key}`];
+    const message = `${key} asks for persistent addresses, which it cannot have: ${problem}.`;
+    const remedy = "Correct it as the sentence says. Claims that are there are kept.";
+    return [{ code: "persistence-refused", severity: "warning", objects, message, remedy }];
+  });
+}
+
+function twoSystems({ snapshot: { extensions, gate } }: Books): ClaimFinding[] {
+  const { objects, why } = extensions;
+  if (objects.length === 0) return [];
+  const isOn = gate.gate === "on";
+  const message = `kubevirt/ipam-extensions runs here too: ${why.join(" ")}${isOn ? " Both make claims for the same VMs." : ""}`;
+  const remedy =
+    "Choose one. For ours: remove its webhook configuration and its Deployment, then holdfast claims takeover. For the other: holdfast controller --persistent-ips off.";
+  return [{ code: "two-systems", severity: isOn ? "error" : "warning", objects, message, remedy }];
+}
+
+function foreignClaims({ snapshot: { claims } }: Books): ClaimFinding[] {
+  const objects = claims.filter(isForeign).map(describeClaim);
+  if (objects.length === 0) return [];
+  const message = `${objects.length} ${objects.length === 1 ? "claim is" : "claims are"} of kubevirt/ipam-extensions, and left alone here: their addresses are held by nobody.`;
+  const remedy = "holdfast claims takeover --dry-run says what would become of each; holdfast claims takeover does it.";
+  return [{ code: "foreign-claims", severity: "warning", objects, message, remedy }];
+}
+
+/** Of many, the first. */
+function listed(names: readonly string[]): string {
+  const shown = 5;
+  return names.length <= shown
+    ? names.join(", ")
+    : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
+}
+
 /** Those of ipam-extensions are held by nobody until they are taken over. */
 function unheld(books: Books, claim: StoredClaim): ClaimFinding[] {
   if (isForeign(claim) || claim.metadata.deletionTimestamp !== undefined) return [];
+  const { places } = books;
   const addresses = readIps(claim.status?.ips ?? []);
   const target = liveOwner(books, claim);
   const nic = target && nicOfClaim(claim, ownNames(target, claim.spec.network));
   const definition = target?.nics.find((each) => each.nic === nic)?.definition;
-  const definitions =
-    definition === undefined
-      ? books.places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "")
-      : [definition];
+  const named = () => places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
+  const definitions = definition === undefined ? named() : [definition];
   if (typeof addresses === "string" || definitions.length === 0) return [];
   const held = new Set(books.heldFor(claim.metadata.uid ?? "").map(({ hold }) => `${hold.address}`));
+  const asked = { isByHand: ownershipOf(claim).kind === "ownerless" };
+  const what = describeClaim(claim);
   return addresses
     .filter((address) => !held.has(`${address}`))
     .flatMap((address): ClaimFinding[] => {
-      const placing = books.places.of(definitions, address, { isByHand: ownershipOf(claim).kind === "ownerless" });
+      const placing = places.of(definitions, address, asked);
       if (placing.kind === "theirs") return [];
-      const message = `The status of ${describeClaim(claim)} shows ${address}, and `;
-      const objects = [describeClaim(claim)];
+      const shows = `The status of ${what} shows ${address}, `;
       if (placing.kind === "nowhere") {
+        const message = `${shows}and ${placing.why}.`;
         const remedy = "Correct the definition, or delete the VM's NIC: it gets another address.";
-        return [
-          { code: "claim-contradicted", severity: "error", objects, message: `${message}${placing.why}.`, remedy },
-        ];
+        return [{ code: "claim-contradicted", severity: "error", objects: [what], message, remedy }];
       }
       const holder = books.holderAt(placing.place, address);
-      if (holder !== undefined) return [contradicted(claim, address, holder)];
+      if (holder !== undefined) {
+        const objects = [what, describeHold(holder)];
+        const message = `${shows}but ${heldBy(address, holder)}.`;
+        const remedy =
+          "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.";
+        return [{ code: "claim-contradicted", severity: "error", objects, message, remedy }];
+      }
       const repair = takeMove(books, claim, target, nic, { place: placing.place, address });
+      const message = `${shows}and nobody holds it: another may get it.`;
       const remedy = "The controller holds it within a minute, if one runs; holdfast check --repair does so now.";
-      return [
-        {
-          code: "claim-without-hold",
-          severity: "error",
-          objects,
-          message: `${message}nobody holds it: another may get it.`,
-          remedy,
-          repair,
-        },
-      ];
+      return [{ code: "claim-without-hold", severity: "error", objects: [what], message, remedy, repair }];
     });
-}
-
-function contradicted(claim: StoredClaim, address: Address, holder: ReadHold): ClaimFinding {
-  return {
-    code: "claim-contradicted",
-    severity: "error",
-    objects: [describeClaim(claim), describeHold(holder)],
-    message: `The status of ${describeClaim(claim)} shows ${address}, but ${heldBy(address, holder)}.`,
-    remedy:
-      "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.",
-  };
 }
 
 function takeMove(
@@ -87,10 +161,11 @@ function takeMove(
   nic: string | undefined,
   take: Move["take"][number],
 ): Move {
-  const identity = target === undefined || nic === undefined ? {} : { identity: identityOf(target.uid, nic) };
-  const users = target === undefined || nic === undefined ? [] : usersOf(snapshot, target, nic);
-  const note = { ...identity, why: "re-added by holdfast check: the claim shows it" };
-  return { nic: nic ?? "", first: "claim", claim: { change: "none", claim }, pass: [], take: [take], note, users };
+  const why = "re-added by holdfast check: the claim shows it";
+  const move = { first: "claim", claim: { change: "none", claim }, pass: [], take: [take] } as const;
+  if (target === undefined || nic === undefined) return { ...move, nic: nic ?? "", note: { why }, users: [] };
+  const note = { identity: identityOf(target.uid, nic), why };
+  return { ...move, nic, note, users: usersOf(snapshot, target, nic) };
 }
 
 function liveOwner(books: Books, claim: StoredClaim): Target | undefined {
@@ -108,34 +183,26 @@ function shared(books: Books): ClaimFinding[] {
     .filter(([, all]) => new Set(all.map(({ claim }) => claim.metadata.uid)).size > 1)
     .map(([key, all]): ClaimFinding => {
       const address = key.slice(key.lastIndexOf(" ") + 1);
-      return {
-        code: "claims-share-address",
-        severity: "error",
-        objects: all.map(({ claim }) => describeClaim(claim)),
-        message: `${address} stands in the status of ${all.map(({ claim }) => describeClaim(claim)).join(" and of ")}.`,
-        remedy: `holdfast who ${address} says whose it is. Stop the other VM before the two meet on the network.`,
-      };
+      const objects = all.map(({ claim }) => describeClaim(claim));
+      const message = `${address} stands in the status of ${objects.join(" and of ")}.`;
+      const remedy = `holdfast who ${address} says whose it is. Stop the other VM before the two meet on the network.`;
+      return { code: "claims-share-address", severity: "error", objects, message, remedy };
     });
 }
 
 function deadOwner(books: Books, claim: StoredClaim): ClaimFinding[] {
+  const { metadata } = claim;
   const ownership = ownershipOf(claim);
   if (ownership.kind === "ownerless" || isForeign(claim) || books.lives(ownership.uid)) return [];
-  if (claim.metadata.deletionTimestamp !== undefined) return [];
-  const { metadata } = claim;
+  if (metadata.deletionTimestamp !== undefined) return [];
   const users = books.heldFor(metadata.uid ?? "").flatMap(({ hold }) => hold.users ?? []);
   if (livingUsers(books.snapshot, metadata.namespace ?? "", users).length > 0) return [];
-  return [
-    {
-      code: "dead-owner",
-      severity: "warning",
-      objects: [describeClaim(claim)],
-      message: `The owner of ${describeClaim(claim)}, ${ownership.uid}, is gone.`,
-      remedy: isManagedClaim({ metadata })
-        ? `The controller ends it within a minute: is one running? If a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`
-        : `Delete it; or, if a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`,
-    },
-  ];
+  const message = `The owner of ${describeClaim(claim)}, ${ownership.uid}, is gone.`;
+  const adopt = `a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`;
+  const remedy = isManagedClaim({ metadata })
+    ? `The controller ends it within a minute: is one running? If ${adopt}`
+    : `Delete it; or, if ${adopt}`;
+  return [{ code: "dead-owner", severity: "warning", objects: [describeClaim(claim)], message, remedy }];
 }
 
 function strayFinalizer({ snapshot: { extensions } }: Books, claim: StoredClaim): ClaimFinding[] {
@@ -147,17 +214,12 @@ function strayFinalizer({ snapshot: { extensions } }: Books, claim: StoredClaim)
   const theirs = others.includes(upstreamClaimFinalizer);
   if (deletionTimestamp === undefined || others.length === 0 || (theirs && extensions.isRunning)) return [];
   const whose = theirs ? " of kubevirt/ipam-extensions, which does not run here" : "";
-  return [
-    {
-      code: "stray-finalizer",
-      severity: theirs ? "error" : "warning",
-      objects: [describeClaim(claim)],
-      message: `${describeClaim(claim)} is being deleted and waits for ${others.join(", ")}${whose}.`,
-      remedy: theirs
-        ? `Where no pod uses its address: kubectl -n ${namespace} patch ipamclaim ${name} --type=merge -p '{"metadata":{"finalizers":null}}'.`
-        : "Whoever put it there must take it away.",
-    },
-  ];
+  const objects = [describeClaim(claim)];
+  const message = `${describeClaim(claim)} is being deleted and waits for ${others.join(", ")}${whose}.`;
+  const remedy = theirs
+    ? `Where no pod uses its address: kubectl -n ${namespace} patch ipamclaim ${name} --type=merge -p '{"metadata":{"finalizers":null}}'.`
+    : "Whoever put it there must take it away.";
+  return [{ code: "stray-finalizer", severity: theirs ? "error" : "warning", objects, message, remedy }];
 }
 
 export function describeHold({ object }: ReadHold): string {

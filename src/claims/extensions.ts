@@ -1,12 +1,18 @@
 // Whether kubevirt/ipam-extensions is at work in this cluster. It makes claims too, and takes its finalizer off them: two systems that
 // both think a claim theirs would each undo what the other keeps.
 //
-// Errs on the side of "runs": what may not be read counts as running, with the reason.
+// Errs on the side of "runs": what may not be read counts as running, with the reason. A leader says once when it is seen, and once when it is gone: a
+// metric, a line, an event.
+import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../api/claim-marks.ts";
+import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
-import { keyOf, type KubeObject } from "../kube/meta.ts";
+import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type Deployment, deployments } from "../ledger/resources.ts";
+import { type Deployment, deployments, type StoredClaim } from "../ledger/resources.ts";
+import { stateName } from "../ledger/state.ts";
+import type { ClaimsOptions } from "./leader.ts";
+import type { ClaimWorld } from "./world.ts";
 
 export interface Extensions {
   readonly isRunning: boolean;
@@ -74,4 +80,57 @@ function isItself({ metadata, spec }: Deployment): boolean {
   if (spec?.replicas === 0) return false;
   const containers = spec?.template?.spec?.containers ?? [];
   return deploymentName.test(metadata.name ?? "") || containers.some((each) => image.test(each.image ?? ""));
+}
+
+/** Two small lists; somebody who installs it is told within ten minutes. */
+const intervalMs = 600_000;
+const retryMs = 10_000;
+
+/** Looks out for it until the signal aborts. */
+export async function watchExtensions(
+  options: ClaimsOptions,
+  { claims }: ClaimWorld,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, log } = options;
+  let wasThere: boolean | undefined;
+  while (!signal.aborted) {
+    let waitMs = intervalMs;
+    try {
+      const { objects } = await readExtensions(client, signal);
+      const marked = [...claims.cache.list()].filter(isMarked).length;
+      const left = marked === 0 ? [] : [`${marked} claims with its finalizer ${upstreamClaimFinalizer}`];
+      wasThere = tell(options, [...objects, ...left], wasThere);
+    } catch (error) {
+      if (!signal.aborted)
+        log.warn("whether kubevirt/ipam-extensions is here could not be seen; it is tried again", { error });
+      waitMs = retryMs;
+    }
+    await sleep(clock, waitMs, signal);
+  }
+}
+
+function isMarked({ metadata }: DeepReadonly<StoredClaim>): boolean {
+  const isTheirs = metadata.finalizers?.includes(upstreamClaimFinalizer) === true;
+  return isTheirs && metadata.annotations?.[claimOwnerAnnotation] === undefined;
+}
+
+/** Whether it is there. */
+function tell(options: ClaimsOptions, found: readonly string[], wasThere: boolean | undefined): boolean {
+  const { log, events, metrics, systemNamespace: namespace } = options;
+  const isThere = found.length > 0;
+  if (isThere !== wasThere) metrics?.upstream(isThere);
+  if (isThere === (wasThere === true)) return isThere;
+  const about = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name: stateName } };
+  if (!isThere) {
+    log.info("kubevirt/ipam-extensions is gone from this cluster");
+    events?.record(about, "Normal", "IpamExtensionsGone", "kubevirt/ipam-extensions is gone from this cluster.");
+    return false;
+  }
+  const words =
+    `kubevirt/ipam-extensions is in this cluster too (${found.join("; ")}): its claims are left alone. ` +
+    "Remove it, then take its claims over: holdfast claims takeover.";
+  log.warn(words);
+  events?.record(about, "Warning", "IpamExtensionsBeside", words);
+  return true;
 }

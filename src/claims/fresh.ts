@@ -11,18 +11,16 @@ import { type KubeObject, type ObjectName, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Standing } from "../ledger/fencing.ts";
-import { askStanding, type Presence } from "../ledger/presence.ts";
+import { askStanding } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
 import type { FamilyObjects } from "./gather.ts";
+import type { ClaimsOptions } from "./leader.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
 /** Of one kubernetes selector: 50 UIDs of 37 characters are 2 KB of a path. A VM that was restarted so often since is listed whole. */
 const selectorMax = 50;
 
-export interface FreshOptions {
-  readonly client: KubeClient;
-  readonly presence: Presence;
-  readonly systemNamespace: string;
+export interface FreshOptions extends Pick<ClaimsOptions, "client" | "presence" | "systemNamespace"> {
   /** Claims that have gone, by UID -> the VMI that they were for. */
   readonly instances: { get(claim: string): string | undefined };
   readonly signal: AbortSignal;

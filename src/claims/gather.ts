@@ -3,36 +3,26 @@ import { holdFamilyOf } from "../api/claim-family.ts";
 import { claimNicAnnotation } from "../api/claim-marks.ts";
 import type { VmiSpec } from "../api/kubevirt.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
-import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, parseKey } from "../kube/meta.ts";
-import type { ClaimsState } from "../ledger/claims-state.ts";
 import type { Standing } from "../ledger/fencing.ts";
-import type { Presence } from "../ledger/presence.ts";
 import type { Pod, StoredClaim } from "../ledger/resources.ts";
-import { type HeldClaim, type HeldClaims, ownerUidOf } from "./holds.ts";
-import { launcherPodOf } from "./launchers.ts";
+import type { Gate } from "./gate.ts";
+import { type HeldClaims, ownerUidOf } from "./holds.ts";
+import { isPodOver, launcherPodOf } from "./launchers.ts";
+import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimNetworks } from "./networks.ts";
-import type { ClaimHold, FamilyFacts, LauncherPod } from "./plan/facts.ts";
+import type { PendingCreates } from "./pending-creates.ts";
+import type { ClaimHold, FamilyFacts, HeldClaim, LauncherPod } from "./plan/facts.ts";
 import type { Instance, Machine } from "./trim.ts";
 import type { ClaimWorld } from "./world.ts";
 
-export interface GatherOptions {
+/** What a term goes by. */
+export interface Sources extends Pick<ClaimsOptions, "pods" | "presence" | "definitions" | "clock"> {
   readonly world: ClaimWorld;
+  readonly gate: Gate;
   readonly held: HeldClaims;
   readonly networks: ClaimNetworks;
-  readonly pods: Informer<Pod>;
-  readonly presence: Presence;
-  /** How many claims of a namespace are being made and not in the cache yet. */
-  readonly making: (namespace: string) => number;
-  /** Claims of a family that were made and that the cache does not show yet. */
-  readonly unseen: (family: string) => readonly StoredClaim[];
-  readonly gate: () => ClaimsState;
-  readonly nowMs: () => number;
-}
-
-/** The family that a hold is of by what it says itself: that of its claim's name. */
-export function namedFamilyOf({ owner }: Hold): string {
-  return holdFamilyOf(owner);
+  readonly pending: PendingCreates;
 }
 
 /**
@@ -42,7 +32,7 @@ export function namedFamilyOf({ owner }: Hold): string {
 export function orphansFamily(hold: Hold, familyOf: (uid: string) => string | undefined): string {
   const uid = ownerUidOf(hold);
   const family = uid === undefined ? undefined : familyOf(uid);
-  return family?.startsWith(`${hold.owner.namespace}/`) === true ? family : namedFamilyOf(hold);
+  return family?.startsWith(`${hold.owner.namespace}/`) === true ? family : holdFamilyOf(hold.owner);
 }
 
 /** The parts of the facts that are objects: read from caches here, from the server in fresh.ts. */
@@ -59,10 +49,10 @@ export interface FamilyObjects {
 }
 
 export class Gatherer {
-  readonly #options: GatherOptions;
+  readonly #sources: Sources;
 
-  constructor(options: GatherOptions) {
-    this.#options = options;
+  constructor(sources: Sources) {
+    this.#sources = sources;
   }
 
   /** From the caches. */
@@ -71,11 +61,11 @@ export class Gatherer {
   }
 
   objects(family: string): FamilyObjects {
-    const { world, pods, presence, unseen } = this.#options;
+    const { world, pods, presence, pending } = this.#sources;
     const { namespace = "" } = parseKey(family);
     const vm = world.machines.cache.get(family);
     const vmi = world.instances.cache.get(family);
-    const own = [...world.claims.cache.byIndex("family", family), ...unseen(family)];
+    const own = [...world.claims.cache.byIndex("family", family), ...pending.of(family)];
     const held = this.#heldOf(family, own, [vm?.metadata.uid, vmi?.metadata.uid]);
     const claims = withNamed(own, held, (key) => world.claims.cache.get(key));
     const named = claims.flatMap(({ metadata }) => pods.cache.byIndex("claim", `${namespace}/${metadata.name ?? ""}`));
@@ -93,11 +83,12 @@ export class Gatherer {
   }
 
   factsOf(family: string, objects: FamilyObjects): FamilyFacts {
-    const { world, networks, making, gate, nowMs } = this.#options;
+    const { world, networks, pending, clock } = this.#sources;
+    const gate = this.#sources.gate.state;
     const { namespace = "", name } = parseKey(family);
     const { vm, vmi, claims } = objects;
-    const left = world.claimsLeft(namespace, making(namespace));
-    const primary = gate().gate === "on" ? networks.primaryOf(namespace) : undefined;
+    const left = world.claimsLeft(namespace, pending.count(namespace));
+    const primary = gate.gate === "on" ? networks.primaryOf(namespace) : undefined;
     return {
       namespace,
       name,
@@ -112,11 +103,11 @@ export class Gatherer {
       lives: objects.lives,
       ...ownersFacts(world.ownersSince),
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
-      gate: gate(),
+      gate,
       ...(left !== undefined && { claimsLeft: left }),
       isTerminating: world.isTerminating(namespace),
       node: objects.node,
-      nowMs: nowMs(),
+      nowMs: clock.wallMs(),
     };
   }
 
@@ -126,7 +117,7 @@ export class Gatherer {
     claims: readonly DeepReadonly<StoredClaim>[],
     uids: readonly (string | undefined)[],
   ): readonly HeldClaim[] {
-    const { world, held } = this.#options;
+    const { world, held } = this.#sources;
     const own = claims.flatMap(({ metadata }) => held.ofClaim(metadata.uid ?? ""));
     const orphans = [...held.ofFamily(family), ...uids.flatMap((uid) => held.ofOwner(uid ?? ""))].filter(({ hold }) => {
       if (world.claims.cache.byIndex("uid", hold.owner.uid).length > 0) return false;
@@ -137,11 +128,11 @@ export class Gatherer {
 
   /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
-    return orphansFamily(hold, (uid) => this.#options.world.familyOf(uid));
+    return orphansFamily(hold, (uid) => this.#sources.world.familyOf(uid));
   }
 
   #holdOf({ hold, namespace, changedMs }: HeldClaim, claims: readonly DeepReadonly<StoredClaim>[]): ClaimHold {
-    const { networks } = this.#options;
+    const { networks } = this.#sources;
     const claim = claims.find(({ metadata }) => metadata.uid === hold.owner.uid);
     // What others write may lack its spec, whatever its type says.
     const spec = claim?.spec as Partial<StoredClaim["spec"]> | undefined;
@@ -205,5 +196,5 @@ export function userStateOf(
   // What could not be read stands here as a user without a UID: nobody knows what became of it.
   if (uid === "") return "unknown";
   if (pod === undefined || pod.metadata.uid !== uid) return "gone";
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed" ? "over" : "alive";
+  return isPodOver(pod) ? "over" : "alive";
 }

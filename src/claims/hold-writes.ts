@@ -1,12 +1,31 @@
-// Writes of a move to the ledger, each with its way back.
+// Writes of a move to the ledger, each with its way back; and what every write of a move needs.
 import type { AmendableLedger, AmendRequest, Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { KubeClient } from "../kube/rest.ts";
 import { ensurePool } from "../ledger/pool-object.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { claimOwner, type Move } from "./move.ts";
 import type { Place } from "./place.ts";
-import { type PerformOptions, Stopped } from "./writing.ts";
+
+export interface PerformOptions {
+  readonly client: KubeClient;
+  /** Of the namespace of the objects. */
+  readonly ledgerOf: (namespace: string) => AmendableLedger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** "changed": somebody wrote meanwhile, look and plan again. "refused": it will not be otherwise in a moment. */
+export class Stopped extends Error {
+  readonly outcome: "changed" | "refused";
+
+  constructor(outcome: "changed" | "refused", why: string) {
+    super(why);
+    this.outcome = outcome;
+  }
+}
 
 /** A way back. */
 export interface Done {

@@ -2,6 +2,7 @@
 // leader has anyway; of 100,000 holds of pods nothing is kept.
 //
 // Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
+import { holdFamilyOf } from "../api/claim-family.ts";
 import { ownerOfIdentity } from "../api/claim-marks.ts";
 import { ownerKindAnnotation } from "../api/hold-marks.ts";
 import { holdKind } from "../api/hold.ts";
@@ -9,28 +10,12 @@ import type { Hold } from "../ipam/ledger.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
 import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
-import type { StoredHold, StoredReservation } from "../ledger/resources.ts";
-
-export interface HeldClaim {
-  readonly hold: Hold;
-  /** Of the object. */
-  readonly namespace: string;
-  /** When it was told of as it is; undefined: it was there when the following began. */
-  readonly changedMs?: number;
-}
-
-export interface HeldClaimsOptions {
-  readonly reservations: Informer<StoredReservation>;
-  readonly holds: Informer<StoredHold>;
-  readonly nowMs: () => number;
-  /** namespace/name of the family that a hold is of, by what it says itself. */
-  readonly familyOf: (hold: Hold) => string;
-  /** Told after each change. */
-  readonly onChange: (changed: readonly HeldClaim[]) => void;
-}
+import type { StoredHold } from "../ledger/resources.ts";
+import type { ClaimsOptions } from "./leader.ts";
+import type { HeldClaim } from "./plan/facts.ts";
 
 export class HeldClaims {
-  readonly #options: HeldClaimsOptions;
+  readonly #options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">;
   /** Kind and key of the object -> what it holds. */
   readonly #byObject = new Map<string, readonly HeldClaim[]>();
   readonly #byClaim = new MultiMap();
@@ -40,14 +25,14 @@ export class HeldClaims {
   /** What is there already has been told. */
   #isOn = false;
 
-  constructor(options: HeldClaimsOptions) {
+  constructor(options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">) {
     this.#options = options;
   }
 
-  /** Until the signal aborts. */
-  follow(signal: AbortSignal): void {
+  /** Until the signal aborts. `onChange` is told after each change. */
+  follow(onChange: (changed: readonly HeldClaim[]) => void, signal: AbortSignal): void {
     const { reservations, holds } = this.#options;
-    const ends = [this.#handle(reservations), this.#handle(holds)];
+    const ends = [this.#handle(reservations, onChange), this.#handle(holds, onChange)];
     this.#isOn = true;
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
@@ -78,24 +63,24 @@ export class HeldClaims {
     return this.#byFamily.keys();
   }
 
-  #handle<T extends HeldObject>(informer: Informer<T>): () => void {
+  #handle<T extends HeldObject>(informer: Informer<T>, onChange: (changed: readonly HeldClaim[]) => void): () => void {
     return informer.handle(({ type, object }) => {
       const key = `${informer.resource.kind} ${keyOf(object)}`;
       const before = this.#byObject.get(key) ?? [];
-      const after = type === "delete" ? [] : heldOf(object, this.#isOn ? this.#options.nowMs() : undefined);
+      const after = type === "delete" ? [] : heldOf(object, this.#isOn ? this.#options.clock.wallMs() : undefined);
       if (before.length === 0 && after.length === 0) return;
       for (const each of before) this.#index(each, "delete");
       for (const each of after) this.#index(each, "add");
       if (after.length > 0) this.#byObject.set(key, after);
       else this.#byObject.delete(key);
-      this.#options.onChange([...before, ...after]);
+      onChange([...before, ...after]);
     });
   }
 
   #index(held: HeldClaim, change: "add" | "delete"): void {
     const { hold } = held;
     this.#byClaim[change](hold.owner.uid, held);
-    this.#byFamily[change](this.#options.familyOf(hold), held);
+    this.#byFamily[change](holdFamilyOf(hold.owner), held);
     const owner = ownerUidOf(hold);
     if (owner !== undefined) this.#byOwner[change](owner, held);
     for (const node of new Set(hold.users?.map((user) => user.node))) this.#byNode[change](node, held);

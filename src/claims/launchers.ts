@@ -18,7 +18,10 @@ export interface NicNames {
 }
 
 const firstInterface = "eth0";
-const overPhases: ReadonlySet<string> = new Set(["Succeeded", "Failed"]);
+
+export function isPodOver({ status }: DeepReadonly<Pod>): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
 
 export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): LauncherPod {
   const { namespace = "", name = "", uid = "", annotations = {}, deletionTimestamp } = pod.metadata;
@@ -33,7 +36,7 @@ export function launcherPodOf(pod: DeepReadonly<Pod>, names: NicNames): Launcher
     name,
     node: pod.spec?.nodeName ?? "",
     vmiUid: launched?.uid ?? "",
-    isOver: overPhases.has(pod.status?.phase ?? ""),
+    isOver: isPodOver(pod),
     isDeleting: deletionTimestamp !== undefined,
     nics: launched === undefined ? nics : [...nics, firstNic(annotations, selections, names)],
     hasStatus: readNetworkStatus(statusAnnotation(annotations)) !== undefined,

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { claimOwnerAnnotation } from "../api/claim-marks.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { parseAddress } from "../net/address.ts";
-import type { HeldClaim } from "./holds.ts";
 import { MassEnd, type MassEndOptions } from "./mass-end.ts";
+import type { HeldClaim } from "./plan/facts.ts";
 import type { ClaimStep } from "./plan/steps.ts";
 
 const heldFor = (uid: string | undefined, namespace = "shop"): HeldClaim => ({

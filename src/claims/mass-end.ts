@@ -7,7 +7,8 @@
 import { massReleaseAnnotation, ownershipOf } from "../api/claim-marks.ts";
 import type { Clock } from "../kube/clock.ts";
 import { heldBack } from "../ledger/breaker.ts";
-import { type HeldClaim, ownerUidOf } from "./holds.ts";
+import { ownerUidOf } from "./holds.ts";
+import type { HeldClaim } from "./plan/facts.ts";
 import type { ClaimStep } from "./plan/steps.ts";
 
 export interface MassEndOptions {

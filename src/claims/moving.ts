@@ -4,10 +4,10 @@ import { isApiError } from "../kube/errors.ts";
 import { restsOf } from "../ledger/state.ts";
 import { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
+import type { PerformOptions } from "./hold-writes.ts";
 import { describeClaim, type Move, type Verdict } from "./move.ts";
 import { perform } from "./perform.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
-import type { PerformOptions } from "./writing.ts";
 
 export interface MovingOptions extends PerformOptions {
   /** Reads the cluster anew. */

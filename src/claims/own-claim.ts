@@ -1,12 +1,14 @@
 // What a VM has on one NIC already, and which addresses it could get there. Pure.
 import { tryAddress } from "../api/address-name.ts";
 import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../api/claim-marks.ts";
+import type { HoldUser } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { Books } from "./books.ts";
 import { describeClaim, type Move, nicOfClaim } from "./move.ts";
+import type { Place } from "./place.ts";
 import type { Target } from "./target.ts";
 
 export interface OwnClaim {
@@ -71,26 +73,33 @@ export function readIps(ips: readonly string[]): Address[] | string {
   return bad < 0 ? (read as Address[]) : `${JSON.stringify(ips[bad])} is no address: correct the status`;
 }
 
-/** Those that are to be taken: all but what is `known` or the claim's own already. A sentence where one cannot be had. */
-export function takeable(
+/**
+ * How the claim gets what is neither `known` nor its own already: it is taken, or passed on by one of `users`, pods of the VM that got an address before claims
+ * were. A sentence where one cannot be had.
+ */
+export function obtainable(
   books: Books,
   own: OwnClaim,
   addresses: readonly Address[],
-  known: readonly ReadHold[] = [],
-): Move["take"] | string {
+  { known = [], users = [] }: { readonly known?: readonly ReadHold[]; readonly users?: readonly HoldUser[] } = {},
+): Pick<Move, "pass" | "take"> | string {
   const has = new Set([...known, ...own.holds].map(({ hold }) => `${hold.address}`));
-  const take: { place: Move["take"][number]["place"]; address: Address }[] = [];
+  const pass: { held: ReadHold; part: number }[] = [];
+  const take: { place: Place; address: Address }[] = [];
   for (const address of addresses) {
     if (has.has(`${address}`)) continue;
+    has.add(`${address}`);
     const placing = books.places.of([own.definition], address);
     if (placing.kind === "nowhere") return placing.why;
     if (placing.kind === "theirs") continue;
-    const holder = books.holderAt(placing.place, address);
-    if (holder !== undefined) return heldBy(address, holder);
-    has.add(`${address}`);
-    take.push({ place: placing.place, address });
+    const held = books.holderAt(placing.place, address);
+    const owner = held?.hold.owner;
+    if (held === undefined) take.push({ place: placing.place, address });
+    else if (owner?.kind === "pod" && users.some(({ uid }) => uid === owner.uid))
+      pass.push({ held, part: placing.place.part });
+    else return heldBy(address, held);
   }
-  return take;
+  return { pass, take };
 }
 
 export function heldBy(address: Address, { hold }: ReadHold): string {

@@ -4,18 +4,19 @@
 // address that was held nobody's: where its claim is gone or going, it is noted as the living owner's before anything else. Not promised:
 // that a claim which had to be made goes again (the leader would make the same); and what became of a write whose answer was lost.
 // Whoever calls again finds what is there, and goes on.
-import type { StoredClaim } from "../ledger/resources.ts";
-import { claimFor, mark, unmark } from "./claim-writes.ts";
-import { type Done, Passing, take } from "./hold-writes.ts";
-import type { Move } from "./move.ts";
-import { type PerformOptions, Stopped } from "./writing.ts";
+import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../api/claim-marks.ts";
+import { sleep } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
+import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
+import { type Done, Passing, type PerformOptions, Stopped, take } from "./hold-writes.ts";
+import { describeClaim, type Move } from "./move.ts";
+import type { MetadataPatch } from "./plan/steps.ts";
 
 export type Performed =
   | { readonly outcome: "done"; readonly claim: StoredClaim; readonly addresses: readonly string[] }
-  /** Somebody wrote meanwhile: look and plan again. */
-  | { readonly outcome: "changed"; readonly why: string }
-  /** It will not be otherwise in a moment. */
-  | { readonly outcome: "refused"; readonly why: string };
+  /** `changed`: somebody wrote meanwhile; look and plan again. `refused`: it will not be otherwise in a moment. */
+  | { readonly outcome: "changed" | "refused"; readonly why: string };
 
 export async function perform(move: Move, options: PerformOptions): Promise<Performed> {
   const { signal } = options;
@@ -24,7 +25,8 @@ export async function perform(move: Move, options: PerformOptions): Promise<Perf
   let marked: StoredClaim | undefined;
   try {
     // Nothing but its note keeps an address whose claim is gone or goes: a leader may be about to free it.
-    if (isMade(move)) for (const each of passing) await each.note(move, signal);
+    const isMade = move.claim.change === "create" || move.claim.change === "replace";
+    if (isMade) for (const each of passing) await each.note(move, signal);
     const made = await claimFor(move, options);
     if (move.first === "claim") marked = await mark(move, made, options);
     for (const each of passing) await each.pass(move, marked ?? made, signal);
@@ -34,17 +36,101 @@ export async function perform(move: Move, options: PerformOptions): Promise<Perf
   } catch (error) {
     // What a leader does with an address that is the new owner's already is what we would have done: the next plan sees the rest.
     const isChanged = error instanceof Stopped && error.outcome === "changed";
-    if (!isChanged || move.first === "holds") await takeBack(move, [...passing, ...taken], marked, options);
+    if (!isChanged || move.first === "holds") {
+      for (const each of [...passing, ...taken].toReversed()) await each.undo();
+      if (marked !== undefined) await unmark(move, marked, options);
+    }
     if (error instanceof Stopped) return { outcome: error.outcome, why: error.message };
     throw error;
   }
 }
 
-function isMade({ claim }: Move): boolean {
-  return claim.change === "create" || claim.change === "replace";
+/** A claim that is gone is not waited for longer: what keeps it was named when it was planned. */
+const goneTries = 50;
+const goneEveryMs = 100;
+
+/** The claim that is there, or one that is made. */
+async function claimFor({ claim }: Move, options: PerformOptions): Promise<StoredClaim> {
+  const { client, signal } = options;
+  if (claim.change === "none" || claim.change === "mark") return claim.claim;
+  if (claim.change === "replace") {
+    const finalizers = (claim.old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
+    await changedMeanwhile(claim.old, patch(claim.old, { finalizers }, options, signal));
+    await untilGone(claim.old, options);
+  }
+  const { metadata } = claim.object;
+  const annotations = { ...metadata.annotations, ...overriding(options) };
+  const object = { ...claim.object, metadata: { ...metadata, annotations } };
+  return changedMeanwhile(object, client.create(ipamClaims, object, { signal }));
 }
 
-async function takeBack(move: Move, done: readonly Done[], marked: StoredClaim | undefined, options: PerformOptions) {
-  for (const each of done.toReversed()) await each.undo();
-  if (marked !== undefined) await unmark(move, marked, options);
+/** What the webhook, where it is installed, asks for of whoever is not the controller: that he says so, each time anew. */
+function overriding({ clock }: PerformOptions): Readonly<Record<string, string>> {
+  return { [overrideAnnotation]: `given to its owner by hand, ${new Date(clock.wallMs()).toISOString()}` };
+}
+
+/** At the version that was read. */
+function patch({ metadata }: StoredClaim, change: MetadataPatch, options: PerformOptions, signal?: AbortSignal) {
+  const { namespace = "", name = "", uid, resourceVersion } = metadata;
+  const annotations = { ...change.annotations, ...overriding(options) };
+  const body = { metadata: { ...change, annotations, uid, resourceVersion } };
+  return options.client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal });
+}
+
+async function untilGone(old: StoredClaim, { client, clock, signal }: PerformOptions): Promise<void> {
+  const { namespace = "", name = "", uid } = old.metadata;
+  for (let tries = 0; tries < goneTries; tries++) {
+    if ((await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid) return;
+    if (!(await sleep(clock, goneEveryMs, signal))) signal.throwIfAborted();
+  }
+  throw new Stopped("refused", `${describeClaim(old)} is being deleted and does not go: see its finalizers`);
+}
+
+/** One write: whose it is, our finalizer there, theirs gone. */
+async function mark({ claim }: Move, made: StoredClaim, options: PerformOptions): Promise<StoredClaim> {
+  if (claim.change !== "mark") return made;
+  return changedMeanwhile(claim.claim, patch(claim.claim, claim.metadata, options, options.signal));
+}
+
+/** Others write a claim's status and marks all the while; each time that happens it is read again. */
+const unmarkTries = 8;
+
+/** As it was, unless it is another's again or gone. */
+async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOptions): Promise<void> {
+  if (claim.change !== "mark") return;
+  const { namespace = "", name = "", uid, annotations } = marked.metadata;
+  const owner = annotations?.[claimOwnerAnnotation];
+  for (let tries = 0; tries < unmarkTries; tries++) {
+    const now = await lookUp(options.client, ipamClaims, { namespace, name });
+    if (now === undefined || now.metadata.uid !== uid) return;
+    if (now.metadata.annotations?.[claimOwnerAnnotation] !== owner) return;
+    try {
+      await patch(now, before(claim.claim, claim.metadata), options);
+      return;
+    } catch (error) {
+      if (isApiError(error, "not-found")) return;
+      if (!isApiError(error, "conflict")) throw error;
+    }
+  }
+}
+
+/** The patch that leads back. */
+function before({ metadata }: StoredClaim, { labels = {}, annotations = {} }: MetadataPatch): MetadataPatch {
+  const old = (keys: object, values: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(Object.keys(keys).map((key) => [key, values[key] ?? null]));
+  return {
+    labels: old(labels, metadata.labels),
+    annotations: old(annotations, metadata.annotations),
+    ownerReferences: metadata.ownerReferences ?? [],
+    finalizers: metadata.finalizers ?? [],
+  };
+}
+
+async function changedMeanwhile<T>(claim: StoredClaim, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!isApiError(error, "conflict", "not-found", "already-exists", "invalid")) throw error;
+    throw new Stopped("changed", `${describeClaim(claim)} has changed: ${error.message}`);
+  }
 }

@@ -1,11 +1,11 @@
 // What `holdfast check --repair` does about claims: it holds what a claim shows and nobody holds. Nothing is freed here: only the leader
 // frees what a claim has.
 import { restsOf } from "../ledger/state.ts";
-import type { ClaimFinding } from "./finding.ts";
+import type { ClaimFinding } from "./examine.ts";
+import type { PerformOptions } from "./hold-writes.ts";
 import type { Move } from "./move.ts";
 import { perform } from "./perform.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
-import type { PerformOptions } from "./writing.ts";
 
 export interface Repaired {
   readonly isDone: boolean;

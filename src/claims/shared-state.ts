@@ -2,19 +2,14 @@
 // which is written here, beside the keys that others write.
 //
 // Asked of the server, not followed: an answer is at most a second old. Where there is none it counts as paused.
-import type { Clock } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { claimsKey, type ClaimsState, readClaimsState, writeClaimsState } from "../ledger/claims-state.ts";
 import { configMaps } from "../ledger/resources.ts";
 import { readSlicedRanges, type SlicedRange } from "../ledger/sliced-ranges.ts";
 import { fetchState, readState } from "../ledger/state.ts";
-
-export interface SharedStateOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
-}
+import type { Gate } from "./gate.ts";
+import type { ClaimsOptions } from "./leader.ts";
 
 export interface Said {
   /** Empty, or in a sentence why no hold may be changed now. */
@@ -25,15 +20,19 @@ export interface Said {
 
 /** One small read a second, whatever the number of families. */
 const freshMs = 1000;
+/** Somebody may have taken the key away. */
+const toldMs = 10_000;
+/** There is no state yet, or somebody else was writing it. */
+const untoldMs = 1000;
 const unknown: Said = { rests: "the state of the cluster cannot be read", coexistence: true, sliced: [] };
 
 export class SharedState {
-  readonly #options: SharedStateOptions;
+  readonly #options: Pick<ClaimsOptions, "client" | "clock" | "log" | "systemNamespace">;
   #asked: { readonly ms: number; readonly answer: Promise<Said> } | undefined;
   /** As of the last answer; a ledger asks at every call. */
   #last: Said = unknown;
 
-  constructor(options: SharedStateOptions) {
+  constructor(options: Pick<ClaimsOptions, "client" | "clock" | "log" | "systemNamespace">) {
     this.#options = options;
   }
 
@@ -47,8 +46,26 @@ export class SharedState {
     return this.#asked.answer;
   }
 
+  /** Tells daemons whether persistent addresses are on, until the signal aborts: keeps the key `claims` as the gate says. */
+  async publish(gate: Gate, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    let changed = new AbortController();
+    gate.follow(() => changed.abort(), signal);
+    while (!signal.aborted) {
+      changed = new AbortController();
+      const waking = AbortSignal.any([signal, changed.signal]);
+      let isTold = false;
+      try {
+        isTold = gate.state.gate !== "unknown" && (await this.#tell(gate.state, signal));
+      } catch (error) {
+        if (!signal.aborted) log.warn("the gate of claims could not be told; it is tried again", { error });
+      }
+      await sleep(clock, isTold ? toldMs : untoldMs, waking);
+    }
+  }
+
   /** True: it says so now. False: there is no state yet, or it changed meanwhile, or it is paused; ask again. */
-  async tell(state: ClaimsState, signal: AbortSignal): Promise<boolean> {
+  async #tell(state: ClaimsState, signal: AbortSignal): Promise<boolean> {
     const { client, systemNamespace: namespace } = this.#options;
     const object = await fetchState(client, { namespace, signal });
     // Whoever keeps the state makes it.

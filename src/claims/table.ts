@@ -1,6 +1,6 @@
 // The table of `holdfast claims`: every claim, whose it is, its addresses, its state and who uses it. Pure.
 import { homeOf, machineOf } from "../api/claim-family.ts";
-import { ownershipOf } from "../api/claim-marks.ts";
+import { isForeign, ownershipOf } from "../api/claim-marks.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import { columnLines } from "../log/columns.ts";
 import type { Books } from "./books.ts";
@@ -9,7 +9,6 @@ import { attachedPods, looseTarget, targetOf } from "./plan/attachment.ts";
 import type { ClaimHold, FamilyFacts, LauncherPod } from "./plan/facts.ts";
 import { type ClaimView, familyOf, type LooseHold } from "./plan/family.ts";
 import { type ClaimState, stateOfClaim } from "./plan/state.ts";
-import { isForeign } from "./takeover.ts";
 
 /** The states of docs/persistent-ips.md. `quarantine`: the claim is gone, and its address rests. */
 type RowState = "pending" | "bound" | "migrating" | "reserved" | "detaching" | "terminating" | "foreign" | "quarantine";

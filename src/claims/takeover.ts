@@ -4,31 +4,14 @@
 // of them, then our marks replace theirs in one write. What its VM's own pod holds passes to the claim. A conflict leaves that claim as
 // it is. Not promised: what to do with those of dead owners; garbage collection has that, and check says what keeps them.
 import { homeOf } from "../api/claim-family.ts";
-import {
-  claimOwnerAnnotation,
-  isManagedClaim,
-  ownershipOf,
-  upstreamClaimFinalizer,
-  upstreamClaimName,
-  vmLabelName,
-} from "../api/claim-marks.ts";
-import type { HoldUser } from "../ipam/ledger.ts";
+import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";
-import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
-import type { Address } from "../net/address.ts";
 import type { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
-import { describeClaim, type Move, noteFor, remarked, type Verdict } from "./move.ts";
-import { heldBy, type OwnClaim, readIps } from "./own-claim.ts";
+import { describeClaim, noteFor, remarked, type Verdict } from "./move.ts";
+import { obtainable, type OwnClaim, readIps } from "./own-claim.ts";
 import { type Target, targetOf, usersOf } from "./target.ts";
-
-/** Made by ipam-extensions, by its finalizer or its label, and nothing says that it is ours. */
-export function isForeign({ metadata }: StoredClaim): boolean {
-  const { annotations = {}, labels = {}, finalizers = [] } = metadata;
-  if (annotations[claimOwnerAnnotation] !== undefined || isManagedClaim({ metadata })) return false;
-  return finalizers.includes(upstreamClaimFinalizer) || labels[vmLabelName] !== undefined;
-}
 
 export function planTakeover(books: Books): Verdict[] {
   return books.snapshot.claims.filter(isForeign).map((claim) => verdictOf(books, claim));
@@ -45,7 +28,7 @@ function verdictOf(books: Books, claim: StoredClaim): Verdict {
   const addresses = readIps(claim.status?.ips ?? []);
   if (typeof addresses === "string") return refused(addresses);
   const users = usersOf(books.snapshot, target, own.nic);
-  const holding = holdingOf(books, own, addresses, users);
+  const holding = obtainable(books, own, addresses, { users });
   if (typeof holding === "string") return refused(holding);
   const note = noteFor(target, own.nic, "taken over from kubevirt/ipam-extensions");
   const change = remarked(claim, target, own.nic);
@@ -80,34 +63,6 @@ function ownOf(books: Books, target: Target, claim: StoredClaim): OwnClaim | str
     return `${why}: it was unplugged or moved; delete the claim once no pod uses it`;
   }
   return { nic: only.nic, definition: only.definition, network, claim, holds: books.heldFor(claim.metadata.uid ?? "") };
-}
-
-type Holding = Pick<Move, "pass" | "take">;
-
-function holdingOf(
-  books: Books,
-  own: OwnClaim,
-  addresses: readonly Address[],
-  users: readonly HoldUser[],
-): Holding | string {
-  const has = new Set(own.holds.map(({ hold }) => `${hold.address}`));
-  const pass: { held: ReadHold; part: number }[] = [];
-  const take: { place: Move["take"][number]["place"]; address: Address }[] = [];
-  for (const address of addresses.filter((each) => !has.has(`${each}`))) {
-    const placing = books.places.of([own.definition], address);
-    if (placing.kind === "nowhere") return placing.why;
-    if (placing.kind === "theirs") continue;
-    const holder = books.holderAt(placing.place, address);
-    if (holder === undefined) take.push({ place: placing.place, address });
-    else if (isTheirs(holder, users)) pass.push({ held: holder, part: placing.place.part });
-    else return heldBy(address, holder);
-  }
-  return { pass, take };
-}
-
-/** Of a pod of the VM: it got the address before claims were. */
-function isTheirs({ hold: { owner } }: ReadHold, users: readonly HoldUser[]): boolean {
-  return owner.kind === "pod" && users.some(({ uid }) => uid === owner.uid);
 }
 
 /** Throws ClaimsError where ipam-extensions runs and nobody said that this is meant. */

@@ -4,7 +4,7 @@ import { launchedBy } from "../api/launcher-pod.ts";
 import type { Persistence } from "../cni/persistence.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import type { Pod } from "../ledger/resources.ts";
-import { launcherPodOf } from "./launchers.ts";
+import { isPodOver, launcherPodOf } from "./launchers.ts";
 import { type Life, livesOf } from "./plan/lives.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
 
@@ -61,16 +61,14 @@ function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<strin
   });
 }
 
-function isOver({ status }: Pod): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
-
 /** Launcher pods of the target that have not ended, and have the NIC. */
 export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
   const { namespace, instance, spec } = target;
   if (instance === undefined) return [];
   return [...pods.values()]
-    .filter((pod) => pod.metadata.namespace === namespace && !isOver(pod) && launchedBy(pod.metadata)?.uid === instance)
+    .filter(
+      (pod) => pod.metadata.namespace === namespace && !isPodOver(pod) && launchedBy(pod.metadata)?.uid === instance,
+    )
     .map((pod) => launcherPodOf(pod, { specs: [spec], nics: [nic] }))
     .filter(({ nics }) => nics.some((each) => each.nic === nic))
     .map(({ uid, name, node }) => ({ uid, name, node }));
@@ -84,6 +82,6 @@ export function livingUsers(
 ): Pod[] {
   return users.flatMap(({ uid, name }) => {
     const pod = pods.get(`${namespace}/${name}`);
-    return pod === undefined || pod.metadata.uid !== uid || isOver(pod) ? [] : [pod];
+    return pod === undefined || pod.metadata.uid !== uid || isPodOver(pod) ? [] : [pod];
   });
 }

@@ -1,6 +1,14 @@
-// One term of a leader of claims: from the moment it leads until it does not any more. Begins with a look at every family, so that
-// whatever was left undone by whoever led before is finished.
-import { familyKeysOf, homeOf } from "../api/claim-family.ts";
+// One term of a leader of claims: from the moment it leads until it does not any more. It begins with a look at every family, so that whatever was
+// left undone by whoever led before is finished.
+//
+// A VM that is deleted frees its addresses in three rounds of `#reconcile`. Each goes by what is there, and what it changes wakes the next:
+//
+//   1. the VM is gone, and no pod has its claim   step `delete`          the claim's deletion is on record
+//   2. the claim is being deleted                 step `drop-finalizer`  the claim is gone
+//   3. the claim is gone, and no user may run     step `release`         the address rests, then it is free
+//
+// plan/ending.ts decides all three. Before each is done the breaker is asked (mass-end.ts), and the family is read from the server and planned again (fresh.ts).
+import { homeOf } from "../api/claim-family.ts";
 import { claimInstanceAnnotation } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
@@ -11,28 +19,23 @@ import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { stateName } from "../ledger/state.ts";
-import { Actor } from "./actor.ts";
-import { Beside } from "./beside.ts";
+import { Actor, isStale } from "./actor.ts";
+import { watchExtensions } from "./extensions.ts";
 import { freshObjects } from "./fresh.ts";
-import { GateTeller } from "./gate-teller.ts";
 import type { Gate } from "./gate.ts";
-import { Gatherer, namedFamilyOf } from "./gather.ts";
+import { Gatherer } from "./gather.ts";
 import { HeldClaims } from "./holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
-import { Making } from "./making.ts";
 import { MassEnd } from "./mass-end.ts";
+import { Tally } from "./metrics.ts";
 import { ClaimNetworks } from "./networks.ts";
+import { PendingCreates } from "./pending-creates.ts";
 import { Places } from "./place.ts";
 import type { FamilyFacts } from "./plan/facts.ts";
 import { planFamily } from "./plan/plan.ts";
 import { stateOfClaim } from "./plan/state.ts";
 import type { ClaimStep } from "./plan/steps.ts";
 import { SharedState } from "./shared-state.ts";
-import { isStale } from "./stale.ts";
-import { Taker } from "./take.ts";
-import { Tally } from "./tally.ts";
-import { Told } from "./told.ts";
-import { Unseen } from "./unseen.ts";
 import { Wakes } from "./wakes.ts";
 import type { ClaimWorld } from "./world.ts";
 
@@ -56,53 +59,38 @@ export class Term {
   readonly #gate: Gate;
   readonly #state: SharedState;
   readonly #networks: ClaimNetworks;
-  readonly #held: HeldClaims;
   readonly #gatherer: Gatherer;
   readonly #wakes: Wakes;
   readonly #actor: Actor;
   readonly #controller: Controller;
-  readonly #beside: Beside;
-  readonly #instances = new Recent<string>(remembered);
-  readonly #teller: GateTeller;
-  readonly #tally = new Tally();
-  readonly #making: Making;
-  readonly #unseen: Unseen;
   readonly #massEnd: MassEnd;
+  readonly #pending: PendingCreates;
+  readonly #tally = new Tally();
+  /** Claims that have gone, by UID -> the VMI that they were for. */
+  readonly #instances = new Recent<string>(remembered);
   /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   /** Family -> when its VM or VMI was told of, until it is planned. */
   readonly #seen = new Map<string, number>();
 
   constructor(options: ClaimsOptions, world: ClaimWorld, gate: Gate) {
+    const { clock, systemNamespace, definitions } = options;
     this.#options = options;
     this.#world = world;
     this.#gate = gate;
-    const { client, clock, log, systemNamespace, pods, presence, reservations, holds, definitions, metrics, events } =
-      options;
     this.#state = new SharedState(options);
-    this.#teller = new GateTeller({ gate, state: this.#state, clock, log });
     this.#networks = new ClaimNetworks(definitions, systemNamespace, options.trusted);
-    this.#held = new HeldClaims({
-      reservations,
-      holds,
-      nowMs: () => clock.wallMs(),
-      familyOf: namedFamilyOf,
-      onChange: (changed) => this.#wakes.onHeld(changed),
-    });
-    this.#making = new Making(clock, (key) => world.claims.cache.get(key) !== undefined);
-    const making = (namespace: string) => this.#making.count(namespace);
-    const common = { world, held: this.#held, networks: this.#networks, pods, presence };
-    this.#unseen = new Unseen(clock, (uid) => world.claims.cache.byIndex("uid", uid).length > 0);
-    const unseen = (family: string) => this.#unseen.of(family);
-    const nowMs = () => clock.wallMs();
-    this.#gatherer = new Gatherer({ ...common, making, unseen, gate: () => gate.state, nowMs });
+    this.#pending = new PendingCreates(clock, (key) => world.claims.cache.get(key));
+    const held = new HeldClaims(options);
+    const sources = { ...options, world, gate, held, networks: this.#networks, pending: this.#pending };
+    this.#gatherer = new Gatherer(sources);
     this.#wakes = new Wakes({
-      ...common,
-      definitions,
+      ...sources,
       gatherer: this.#gatherer,
       wake: (family) => this.#controller.enqueue(family),
-      machineSeen: (family) => this.#see(family),
-      claimSeen: (claim) => this.#unseen.see(familyKeysOf(claim), claim.metadata.uid ?? ""),
+      machineSeen: (family) => {
+        if (!this.#seen.has(family)) this.#seen.set(family, clock.monotonicMs());
+      },
       claimGone: ({ metadata }) => {
         const instance = metadata.annotations?.[claimInstanceAnnotation];
         if (instance !== undefined) this.#instances.set(metadata.uid ?? "", instance);
@@ -110,7 +98,7 @@ export class Term {
     });
     this.#massEnd = new MassEnd({
       clock,
-      held: () => this.#held.all(),
+      held: () => held.all(),
       lives: (uid) => world.familyOf(uid) !== undefined,
       isNobodyListed: () => world.isNobodyListed,
       allowed: (namespace) => world.massReleaseOf(namespace),
@@ -119,33 +107,25 @@ export class Term {
     });
     this.#actor = this.#makeActor();
     this.#controller = this.#makeController();
-    this.#beside = new Beside({
-      client,
-      clock,
-      log,
-      systemNamespace,
-      claims: world.claims,
-      ...(events && { events }),
-      ...(metrics && { onChange: metrics.upstream }),
-    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { pods, nodes, pools, reservations, holds, definitions, metrics } = this.#options;
+    const { machines, instances, claims, namespaces } = this.#world;
+    const followed = [machines, instances, claims, definitions];
     try {
-      await this.#ready(signal);
+      await Promise.all([
+        ...[pods, nodes, pools, reservations, holds, namespaces].map((each) => each.synced(signal)),
+        ...followed.map((each) => each.known(signal)),
+      ]);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
     if (signal.aborted) return;
-    this.#options.metrics?.states(() => this.#tally.counts);
-    this.#held.follow(signal);
+    metrics?.states(() => this.#tally.counts);
     this.#wakes.follow(signal);
-    this.#gate.follow(() => {
-      this.#teller.wake();
-      this.#wakeAll();
-    }, signal);
-    const { machines, instances, claims } = this.#world;
-    for (const each of [machines, instances, claims, this.#options.definitions]) {
+    this.#gate.follow(() => this.#wakeAll(), signal);
+    for (const each of followed) {
       if (!each.isListed)
         each.listed(signal).then(
           () => this.#wakeAll(),
@@ -155,19 +135,9 @@ export class Term {
     this.#wakeAll();
     await Promise.all([
       this.#controller.run(signal),
-      this.#beside.run(signal),
-      this.#teller.run(signal),
+      watchExtensions(this.#options, this.#world, signal),
+      this.#state.publish(this.#gate, signal),
       this.#sweep(signal),
-    ]);
-  }
-
-  async #ready(signal: AbortSignal): Promise<void> {
-    const { pods, nodes, pools, reservations, holds, definitions } = this.#options;
-    const { machines, instances, claims, namespaces } = this.#world;
-    const informers = [pods, nodes, pools, reservations, holds, namespaces];
-    await Promise.all([
-      ...informers.map((each) => each.synced(signal)),
-      ...[machines, instances, claims, definitions].map((each) => each.known(signal)),
     ]);
   }
 
@@ -186,7 +156,7 @@ export class Term {
     // A create that fails is tried again: the time counts from the first sight.
     if (seenMs !== undefined && steps.some(({ kind }) => kind === "create")) this.#seen.set(family, seenMs);
     // Before anything else is planned: whoever is next counts them.
-    for (const step of steps) if (step.kind === "create") this.#making.begin(keyOf(step.claim));
+    for (const step of steps) if (step.kind === "create") this.#pending.begin(keyOf(step.claim));
     const afterMs = await this.#actor.act(family, steps, context.signal);
     return afterMs === undefined ? backMs : { requeueAfterMs: afterMs };
   }
@@ -210,10 +180,6 @@ export class Term {
       family,
       own.map(({ metadata }) => stateOfClaim(facts, metadata.uid ?? "")),
     );
-  }
-
-  #see(family: string): void {
-    if (!this.#seen.has(family)) this.#seen.set(family, this.#options.clock.monotonicMs());
   }
 
   #did(family: string, { kind }: ClaimStep): void {
@@ -260,31 +226,22 @@ export class Term {
   }
 
   #makeActor(): Actor {
-    const { client, clock, log, cooldownMs, events, presence, systemNamespace } = this.#options;
-    const ledgerOf = (namespace: string) => this.#ledgerOf(namespace);
-    const nowMs = () => clock.wallMs();
-    const placesOf = async (signal: AbortSignal) => this.#places((await this.#state.ask(signal)).sliced);
     return new Actor({
-      client,
-      log,
+      ...this.#options,
       state: this.#state,
-      told: new Told(events, clock),
-      taker: new Taker({ client, nowMs, ledgerOf, placesOf }),
-      ledgerOf,
-      cooldownOf: ({ network, hold }) => this.#networks.cooldownOf(network, hold.owner.namespace) ?? cooldownMs,
+      ledgerOf: (namespace) => this.#ledgerOf(namespace),
+      placesOf: async (signal) => this.#places((await this.#state.ask(signal)).sliced),
+      cooldownOf: ({ network, hold }) =>
+        this.#networks.cooldownOf(network, hold.owner.namespace) ?? this.#options.cooldownMs,
       planAnew: async (family, signal) => {
-        const cached = this.#gatherer.objects(family);
-        const objects = await freshObjects(
-          { client, presence, systemNamespace, instances: this.#instances, signal },
-          family,
-          cached,
-        );
+        const options = { ...this.#options, instances: this.#instances, signal };
+        const objects = await freshObjects(options, family, this.#gatherer.objects(family));
         return planFamily(this.#gatherer.factsOf(family, objects));
       },
-      onMade: (family, claim) => this.#unseen.add(family, claim),
+      onMade: (family, claim) => this.#pending.made(family, claim),
       onDone: (family, step) => this.#did(family, step),
       onFailed: (step) => {
-        if (step.kind === "create") this.#making.drop(keyOf(step.claim));
+        if (step.kind === "create") this.#pending.drop(keyOf(step.claim));
       },
     });
   }

@@ -4,13 +4,12 @@ import type { EventRecorder } from "../kube/events.ts";
 import { Recent } from "../kube/recent.ts";
 import type { ClaimEvent } from "./plan/steps.ts";
 
-const apiVersions = {
-  vm: "kubevirt.io/v1",
-  vmi: "kubevirt.io/v1",
-  claim: "k8s.cni.cncf.io/v1alpha1",
-  pod: "v1",
+const kinds = {
+  vm: { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine" },
+  vmi: { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance" },
+  claim: { apiVersion: "k8s.cni.cncf.io/v1alpha1", kind: "IPAMClaim" },
+  pod: { apiVersion: "v1", kind: "Pod" },
 } as const;
-const kinds = { vm: "VirtualMachine", vmi: "VirtualMachineInstance", claim: "IPAMClaim", pod: "Pod" } as const;
 /** The server keeps events for an hour. */
 const againMs = 3_600_000;
 /** About 300 bytes each: 6 MB. What is forgotten is told again. */
@@ -34,6 +33,6 @@ export class Told {
     if (lastMs !== undefined && nowMs - lastMs < againMs) return;
     this.#last.set(key, nowMs);
     const metadata = { namespace, name, uid };
-    this.#events?.record({ apiVersion: apiVersions[on], kind: kinds[on], metadata }, type, reason, message);
+    this.#events?.record({ ...kinds[on], metadata }, type, reason, message);
   }
 }

@@ -5,30 +5,18 @@ import { familyKeysOf, holdFamilyOf } from "../api/claim-family.ts";
 import { ownershipOf } from "../api/claim-marks.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
 import { claimReferencesOf } from "../cni/claim-references.ts";
-import type { Informer, InformerEvent } from "../kube/informer.ts";
+import type { InformerEvent } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
-import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import type { Presence } from "../ledger/presence.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../ledger/resources.ts";
-import type { Gatherer } from "./gather.ts";
-import type { HeldClaim, HeldClaims } from "./holds.ts";
-import type { ClaimNetworks } from "./networks.ts";
-import type { ClaimWorld } from "./world.ts";
+import type { Gatherer, Sources } from "./gather.ts";
+import type { HeldClaim } from "./plan/facts.ts";
 
-export interface WakesOptions {
-  readonly world: ClaimWorld;
-  readonly held: HeldClaims;
-  readonly networks: ClaimNetworks;
+export interface WakesOptions extends Sources {
   readonly gatherer: Gatherer;
-  readonly pods: Informer<Pod>;
-  readonly presence: Presence;
-  readonly definitions: FollowedDefinitions;
   readonly wake: (family: string) => void;
   /** Of a VM or VMI: it came or changed. */
   readonly machineSeen: (family: string) => void;
   readonly claimGone: (claim: DeepReadonly<StoredClaim>) => void;
-  /** The watch shows it, or its end. */
-  readonly claimSeen: (claim: DeepReadonly<StoredClaim>) => void;
 }
 
 export class Wakes {
@@ -42,7 +30,8 @@ export class Wakes {
 
   /** Until the signal aborts. What is there already wakes nobody: `all` has it. */
   follow(signal: AbortSignal): void {
-    const { world, pods, presence, definitions } = this.#options;
+    const { world, held, pods, presence, definitions } = this.#options;
+    held.follow(this.#onHeld, signal);
     const ends = [
       definitions.handle((event) => this.#isOn && this.#onDefinition(event)),
       world.machines.handle((event) => this.#isOn && this.#onMachine(event)),
@@ -50,7 +39,7 @@ export class Wakes {
       world.claims.handle((event) => this.#isOn && this.#onClaim(event)),
       world.namespaces.handle((event) => this.#isOn && this.#onNamespace(event)),
       pods.handle(({ object }) => this.#isOn && this.#onPod(object)),
-      presence.handle((node) => this.onHeld(this.#options.held.onNode(node))),
+      presence.handle((node) => this.#onHeld(held.onNode(node))),
     ];
     this.#isOn = true;
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
@@ -75,7 +64,7 @@ export class Wakes {
     }
   }
 
-  readonly onHeld = (changed: readonly HeldClaim[]): void => {
+  readonly #onHeld = (changed: readonly HeldClaim[]): void => {
     const { world, gatherer } = this.#options;
     if (!this.#isOn) return;
     for (const { hold } of changed) {
@@ -95,8 +84,8 @@ export class Wakes {
   }
 
   #onClaim(event: InformerEvent<StoredClaim>): void {
-    const { world } = this.#options;
-    this.#options.claimSeen(event.object);
+    const { world, pending } = this.#options;
+    pending.see(event.object);
     const both = event.type === "update" ? [event.object, event.previous] : [event.object];
     for (const claim of both) {
       this.#wakeAll(familyKeysOf(claim));

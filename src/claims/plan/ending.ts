@@ -1,15 +1,23 @@
-// How a claim goes: deleted, and let go of when nothing has it. Pure.
+// How a claim and its addresses go. Pure.
 //
-// Two steps on purpose: a claim whose deletion is on record is finished by whoever leads next. Our finalizer falls last, and with it the
-// claim; its addresses are another matter (releasing.ts).
+// Three rounds on purpose, each from what is there, so that whoever leads next finishes what another began: the claim is deleted; our finalizer falls
+// when nothing has it, and with it the claim; an address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and
+// nobody will want it back (a claim is made anew for a VM that lives). Whoever acts on it reads all that again (facts.ts).
 import { claimFinalizer } from "../../api/claim-marks.ts";
-import { isInUse, targetOf } from "./attachment.ts";
+import type { HoldUser } from "../../ipam/ledger.ts";
+import { attachedPods, isDetached, isInUse, looseTarget, type Target, targetOf } from "./attachment.ts";
+import { isSpare } from "./doubles.ts";
 import { claimEvent, ownerEvents } from "./event.ts";
-import type { ClaimView, Family } from "./family.ts";
-import { fateOf } from "./fate.ts";
+import type { ClaimHold } from "./facts.ts";
+import type { ClaimView, Family, LooseHold } from "./family.ts";
+import { fateOf, mayBeThere } from "./fate.ts";
+import { hasInstance } from "./lives.ts";
 import { adoptionWords } from "./obstacle.ts";
+import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./passing.ts";
 import type { ClaimStep } from "./steps.ts";
+import { isStillInGuest } from "./wanted.ts";
 
+/** Rounds 1 and 2: the claim. */
 export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
   if (view.kind === "by-hand") return byHandSteps(view, family);
   const fate = fateOf(view, family);
@@ -17,8 +25,10 @@ export function endingSteps(view: ClaimView, family: Family): readonly ClaimStep
     case "goes":
       if (!view.isDeleting) return [{ kind: "delete", claim: view.claim, why: fate.why }];
       return view.hasFinalizer ? [{ kind: "drop-finalizer", claim: view.claim, why: fate.why }] : [];
-    case "restored":
-      return [...restoredEvents(view, family), { kind: "again", afterMs: fate.untilMs - family.facts.nowMs }];
+    case "restored": {
+      const told = claimEvent(view, "Warning", "ClaimOfAnotherLife", adoptionWords(view, family));
+      return [told, { kind: "again", afterMs: fate.untilMs - family.facts.nowMs }];
+    }
     case "stays":
       return view.isDeleting && view.kind === "owned" ? stayingEvents(view, family) : [];
     case "held":
@@ -33,27 +43,91 @@ function byHandSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
 }
 
 function stayingEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
-  if (view.life === undefined) return [claimEvent(view, "Warning", "OwnerUnknown", unknownWords(view))];
-  return view.life.phase === "alive" ? keptEvents(view, family) : [];
-}
-
-function unknownWords({ ownerUid }: ClaimView): string {
-  return (
-    `it is being deleted, and the cluster does not serve VirtualMachines, so that nobody can say whether its owner ${ownerUid} lives: ` +
-    `install KubeVirt; where it is gone for good, take the finalizer ${claimFinalizer} off the claim.`
-  );
-}
-
-function keptEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
+  const { life, name, ownerUid } = view;
+  if (life === undefined) {
+    const message =
+      `it is being deleted, and the cluster does not serve VirtualMachines, so that nobody can say whether its owner ${ownerUid} lives: ` +
+      `install KubeVirt; where it is gone for good, take the finalizer ${claimFinalizer} off the claim.`;
+    return [claimEvent(view, "Warning", "OwnerUnknown", message)];
+  }
+  if (life.phase !== "alive") return [];
   const message =
-    `IPAMClaim ${view.name} is being deleted while ${view.life?.kind ?? "its owner"} ${family.facts.name} lives: ` +
+    `IPAMClaim ${name} is being deleted while ${life.kind} ${family.facts.name} lives: ` +
     "it keeps its addresses until that is deleted, or the interface is.";
   return [
     claimEvent(view, "Warning", "ClaimDeleted", message),
-    ...ownerEvents(family, view.life, "Warning", "ClaimDeleted", message),
+    ...ownerEvents(family, life, "Warning", "ClaimDeleted", message),
   ];
 }
 
-function restoredEvents(view: ClaimView, family: Family): readonly ClaimStep[] {
-  return [claimEvent(view, "Warning", "ClaimOfAnotherLife", adoptionWords(view, family))];
+/** Round 3: addresses whose claim is gone, those that a claim has twice, and users that are over. */
+export function releasingSteps(family: Family): readonly ClaimStep[] {
+  return [
+    ...family.loose.flatMap((hold) => looseSteps(hold, family)),
+    ...family.claims.filter(({ kind }) => kind !== "elsewhere").flatMap((view) => heldSteps(view, family)),
+  ];
+}
+
+function looseSteps(loose: LooseHold, family: Family): readonly ClaimStep[] {
+  const target = looseTarget(loose);
+  // One change of a hold at a time: the next plan sees its new version.
+  if (heirOf(loose, family) !== undefined) return [];
+  // Pods of the owner have the address that replaced it, whatever NIC they have.
+  const isHad = !hasReplacement(loose, family) && isInUse(target, family);
+  const isFree = remainingUsers(loose.hold, target, family).length === 0 && !isHad;
+  if (isFree && !isWanted(loose, family)) {
+    const { owner } = loose.hold.hold;
+    const why = `its claim ${owner.namespace}/${owner.name} (${owner.uid}) is gone, and nothing uses it`;
+    return [{ kind: "release", hold: loose.hold, why }];
+  }
+  return usersSteps(loose.hold, target, family);
+}
+
+/** A claim will be made for it, or may be once its definition is known, or a guest that is about to end has it. */
+function isWanted(loose: LooseHold, family: Family): boolean {
+  const { hold, nic, life, identity } = loose;
+  if (life === undefined) return identity !== "" && mayBeThere(family);
+  if (hasReplacement(loose, family)) return false;
+  if (life.phase !== "alive") return hasInstance(life);
+  const nics = (family.wanted.get(life) ?? []).filter((each) => each.nic === nic);
+  if (nics.length === 0) return isStillInGuest(life, nic);
+  return nics.some(({ verdict, network = "" }) => verdict !== "no" && isOnNetwork(hold, network));
+}
+
+function heldSteps(view: ClaimView, family: Family): readonly ClaimStep[] {
+  const target = targetOf(view);
+  return view.holds.flatMap((hold): readonly ClaimStep[] => {
+    if (!isIdentified(view, hold)) return [];
+    if (!isSpare(hold, view)) return usersSteps(hold, target, family);
+    const { owner, address } = hold.hold;
+    const why = `IPAMClaim ${owner.namespace}/${owner.name} has another address than ${address} from the same pool`;
+    return areListed(view, family) ? [{ kind: "release", hold, why }] : [];
+  });
+}
+
+/** Every pod that has the claim is in the list of an address of it: none may have the one that has no list. */
+function areListed(view: ClaimView, family: Family): boolean {
+  const listed = new Set(view.holds.flatMap(({ hold }) => hold.users ?? []).map(({ uid }) => uid));
+  return attachedPods(targetOf(view), family).every(({ uid }) => listed.has(uid));
+}
+
+function usersSteps(hold: ClaimHold, target: Target, family: Family): readonly ClaimStep[] {
+  const users = remainingUsers(hold, target, family);
+  return users.length === (hold.hold.users ?? []).length ? [] : [{ kind: "users", hold, users }];
+}
+
+/** Those that may still use it. */
+function remainingUsers({ hold }: ClaimHold, target: Target, family: Family): readonly HoldUser[] {
+  return (hold.users ?? []).filter((user) => !isOver(user, target, family));
+}
+
+/** Certainly, by the rules of leak collection: a pod that is gone from the API, or has ended, may still run on a node that nobody can reach. */
+function isOver(user: HoldUser, target: Target, family: Family): boolean {
+  // A list that cannot be read counts as one user whom nobody can ask for.
+  if (user.uid === "") return false;
+  const pod = family.facts.pods.find(({ uid }) => uid === user.uid);
+  if (pod !== undefined && !pod.isOver) return isDetached(pod, target, family);
+  const state = pod === undefined ? family.facts.userOf(user) : "over";
+  if (state === "alive" || state === "unknown") return false;
+  return family.facts.node(user.node) !== "unreachable";
 }

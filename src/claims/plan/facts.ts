@@ -47,18 +47,22 @@ export interface LauncherPod {
 }
 
 /** An address that is held, not cooling, for a claim. */
-export interface ClaimHold {
+export interface HeldClaim {
   readonly hold: Hold;
   /** Of the object that records it. */
   readonly namespace: string;
+  /** When the leader was told that it came or changed; undefined: it was so when the leader began. */
+  readonly changedMs?: number;
+}
+
+/** With what the definitions of its network say of it. */
+export interface ClaimHold extends HeldClaim {
   /** The name in the CNI configuration, where it is known; else empty. */
   readonly network: string;
   /** The length of its network: 24. Undefined where no definition tells. */
   readonly prefixLength?: number;
   /** No range of its network has it any more; undefined where no definition tells. */
   readonly isOutOfRange?: boolean;
-  /** When the leader was told that it came or changed; undefined: it was so when the leader began. */
-  readonly changedMs?: number;
 }
 
 export interface FamilyFacts {

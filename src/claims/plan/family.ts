@@ -7,8 +7,7 @@ import * as marks from "../../api/claim-marks.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import type { ClaimHold, FamilyFacts } from "./facts.ts";
 import { formerUids, type Life, livesOf } from "./lives.ts";
-import { nicOfClaim } from "./names.ts";
-import { type WantedNic, wantedOf } from "./wanted.ts";
+import { networksOf, type WantedNic, wantedOf } from "./wanted.ts";
 
 type ClaimKind =
   /** Of a VM or VMI of this family, alive or dead. */
@@ -92,7 +91,7 @@ function viewOf(claim: StoredClaim, facts: FamilyFacts, lives: readonly Life[]):
     name,
     kind: kindOf(claim, ownerUid, life, facts),
     ownerUid,
-    nic: (ownership.kind === "owned" ? ownership.nic : undefined) ?? nicOfClaim(name, facts.name, lives),
+    nic: (ownership.kind === "owned" ? ownership.nic : undefined) ?? nicOfName(name, facts.name, lives),
     network: typeof network === "string" ? network : "",
     life,
     isDeleting: deletionTimestamp !== undefined,
@@ -101,14 +100,18 @@ function viewOf(claim: StoredClaim, facts: FamilyFacts, lives: readonly Life[]):
   };
 }
 
+/** Where nothing is recorded: by the name that the claim would have. Empty: it is not made like one of a VM's claims. */
+function nicOfName(name: string, vm: string, lives: readonly Life[]): string {
+  const specs = lives.flatMap((life) => [life.vm?.spec?.template?.spec, life.vmi?.spec]);
+  const nics = specs.flatMap((spec) => networksOf(spec)).map((each) => each.name);
+  const rest = name.startsWith(`${vm}.`) ? name.slice(vm.length + 1) : "";
+  return [...nics, rest].find((nic) => nic !== "" && marks.claimName(vm, nic) === name) ?? "";
+}
+
 function kindOf(claim: StoredClaim, ownerUid: string, life: Life | undefined, facts: FamilyFacts): ClaimKind {
-  const { annotations = {}, labels = {}, finalizers = [] } = claim.metadata;
   if (homeOf(claim) !== `${facts.namespace}/${facts.name}`) return "elsewhere";
-  const recorded = annotations[marks.claimOwnerAnnotation];
-  if (recorded === "") return "unreadable";
-  const isMarked = recorded !== undefined || marks.isManagedClaim(claim);
-  const isTheirs = finalizers.includes(marks.upstreamClaimFinalizer) || labels[marks.vmLabelName] !== undefined;
-  if (isTheirs && !isMarked) return "theirs";
+  if (claim.metadata.annotations?.[marks.claimOwnerAnnotation] === "") return "unreadable";
+  if (marks.isForeign(claim)) return "theirs";
   if (ownerUid === "") return "by-hand";
   return life === undefined && facts.lives(ownerUid) ? "elsewhere" : "owned";
 }

@@ -7,8 +7,7 @@ import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./fate.ts";
 import type { Life } from "./lives.ts";
-import { macMark } from "./mac.ts";
-import { annotationsOf, labelsOf, referenceOf, requestedMarks } from "./object.ts";
+import { annotationsOf, labelsOf, macMark, referenceOf, requestedMarks } from "./object.ts";
 import { requestedOf } from "./requested.ts";
 import type { ClaimStep, MetadataPatch } from "./steps.ts";
 

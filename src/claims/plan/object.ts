@@ -6,16 +6,16 @@ import {
   claimOwnerAnnotation,
   claimVmAnnotation,
   continuesAnnotation,
+  macLabelName,
   managedLabelName,
   requestedAnnotation,
   vmLabelName,
 } from "../../api/claim-marks.ts";
-import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/kubevirt.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import type { Family } from "./family.ts";
 import type { Life } from "./lives.ts";
-import { macMark } from "./mac.ts";
 import { requestedOf } from "./requested.ts";
 import type { WantedNic } from "./wanted.ts";
 
@@ -74,4 +74,20 @@ export function requestedMarks(life: Life, nic: string): Record<string, string> 
 /** As the standard has it: garbage collection takes the claim with its owner, and a deletion in the foreground waits for it. */
 export function referenceOf({ uid, kind }: Life, name: string): OwnerReference {
   return { apiVersion: "kubevirt.io/v1", kind, name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
+
+/**
+ * The MAC as a label with dashes, for people; who may have it, the holds say. From the VM's spec, else from the VMI's, else as the VMI reported it.
+ * Empty: not known, and what stands stays.
+ */
+export function macMark({ vm, vmi }: Life, nic: string): Record<string, string> {
+  const reported = vmi?.status?.interfaces?.find(({ name }) => name === nic)?.mac;
+  const mac = specified(vm?.spec?.template?.spec, nic) ?? specified(vmi?.spec, nic) ?? reported?.toLowerCase();
+  return mac !== undefined && sixBytes.test(mac) ? { [macLabelName]: mac.replaceAll(":", "-") } : {};
+}
+
+function specified(spec: VmiSpec | undefined, nic: string): string | undefined {
+  return spec === undefined ? undefined : macOf(nic, spec);
 }

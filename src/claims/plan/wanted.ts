@@ -77,7 +77,7 @@ export function isStillInGuest({ vmi }: Life, nic: string): boolean {
 }
 
 /** Others write these: what is no network with a name is passed over. */
-function networksOf(spec: VmiSpec | undefined): readonly VmNetwork[] {
+export function networksOf(spec: VmiSpec | undefined): readonly VmNetwork[] {
   const listed: unknown = spec?.networks;
   if (!Array.isArray(listed)) return [];
   return (listed as readonly (Partial<VmNetwork> | null)[]).filter(

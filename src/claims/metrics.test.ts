@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
-import { Tally } from "./tally.ts";
+import { Tally } from "./metrics.ts";
 
 it("counts what a count of everything would say", () => {
   const state = fc.constantFrom("PEND", "BOUND", "RSVD");
