@@ -28,9 +28,9 @@ export interface ControllerOptions extends ConnectionOptions {
   readonly whereaboutsNamespaces: readonly string[];
   /** So long nothing is heard of a node before a taint, a deletion or an operator's word about it counts. */
   readonly fenceSilenceMs: number;
-  /** After so long without its Node and without a renewed Lease, what a node has goes to others. */
+  /** After so long without its Node and without a renewed Lease, a node's slices go to others. */
   readonly sliceQuarantineMs: number;
-  /** A Node is deleted only when its machine is gone: what it has goes to others as soon as it is silent. */
+  /** A Node is deleted only when its machine is gone: its slices go to others as soon as it is silent. */
   readonly nodeDeletionFences: boolean;
   /** Namespaces whose definitions may cut ranges into slices wherever the pools are, and the limits. */
   readonly cutRules: CutRules;
@@ -102,17 +102,17 @@ export function controllerCommand(output: Output, controller: RunController): Co
     .option("--allow-mass-release", "free leaks even where more than 30 % of all addresses look leaked at once", false)
     .option(
       "--fence-silence-seconds <number>",
-      "so long nothing is heard of a node before its out-of-service taint or an operator's word counts; less is for tests",
+      "so long nothing is heard of a node before its out-of-service taint, its deletion or an operator's word counts; less is for tests",
       "300",
     )
     .option(
       "--slice-quarantine-hours <number>",
-      "a node that is deleted keeps slices and addresses so long after it was last heard; never less than twice what a daemon may do on its own",
+      "a node that is deleted keeps its slices so long after it was last heard; never less than twice what a daemon may do on its own",
       "24",
     )
     .option(
       "--node-deletion-fences",
-      "give what a deleted node has to others as soon as it is silent; only where a Node is deleted when its machine is gone",
+      "give the slices of a deleted node to others as soon as it is silent; only where a Node is deleted when its machine is gone",
       false,
     )
     .option(

@@ -102,6 +102,20 @@ describe("the standing", () => {
     ]);
   });
 
+  it("a deletion that was seen counts for what its pods held after five minutes of silence since, and not for its slices", () => {
+    const of = (parts: Partial<NodeSigns>) => standingOf(signs(parts), defaultRules);
+    const long = { silentMs: hourMs, deletedMs: hourMs };
+    expect(of(long)).toBe("fenced");
+    expect(fencedWhy(signs(long), defaultRules)).toBeUndefined();
+    expect(of({ ...long, deletedMs: 299_999 })).toBe("unreachable");
+    expect(of({ ...long, silentMs: 299_999 })).toBe("unreachable");
+    expect(of({ silentMs: hourMs })).toBe("unreachable");
+    expect([of({ ...long, node: node("Unknown") }), of({ ...long, node: node("True") })]).toEqual([
+      "unreachable",
+      "ready",
+    ]);
+  });
+
   it("by the leader's note alone only the whole quarantine counts", () => {
     const of = (its: Lease | undefined, object?: Node) =>
       fencing.standingByNote({ node: object, lease: its, isAlone: false, wallMs: nowMs });

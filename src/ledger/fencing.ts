@@ -27,7 +27,7 @@ const authorityMs = 12 * 3_600_000;
 export interface FenceRules {
   /** So long nothing is heard of a node before anybody's word about it counts. */
   readonly silentMs: number;
-  /** So long where its Node is deleted and nobody says more; never less than twice its daemon's authority. */
+  /** So long a node keeps its slices where its Node is deleted and nobody says more; never less than twice its daemon's authority. */
   readonly quarantineMs: number;
   /** A Node is deleted only when its machine is gone. */
   readonly deletionFences: boolean;
@@ -51,12 +51,14 @@ export interface NodeSigns {
   readonly lease: LeaseLike | undefined;
   /** For how long nothing was heard of it. */
   readonly silentMs: number;
+  /** For how long it has been known that its Node, which was there, is deleted; undefined: nobody saw that. */
+  readonly deletedMs?: number | undefined;
   /** There is no Node at all: not a cluster, but a machine of its own, whose daemon is its node. */
   readonly isAlone: boolean;
   readonly wallMs: number;
 }
 
-/** In a sentence why it counts as off; undefined: it may run. */
+/** In a sentence why it hands out nothing more, so that its slices may go to others; undefined: it may. */
 export function fencedWhy(signs: NodeSigns, rules: FenceRules): string | undefined {
   const { node, lease, silentMs, wallMs } = signs;
   if (isReady(node) || silentMs < rules.silentMs) return undefined;
@@ -70,10 +72,16 @@ export function fencedWhy(signs: NodeSigns, rules: FenceRules): string | undefin
   return `its Node is gone, and nothing was heard of it for ${Math.floor(goneMs / 3_600_000)} hours`;
 }
 
+/** What holds of shared ranges and users of claims go by: what its pods had, not what it may still hand out. */
 export function standingOf(signs: NodeSigns, rules: FenceRules): Standing {
   const { node, lease, silentMs, isAlone } = signs;
   if (isReady(node) || (isAlone && lease !== undefined && silentMs < freshMs)) return "ready";
-  return fencedWhy(signs, rules) === undefined ? "unreachable" : "fenced";
+  return isGone(signs, rules) || fencedWhy(signs, rules) !== undefined ? "fenced" : "unreachable";
+}
+
+/** Its Node was seen to be deleted: Kubernetes ends its pods by that too, and starts their successors. A machine that never had one is not meant. */
+function isGone({ node, silentMs, deletedMs = 0 }: NodeSigns, rules: FenceRules): boolean {
+  return node === undefined && Math.min(deletedMs, silentMs) >= rules.silentMs;
 }
 
 /** For who looks once: it has only the leader's note, by another machine's clock, and so waits for all of the quarantine. */

@@ -141,6 +141,24 @@ describe("silence", () => {
     expect(presence.of("n")).toBe("fenced");
   });
 
+  it("of one whose Node is deleted frees what its pods had after five minutes, its slices after a day", async () => {
+    setNode("other", "True");
+    nodes.remove("n");
+    await listen(4 * minuteMs);
+    renew("n");
+    await listen(4 * minuteMs);
+    expect([presence.of("n"), presence.fenced("n")]).toEqual(["unreachable", undefined]);
+    await listen(minuteMs);
+    expect([presence.of("n"), presence.fenced("n")]).toEqual(["fenced", undefined]);
+    leases.remove(nodeLeaseName("n"));
+    await listen(minuteMs);
+    expect([presence.of("n"), presence.fenced("n")]).toEqual(["fenced", undefined]);
+    setNode("n", "Unknown");
+    expect(presence.of("n")).toBe("unreachable");
+    await listen(24 * 60 * minuteMs);
+    expect(presence.of("n")).toBe("unreachable");
+  });
+
   it("of one that was never heard lasts as long as this process has listened", async () => {
     expect(presence.of("stranger")).toBe("unreachable");
     await listen(23 * 60 * minuteMs);

@@ -55,6 +55,8 @@ export class Presence {
   readonly #renewed = new Map<string, { readonly renewTime: string; readonly ms: number }>();
   /** Node -> when its kubelet stopped to report. */
   readonly #reported = new Map<string, number>();
+  /** Node -> when it was deleted, under our eyes. */
+  readonly #deleted = new Map<string, number>();
   /** From when to when Leases were heard without a gap. */
   #heard = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
   readonly #listeners = new Set<(node: string) => void>();
@@ -78,7 +80,7 @@ export class Presence {
     return standingOf(this.#signs(node), this.#options.rules);
   }
 
-  /** In a sentence why it counts as off; undefined: it may run. */
+  /** In a sentence why its slices may go to others; undefined: it may hand out of them. */
   fenced(node: string): string | undefined {
     return fencedWhy(this.#signs(node), this.#options.rules);
   }
@@ -120,7 +122,9 @@ export class Presence {
     const { nodes: known, leases: all, clock } = this.#options;
     const [lease] = all.cache.byIndex("node", name);
     const { isAlone } = this;
-    return { node: known.cache.get(name), lease, silentMs: this.silentMs(name), isAlone, wallMs: clock.wallMs() };
+    const silentMs = this.silentMs(name);
+    const deletedMs = this.#nowMs - (this.#deleted.get(name) ?? this.#nowMs);
+    return { node: known.cache.get(name), lease, silentMs, deletedMs, isAlone, wallMs: clock.wallMs() };
   }
 
   #names(): Set<string> {
@@ -149,6 +153,8 @@ export class Presence {
     const names = this.#names();
     this.#tell(names);
     for (const each of this.#renewed.keys()) if (!names.has(each) && this.of(each) === "fenced") this.#forget(each);
+    const { quarantineMs } = this.#options.rules;
+    for (const [each, ms] of this.#deleted) if (nowMs - ms > 2 * quarantineMs) this.#deleted.delete(each);
   }
 
   /**
@@ -164,6 +170,8 @@ export class Presence {
     const { name = "" } = event.object.metadata;
     const before = event.type === "update" ? event.previous : event.object;
     if (event.type !== "add" && isReady(before)) this.#reported.set(name, this.#nowMs);
+    if (event.type === "delete") this.#deleted.set(name, this.#nowMs);
+    else this.#deleted.delete(name);
     this.#tell([name]);
   }
 

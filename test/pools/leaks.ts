@@ -60,17 +60,34 @@ export function leakStories(stage: () => Stage): void {
       expect(await stage().held()).toEqual([]);
     });
 
-    it("484: a crashed node keeps everything until its Node is deleted and nothing was heard of it for the quarantine", async () => {
+    it("484: a crashed node keeps everything until its Node is deleted and nothing was heard of it for five minutes since", async () => {
       await stage().renew("n1", 600);
       const uid = await stage().pod("shop", "web");
       await stage().hold("10.0.0.5", { uid });
       await stage().node("n1", "Unknown");
       await stage().deletePod("shop", "web");
-      await using watching = new Watching(stage(), {}, { quarantineMs: hourMs });
+      await using watching = new Watching(stage());
       await watching.lookTwice();
-      await watching.look(3_600_000);
+      await watching.silence(hourMs);
+      await watching.lookTwice();
       expect(await stage().held()).toEqual(["10.0.0.5"]);
       await stage().client.delete(kinds.nodes, { name: "n1" });
+      await watching.caughtUp();
+      await watching.silence(4 * minuteMs);
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([]);
+      await watching.silence(minuteMs);
+      await watching.lookTwice();
+      expect(watching.freed).toEqual([{ address: "10.0.0.5", reason: "pod-gone" }]);
+    });
+
+    it("484: where no leader saw the Node deleted, it keeps everything for the quarantine", async () => {
+      await stage().renew("n1", 600);
+      const uid = await stage().pod("shop", "web");
+      await stage().hold("10.0.0.5", { uid });
+      await stage().deletePod("shop", "web");
+      await stage().client.delete(kinds.nodes, { name: "n1" });
+      await using watching = new Watching(stage(), {}, { quarantineMs: hourMs });
       await watching.silence(55 * minuteMs);
       await watching.lookTwice();
       expect(watching.freed).toEqual([]);
