@@ -43,6 +43,7 @@ export async function node(options: NodeOptions): Promise<void> {
         isolation: { isolated: options.namespaceIsolation, globalNamespaces: options.globalNamespaces },
         cooldownMs: options.cooldownMs,
         sliceAuthorityMs: options.sliceAuthorityMs,
+        ...(options.restoreSettleMs !== undefined && { restoreSettleMs: options.restoreSettleMs }),
         sliceMetrics: new SliceMetrics(registry),
         health: { host: options.metricsHost, port: options.metricsPort },
         metrics,

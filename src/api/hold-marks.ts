@@ -21,6 +21,7 @@ export const identityLabelName = `${holdfastGroup}/identity`;
 const usersAnnotation = `${holdfastGroup}/users`;
 /** The pod whose sandbox uses the address too: its hold was lost, and this one given (src/node/reassert.ts). */
 export const usedByAnnotation = `${holdfastGroup}/also-used-by`;
+const vouchedAnnotation = `${holdfastGroup}/vouched`;
 const whyAnnotation = `${holdfastGroup}/why`;
 /** On reservations and pools: the network_name, for names that can mean several things. */
 export const networkAnnotation = `${holdfastGroup}/network-name`;
@@ -87,6 +88,7 @@ export function marksOf(
       ...(note.keeper !== undefined && { [keeperAnnotation]: note.keeper }),
       ...(note.identity !== undefined && { [identityAnnotation]: note.identity }),
       ...(users.length > 0 && { [usersAnnotation]: JSON.stringify(users) }),
+      ...(note.vouched !== undefined && { [vouchedAnnotation]: note.vouched }),
       ...(note.why !== undefined && { [whyAnnotation]: shortened(note.why) }),
     },
   };
@@ -102,6 +104,7 @@ const ownership: ReadonlySet<string> = new Set([
   macLabelName,
   usersAnnotation,
   usedByAnnotation,
+  vouchedAnnotation,
   whyAnnotation,
 ]);
 
@@ -126,14 +129,15 @@ export function foreignMarks(marks: Readonly<Record<string, string>> | undefined
 
 export function noteOf({ annotations = {}, labels }: Marked): HoldNote | undefined {
   const { [poolAnnotation]: pool, [keeperAnnotation]: keeper, [whyAnnotation]: why } = annotations;
-  const identity = annotations[identityAnnotation];
+  const { [identityAnnotation]: identity, [vouchedAnnotation]: vouched } = annotations;
   const mac = labels?.[macLabelName]?.replaceAll("-", ":");
-  if ([pool, keeper, why, identity, mac].every((each) => each === undefined)) return undefined;
+  if ([pool, keeper, why, identity, mac, vouched].every((each) => each === undefined)) return undefined;
   return {
     ...(pool !== undefined && { pool }),
     ...(keeper !== undefined && { keeper }),
     ...(identity !== undefined && { identity }),
     ...(mac !== undefined && { mac }),
+    ...(vouched !== undefined && { vouched }),
     ...(why !== undefined && { why }),
   };
 }

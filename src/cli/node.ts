@@ -23,6 +23,8 @@ export interface NodeOptions extends ConnectionOptions {
   readonly cooldownMs: number;
   /** How long it hands out of its slices without hearing from the API server. */
   readonly sliceAuthorityMs: number;
+  /** How long it hands out nothing of shared ranges after a restore of the API server; undefined: by the number of nodes. */
+  readonly restoreSettleMs?: number;
 }
 
 /** Runs until it is told to stop. */
@@ -30,7 +32,13 @@ export type RunNode = (options: NodeOptions, output: Output) => Promise<void>;
 
 type Flags = Omit<
   NodeOptions,
-  "globalNamespaces" | "configurationFolders" | "metricsPort" | "cooldownMs" | "nodeName" | "sliceAuthorityMs"
+  | "globalNamespaces"
+  | "configurationFolders"
+  | "metricsPort"
+  | "cooldownMs"
+  | "nodeName"
+  | "sliceAuthorityMs"
+  | "restoreSettleMs"
 > & {
   readonly nodeName?: string;
   readonly globalNamespaces: string;
@@ -38,6 +46,7 @@ type Flags = Omit<
   readonly metricsPort: string;
   readonly cooldownSeconds: string;
   readonly sliceAuthorityHours: string;
+  readonly restoreSettleSeconds?: string;
 };
 
 export function nodeCommand(output: Output, node: RunNode): Command {
@@ -75,6 +84,10 @@ export function nodeCommand(output: Output, node: RunNode): Command {
       "how long it hands out of its slices while the API server is away; others get them after twice that at the earliest",
       "12",
     )
+    .option(
+      "--restore-settle-seconds <number>",
+      "after a restore of the API server, how long the nodes have to make their holds again before any hands out of shared ranges; alike on all nodes (default: 60, and one more for every 50 nodes)",
+    )
     .action((flags: Flags) => node(optionsOf(flags), output));
 }
 
@@ -86,6 +99,7 @@ function optionsOf(flags: Flags): NodeOptions {
     metricsPort,
     cooldownSeconds,
     sliceAuthorityHours,
+    restoreSettleSeconds,
     ...rest
   } = flags;
   const name = nodeName ?? process.env["NODE_NAME"] ?? "";
@@ -99,6 +113,9 @@ function optionsOf(flags: Flags): NodeOptions {
     metricsPort: numberOf("--metrics-port", metricsPort, 65_535),
     cooldownMs: 1000 * numberOf("--cooldown-seconds", cooldownSeconds, 31_536_000),
     sliceAuthorityMs: 3_600_000 * numberOf("--slice-authority-hours", sliceAuthorityHours, 8760),
+    ...(restoreSettleSeconds !== undefined && {
+      restoreSettleMs: 1000 * numberOf("--restore-settle-seconds", restoreSettleSeconds, 86_400),
+    }),
   };
 }
 

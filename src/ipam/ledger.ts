@@ -38,6 +38,8 @@ export interface HoldNote {
   readonly identity?: string;
   /** The MAC that the guest of a claim asked for: while it stands here, nobody else of the network gets an address with it. */
   readonly mac?: string;
+  /** `SECONDS TIME`: so long after TIME its node's daemon says that a sandbox uses it, although the API server has forgotten the pod. */
+  readonly vouched?: string;
   /** Why this address, and why not those before it: what `holdfast explain` prints. */
   readonly why?: string;
 }

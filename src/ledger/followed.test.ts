@@ -3,8 +3,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { networkAttachmentDefinitionCrd } from "../api/network-attachment-definition.ts";
 import { type Api, openApi } from "../apiserver/api.ts";
 import { realClock } from "../kube/clock.ts";
+import { ManualClock } from "../kube/manual-clock.ts";
 import { defineResource } from "../kube/resource.ts";
 import { KubeClient } from "../kube/rest.ts";
+import type { Transport } from "../kube/transport.ts";
 import { FollowedDefinitions } from "./followed-definitions.ts";
 import { Followed } from "./followed.ts";
 import { networkAttachmentDefinitions, virtualMachines } from "./resources.ts";
@@ -92,5 +94,33 @@ describe("a kind that the cluster may not have yet", () => {
     follow(followed);
     while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve));
     expect([followed.isKnown, followed.list()]).toEqual([false, undefined]);
+  });
+
+  it("is asked for again at random times, after what the server asks for, and an overload does not make it known", async () => {
+    const clock = new ManualClock();
+    const askedMs: number[] = [];
+    const answers = [404, 404, 429, 404];
+    const transport: Transport = async () => {
+      askedMs.push(clock.monotonicMs());
+      const status = answers.shift() ?? 404;
+      const body = JSON.stringify({ kind: "Status", code: status });
+      const headers: Record<string, string> = status === 429 ? { "retry-after": "60" } : {};
+      return { status, headers, body: new Response(body).body! as never };
+    };
+    const client = new KubeClient({ transport });
+    const followed = new Followed({
+      client,
+      clock,
+      onError: () => {},
+      resource: virtualMachines,
+      random: () => 0.5,
+      retryMs: 30_000,
+    });
+    stop = new AbortController();
+    follow(followed);
+    await followed.known(stop.signal);
+    for (let second = 0; second < 300; second++) await clock.advance(1000);
+    expect(askedMs.map((ms) => (ms - askedMs[0]!) / 1000)).toEqual([0, 0, 45, 135, 180, 225, 270]);
+    expect([followed.isKnown, followed.list()]).toEqual([true, []]);
   });
 });

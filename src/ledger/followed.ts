@@ -4,7 +4,7 @@
 // Promised: a kind that is not served reads as no objects; one that is served and not listed yet reads as not known. Not promised: that
 // a kind that goes again is noticed: its objects go first, and they are told as deleted.
 import { type Clock, sleep } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
+import { isApiError, retryAfterOf } from "../kube/errors.ts";
 import { Informer, type InformerHandler } from "../kube/informer.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { pathOf, type Resource } from "../kube/resource.ts";
@@ -19,11 +19,10 @@ export interface FollowedOptions<T extends KubeObject> {
   readonly indexes?: Indexes<T>;
   readonly transform?: (object: T) => T;
   readonly onError: (error: Error) => void;
-  /** How often a cluster that lacks the kind is asked again. */
+  /** How often a cluster that lacks the kind is asked again; up to twice as long, since a thousand may ask. */
   readonly retryMs?: number;
+  readonly random?: () => number;
 }
-
-const servedRetryMs = 30_000;
 
 export class Followed<T extends KubeObject> {
   readonly #options: FollowedOptions<T>;
@@ -76,12 +75,13 @@ export class Followed<T extends KubeObject> {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, retryMs = servedRetryMs } = this.#options;
+    const { clock } = this.#options;
     // The list itself says whether there is such a kind: at a start nobody waits for a question before it.
     await this.#informer.run(AbortSignal.any([signal, this.#unserved.signal]));
-    while (!signal.aborted && !(await this.#ask(signal))) await sleep(clock, retryMs, signal);
+    for (let waitMs: number | undefined; (waitMs = await this.#ask(signal)) !== undefined;)
+      if (!(await sleep(clock, waitMs, signal))) return;
     this.#isServed = true;
-    if (!signal.aborted) await this.#informer.run(signal);
+    await this.#informer.run(signal);
   }
 
   #failed(error: Error): void {
@@ -95,14 +95,14 @@ export class Followed<T extends KubeObject> {
     this.#unserved.abort();
   }
 
-  async #ask(signal: AbortSignal): Promise<boolean> {
-    const { client, resource } = this.#options;
+  /** How long to wait before the next question; undefined: the kind is served. A server that does not answer has not said so. */
+  async #ask(signal: AbortSignal): Promise<number | undefined> {
+    const { client, resource, retryMs = 30_000, random = Math.random } = this.#options;
     try {
       await client.raw(`${pathOf(resource, {})}?limit=1`, { signal });
-      return true;
+      return undefined;
     } catch (error) {
-      // Anything but "no such kind" is the informer's to retry.
-      return !isApiError(error, "not-found") && !signal.aborted;
+      return Math.max(retryMs, retryAfterOf(error)) * (1 + random());
     }
   }
 }

@@ -163,6 +163,8 @@ class Assembly {
       intents: this.#intents,
       pictures: () => pictures,
       cooldownMs: this.#options.cooldownMs,
+      vouchMs: () => 3 * upkeep.longestLookMs,
+      now,
       tell: (...event) => events.record(...event),
       onMade: metrics.reasserted,
       log,

@@ -98,6 +98,8 @@ beforeEach(() => {
     intents: { get: () => (promised ? ({} as never) : undefined) },
     pictures: () => ({ find: () => undefined }),
     cooldownMs: 0,
+    vouchMs: () => 900_000,
+    now: () => 0,
     tell: (object, _type, reason) => void told.push(`${object.kind} ${object.metadata.name} ${reason}`),
     onMade: () => (made += 1),
     log: silent,

@@ -1,7 +1,7 @@
 // Which holds are taken for lost.
 import { expect, it } from "vitest";
 
-import type { Hold } from "../ipam/ledger.ts";
+import type { Hold, HoldNote } from "../ipam/ledger.ts";
 import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import { Held, type PlaceKey, placeKey } from "./held.ts";
@@ -19,19 +19,31 @@ const sandbox = {
   holds: [{ ...place, owner }],
 } satisfies KnownSandbox;
 
-/** The places that are made again where the server has these. */
-async function made(listed: ReadonlyMap<PlaceKey, Hold>, moved: string[] = []): Promise<string[]> {
+interface Given {
+  readonly moved?: string[];
+  /** What a restored server says of the pod. */
+  readonly pod?: "alive" | "gone";
+  readonly afterRestore?: boolean;
+}
+
+/** The places that are made again where the server has these, and what is vouched for. */
+async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Promise<string[]> {
+  const { moved = [], pod = "alive", afterRestore = false } = given;
   const taken: string[] = [];
-  const take = async ({ domain, address }: { domain: string; address: unknown }) => {
-    taken.push(`${domain} ${String(address)}`);
+  const take = async ({ domain, address, note }: { domain: string; address: unknown; note?: HoldNote }) => {
+    taken.push(`${domain} ${String(address)}${note?.vouched === undefined ? "" : ` vouched ${note.vouched}`}`);
     return { outcome: "taken", hold: { domain, address, owner, version: "o/9" } };
+  };
+  const amend = async ({ address, note }: { address: unknown; note?: HoldNote }) => {
+    taken.push(`${String(address)} vouched ${note?.vouched}`);
+    return { outcome: "gone" };
   };
   const reassert = new Reassert({
     client: undefined as never,
     node: "n",
-    facts: { hold: async () => undefined, pod: async () => "alive" } as never,
+    facts: { hold: async () => undefined, pod: async () => pod },
     isClaimGone: async () => false,
-    ledgers: { shared: () => ({ take }) } as never,
+    ledgers: { shared: () => ({ take, amend }) } as never,
     held: new Held(),
     sandboxes: {
       all: () => [sandbox],
@@ -46,11 +58,13 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, moved: string[] = []): 
     intents: { get: () => undefined },
     pictures: () => ({ find: () => undefined }),
     cooldownMs: 0,
+    vouchMs: () => 900_000,
+    now: () => 0,
     tell: () => {},
     onMade: () => {},
     log: silent,
   });
-  await reassert.round({ listed, afterRestore: false, signal: new AbortController().signal });
+  await reassert.round({ listed, afterRestore, signal: new AbortController().signal });
   return taken;
 }
 
@@ -66,10 +80,20 @@ it("a hold that a migration moved to another place is not lost, and is not made 
   expect(await made(new Map())).toEqual(["network: 10.0.0.1"]);
   expect(await made(listedAt(place, owner))).toEqual([]);
   const moved: string[] = [];
-  expect(await made(listedAt({ ...place, namespace: "shop", domain: "network:blue" }, owner), moved)).toEqual([]);
+  expect(await made(listedAt({ ...place, namespace: "shop", domain: "network:blue" }, owner), { moved })).toEqual([]);
   expect(moved, "where it is made again if it is lost from there").toEqual(["shop network:blue 10.0.0.1"]);
   const both = new Map([...listedAt({ ...place, domain: "network:blue" }, owner), ...listedAt(place, owner)]);
-  expect([await made(both, moved), moved.length]).toEqual([[], 1]);
+  expect([await made(both, { moved }), moved.length]).toEqual([[], 1]);
   const other = { ...owner, uid: "v", name: "q", containerId: "e" };
   expect(await made(listedAt({ ...place, domain: "network:blue" }, other))).toEqual(["network: 10.0.0.1"]);
+});
+
+it("where a restored server has forgotten the pod, the daemon vouches for its sandbox, and does so again as long as it is there", async () => {
+  const words = "vouched 900 1970-01-01T00:00:00.000Z";
+  expect(await made(new Map(), { pod: "gone" })).toEqual([]);
+  expect(await made(new Map(), { pod: "alive", afterRestore: true })).toEqual(["network: 10.0.0.1"]);
+  expect(await made(new Map(), { pod: "gone", afterRestore: true })).toEqual([`network: 10.0.0.1 ${words}`]);
+  const [[place1, hold]] = [...listedAt(place, owner)] as [[PlaceKey, Hold]];
+  const marked = new Map([[place1, { ...hold, note: { vouched: "900 earlier" } }]]);
+  expect(await made(marked, { pod: "gone" })).toEqual([`10.0.0.1 ${words}`]);
 });

@@ -3,8 +3,8 @@
 // A sandbox lives from the answer of its ADD to its DEL, as long as its network namespace is the one that it had, and no later sandbox of the same
 // pod is known for the interface. Its hold is made again as it was, with the same owner, address and note. Promised: nothing is written where a hold is there; one
 // of another owner is an alarm (event, metric, mark on that hold that `holdfast check` finds), and stays as it is. What the leader freed because the pod is
-// gone stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod; the leader, which looks
-// twice and asks for the pod, has the last word then. So it is with a claim: its pod may live on without the NIC, whose DEL came while no daemon
+// gone stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon vouches for it, again and again while the
+// sandbox is there; when it does not any more, the leader, which looks twice and asks for the pod, has the last word. So it is with a claim: its pod may live on without the NIC, whose DEL came while no daemon
 // answered, and the claim that was made anew for the NIC would get the old address beside its own.
 import { usedByAnnotation } from "../api/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../api/pod-uid.ts";
@@ -36,6 +36,10 @@ export interface ReassertOptions {
   readonly intents: Pick<Intents, "get">;
   readonly pictures: () => Pick<Pictures, "find">;
   readonly cooldownMs: number;
+  /** Longer than between two rounds. */
+  readonly vouchMs: () => number;
+  /** The wall clock. */
+  readonly now: () => number;
   readonly tell: (object: DeepReadonly<KubeObject>, type: "Warning", reason: string, message: string) => void;
   /** Counted: a hold was made again. */
   readonly onMade: () => void;
@@ -76,6 +80,7 @@ export class Reassert {
     const { sandboxes, intents } = this.#options;
     const { listed, signal } = round;
     const missing: { sandbox: KnownSandbox; hold: SandboxHold }[] = [];
+    const vouched: { sandbox: KnownSandbox; place: SandboxHold; hold: Hold }[] = [];
     const byAddress = Map.groupBy(listed, ([, { address }]) => String(address));
     for (const known of sandboxes.all()) {
       if (intents.get(known) !== undefined) continue;
@@ -92,15 +97,33 @@ export class Reassert {
           )
         : known;
       // Its DEL may have come meanwhile.
-      if (sandbox !== undefined)
-        missing.push(...sandbox.holds.filter((_, i) => now[i] === undefined).map((hold) => ({ sandbox, hold })));
+      if (sandbox === undefined) continue;
+      missing.push(...sandbox.holds.filter((_, i) => now[i] === undefined).map((hold) => ({ sandbox, hold })));
+      for (const place of now) {
+        const hold = place && listed.get(placeKey(place));
+        if (hold?.note?.vouched !== undefined) vouched.push({ sandbox, place: place!, hold });
+      }
     }
     while (missing.length > 0 && !signal.aborted) {
       const works = missing.splice(0, atOnce).map(({ sandbox, hold }) => this.#one(sandbox, hold, round));
       const failure = (await Promise.allSettled(works)).find((each) => each.status === "rejected");
       if (failure !== undefined) throw failure.reason;
     }
+    for (const { sandbox, place, hold } of vouched) await this.#vouchAgain(sandbox, place, hold, signal);
     signal.throwIfAborted();
+  }
+
+  async #vouchAgain(sandbox: KnownSandbox, { namespace }: SandboxHold, hold: Hold, signal: AbortSignal): Promise<void> {
+    const { domain, address, owner, version, note } = hold;
+    if (this.#options.sandboxes.get(sandbox) !== sandbox) return;
+    const change = { domain, address, owner: ownerKey(owner), version, note: { ...note, vouched: this.#vouch() } };
+    const outcome = await this.#options.ledgers.shared(namespace).amend(change, { signal });
+    if (outcome.outcome === "amended") this.#learn(namespace, outcome.hold);
+  }
+
+  #vouch(): string {
+    const { vouchMs, now } = this.#options;
+    return `${Math.ceil(vouchMs() / 1000)} ${new Date(now()).toISOString()}`;
   }
 
   async #one(sandbox: KnownSandbox, hold: SandboxHold, round: Round): Promise<void> {
@@ -110,10 +133,13 @@ export class Reassert {
     try {
       const found = await facts.hold(hold, signal);
       if (found !== undefined) return await this.#met(sandbox, hold, found, round);
-      const isWanted = afterRestore || (await this.#isAlive(sandbox, hold, signal));
+      const asked = this.#isAlive(sandbox, hold, signal);
+      const isAlive = await (afterRestore ? asked.catch(() => false) : asked);
+      const isWanted = afterRestore || isAlive;
       if (!isWanted) this.#options.held.delete(hold); // the leader has freed it
       if (!isWanted || sandboxes.get(sandbox) !== sandbox) return;
-      await this.#make(sandbox, hold, round);
+      const note = isAlive || hold.owner.kind !== "pod" ? hold.note : { ...hold.note, vouched: this.#vouch() };
+      await this.#make(sandbox, { ...hold, ...(note && { note }) }, round);
     } catch (error) {
       if (isPassing(error)) throw error;
       const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;

@@ -95,6 +95,11 @@ export class Upkeep {
     return this.#daemons;
   }
 
+  /** Between two looks at what the node holds. */
+  get longestLookMs(): number {
+    return Math.max(lookMs.least, lookMs.perDaemon * this.#daemons);
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
@@ -125,8 +130,7 @@ export class Upkeep {
   }
 
   #lookEveryMs(): number {
-    if (this.#options.conflicts() > 0) return lookMs.inConflict;
-    return Math.max(lookMs.least, lookMs.perDaemon * this.#daemons);
+    return this.#options.conflicts() > 0 ? lookMs.inConflict : this.longestLookMs;
   }
 
   /** One object, and the server says how many more there are. */

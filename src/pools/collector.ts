@@ -75,7 +75,7 @@ export class LeakCollector {
 
   /** One look at every hold; frees what may be freed. */
   async look(signal: AbortSignal): Promise<void> {
-    if (await this.#isPaused(signal)) return;
+    if (await this.#isPaused(signal)) return this.#observations.restart();
     const due = this.#observe();
     if (due === undefined) return;
     for (const { held, doubles } of due) {

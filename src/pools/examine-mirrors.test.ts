@@ -54,6 +54,7 @@ function sceneOf({ slices, state, held = [], pods = [], ipam }: Scene): Snapshot
   return {
     systemNamespace: "kube-system",
     nowMs,
+    state: undefined,
     held,
     pools: [],
     index: new PoolIndex([]),

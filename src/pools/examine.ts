@@ -1,4 +1,6 @@
 // All inconsistencies between pools, holds, networks and pods. Pure: a snapshot in, findings out.
+import { readSlicedRanges, slicedKey } from "../ledger/sliced-ranges.ts";
+import { stateName } from "../ledger/state.ts";
 import { examineClaims } from "./examine-claims.ts";
 import { examineHolds } from "./examine-holds.ts";
 import { examineMirrors } from "./examine-mirrors.ts";
@@ -11,6 +13,7 @@ import type { Snapshot } from "./snapshot.ts";
 /** Those first that --repair must do first: what runs without a hold, before anything is freed. */
 export function examine(snapshot: Snapshot): Finding[] {
   return [
+    ...unknownState(snapshot),
     ...snapshot.unreadable.map(({ object, why }): Finding => ({
       code: "unreadable",
       severity: "error",
@@ -38,5 +41,26 @@ export function examine(snapshot: Snapshot): Finding[] {
     ...examineClaims(snapshot),
     ...examineSlices(snapshot.slices),
     ...examineMirrors(snapshot),
+  ];
+}
+
+/** What daemons cannot read they do not act by: shared ranges wait, and nobody sees why but in their log. */
+function unknownState({ state, systemNamespace }: Snapshot): Finding[] {
+  if (readSlicedRanges(state) !== undefined) return [];
+  const object = `ConfigMap ${systemNamespace}/${stateName}`;
+  const text = state?.data?.[slicedKey];
+  const why =
+    state === undefined
+      ? "does not exist"
+      : `has ${text === undefined ? "no key" : "a key that cannot be read:"} ${slicedKey}`;
+  return [
+    {
+      code: "state-unknown",
+      severity: "error",
+      objects: [object],
+      message: `${object} ${why}, so daemons hand out nothing of shared ranges (code 11); slices go on.`,
+      remedy:
+        "The controller writes it within seconds, from NodeSlicePools, slices and Leases: is one running? Its log says why not.",
+    },
   ];
 }

@@ -48,7 +48,9 @@ type FindingCode =
   /** whereabouts is seen, and coexistence is not on for it. */
   | "whereabouts-unexpected"
   /** Nothing is handed out of shared ranges until the operator has said a word. */
-  | "coexistence-undecided";
+  | "coexistence-undecided"
+  /** Daemons do not know which ranges are sliced. */
+  | "state-unknown";
 
 /** What --repair does about it; what has none is for a person. */
 export type Repair =

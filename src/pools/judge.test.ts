@@ -117,6 +117,24 @@ const stories: readonly Story[] = [
   ["a keeper whose pod has no ordinal", { ...kept, owner: { name: "web-x" } }, {}, "keep"],
 ];
 
+describe("a hold that its node's daemon vouches for, as the API server has forgotten its pod", () => {
+  const vouched = { note: { vouched: "900 2026-01-01T00:00:00.000Z" } };
+  const at = (ms: number, world: World = {}, parts: HeldParts = vouched) =>
+    judge(heldOf(parts), factsOf(world), longAgo, ms).verdict;
+
+  it("is not freed before that has lasted without being said anew", () => {
+    expect([at(899_999), at(900_000)]).toEqual(["suspect", "free"]);
+    expect(at(5_000_000, {}, { ...vouched, version: "o@2" }), "said anew").toBe("suspect");
+    expect(at(defaultLimits.observeMs, {}, {})).toBe("free");
+  });
+
+  it("is freed as ever where the node is off, and in a day whatever it says", () => {
+    expect(at(defaultLimits.observeMs, { nodes: { n1: "fenced" } })).toBe("free");
+    const [forged, spoilt] = ["999999999 ever", "for ever"].map((words) => ({ note: { vouched: words } }));
+    expect([at(86_400_000, {}, forged), at(defaultLimits.observeMs, {}, spoilt)]).toEqual(["free", "free"]);
+  });
+});
+
 describe("judge", () => {
   it.each(stories)("%s", (_story, parts, world, expected) => {
     const held = heldOf(parts);

@@ -5,6 +5,7 @@
 // the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
 // read just before, and guards the release by the hold's version (collector.ts).
 import { mayLackMirror } from "../api/pod-uid.ts";
+import type { HoldNote } from "../ipam/ledger.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import type { Facts, PodFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
@@ -82,13 +83,26 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
   const node = held.node === "" ? facts.lastNode : held.node;
   if (mayLackMirror(pod, owner) && (node === "" || facts.nodeState(node) === "ready"))
     return `pod ${podOf(owner)} is one of the kubelet's own, which may run without the API knowing it`;
+  const isOff = node !== "" && facts.nodeState(node) !== "ready";
   return (
     keptByNode(node, facts) ?? {
       reason: pod === undefined ? "pod-gone" : "pod-replaced",
-      why: facts.nodeState(node) === "ready" || node === "" ? why : `${why}, and node ${node} is off`,
-      afterMs: limits.observeMs,
+      why: isOff ? `${why}, and node ${node} is off` : why,
+      afterMs: isOff ? limits.observeMs : Math.max(limits.observeMs, vouchedMs(note)),
     }
   );
+}
+
+/** A day: nobody vouches for longer than a daemon may be away. */
+const vouchedMaxMs = 86_400_000;
+
+/**
+ * A restored API server may have forgotten a pod that runs. Its daemon made the hold again, and writes this anew while the sandbox lives (src/node/reassert.ts): each
+ * time that is another version of the hold, which is observed anew. So the times of two machines are not compared.
+ */
+function vouchedMs(note: HoldNote | undefined): number {
+  const seconds = Number.parseInt(note?.vouched ?? "0", 10);
+  return Math.min(Number.isNaN(seconds) ? 0 : 1000 * seconds, vouchedMaxMs);
 }
 
 /** Where no UID was recorded, the name is all there is: a pod of that name is taken for the owner. */

@@ -42,6 +42,11 @@ export class Observations {
     return true;
   }
 
+  /** Time has passed in which nobody looked: what was suspected is suspected anew. */
+  restart(): void {
+    this.#since.clear();
+  }
+
   /** Forgets what no longer exists. */
   retain(existing: ReadonlySet<string>): void {
     this.#since = new Map([...this.#since].filter(([key]) => existing.has(key)));

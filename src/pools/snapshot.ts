@@ -11,6 +11,7 @@ import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
+import { fetchState } from "../ledger/state.ts";
 import { readSlices, sliceSelector, type SlicesSnapshot } from "../slices/snapshot.ts";
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
@@ -21,6 +22,8 @@ import { heldOf } from "./world.ts";
 export interface Snapshot {
   readonly systemNamespace: string;
   readonly nowMs: number;
+  /** holdfast-state; undefined: there is none. */
+  readonly state: kinds.ConfigMap | undefined;
   readonly held: readonly Held[];
   /** Shared ones: the pool of a node's slice is in `slices`. */
   readonly pools: readonly { readonly pool: IPPool; readonly range: PoolRange }[];
@@ -60,6 +63,7 @@ export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> 
   const statefulSets = await list(client, kinds.statefulSets, signal);
   return {
     systemNamespace,
+    state: await fetchState(client, { namespace: systemNamespace, signal }),
     nowMs: now(),
     held,
     pools,

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
+import { noSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
@@ -38,7 +38,15 @@ export function checkStories(stage: () => Stage): void {
     await stage().clear();
     await stage().node("n1");
     await stage().whereaboutsPool(name, "10.0.0.0/24");
+    const data = { [slicedKey]: writeSlicedRanges(noSlicedRanges) };
+    await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
   });
+
+  /** What the controller tells daemons of sliced ranges; null: nothing. */
+  const tellSliced = async (sliced: string | null) => {
+    const body = { data: { [slicedKey]: sliced } };
+    await stage().client.patch(kinds.configMaps, { namespace: system, name: stateName }, { type: "merge", body });
+  };
 
   const look = (): Promise<Snapshot> =>
     readSnapshot({ client: stage().client, systemNamespace: system, now: Date.now, signal });
@@ -177,8 +185,7 @@ export function checkStories(stage: () => Stage): void {
     const floating = parsePrefix("10.73.0.240/28");
     const place = { namespace: system, network: "floats", range, pool: "floats" };
     const sliced = writeSlicedRanges({ version: 1, ranges: [{ ...place, phase: "open", floating, blocks: [] }] });
-    const metadata = { namespace: system, name: stateName };
-    await stage().client.create(kinds.configMaps, { metadata, data: { [slicedKey]: sliced } });
+    await tellSliced(sliced);
     expect(codes(await find())).not.toContain("pool-without-network");
   });
 
@@ -339,6 +346,28 @@ export function checkStories(stage: () => Stage): void {
     const uid = await stage().pod("shop", "web", { networks: status(["10.0.0.5"]) });
     await stage().hold("10.0.0.5", { uid });
     expect(codes(await find())).toEqual(["hold-without-entry"]);
+  });
+
+  it("a state by which daemons cannot know which ranges are sliced: missing, spoilt, of a later release", async () => {
+    await network({});
+    const told = async () => (await find()).map(({ code, severity, message }) => `${severity} ${code}: ${message}`);
+    expect(await told()).toEqual([]);
+    const later = {
+      version: 7,
+      ranges: [{ namespace: system, network: "", range: "10.0.0.0/24", pool: "p", phase: "x" }],
+    };
+    for (const text of [null, "{", JSON.stringify(later)]) {
+      await tellSliced(text);
+      const [finding, ...others] = await told();
+      expect(finding).toMatch(
+        /^error state-unknown: .* (has no key|cannot be read:) sliced, so daemons hand out nothing/,
+      );
+      expect(others).toEqual([]);
+    }
+    await stage().client.delete(kinds.configMaps, { namespace: system, name: stateName });
+    expect(await told()).toEqual([
+      expect.stringContaining("holdfast-state does not exist, so daemons hand out nothing"),
+    ]);
   });
 
   it("a definition that cannot be read is told, and others are not disturbed", async () => {

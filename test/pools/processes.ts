@@ -122,7 +122,11 @@ export function processStories(stage: () => Stage): void {
     const check = await command("check", "-o", "json", ...flags);
     expect(check.code).toBe(1);
     const { findings } = JSON.parse(check.out) as { findings: { code: string }[] };
-    expect(findings.map(({ code }) => code).toSorted()).toEqual(["hold-without-entry", "pool-without-network"]);
+    expect(findings.map(({ code }) => code).toSorted()).toEqual([
+      "hold-without-entry",
+      "pool-without-network",
+      "state-unknown",
+    ]);
     const nowhere = await command("check", "--kubeconfig", "/nonexistent");
     expect(nowhere.code).toBe(1);
     expect(nowhere.err).toContain("/nonexistent");
