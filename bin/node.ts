@@ -16,7 +16,6 @@ import { namespaceId } from "../src/node/kernel/namespace-id.ts";
 import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
 import { shutLinks } from "../src/node/kernel/shut.ts";
-import { StateFileError } from "../src/node/line-file.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
 import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
@@ -62,8 +61,7 @@ export async function node(options: NodeOptions): Promise<void> {
       stopSignal(),
     );
   } catch (error) {
-    if ([StateFileError, JournalError].some((kind) => error instanceof kind))
-      throw new UsageError((error as Error).message, 1, { cause: error });
+    if (error instanceof JournalError) throw new UsageError(error.message, 1, { cause: error });
     throw error;
   }
 }

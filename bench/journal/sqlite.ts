@@ -3,7 +3,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-export interface Row {
+interface Row {
   readonly address: string;
   readonly line: string;
 }
@@ -85,7 +85,7 @@ export function sqliteThread(path: string): Store {
   const write = (rows: readonly Row[]) =>
     new Promise<void>((resolve) => {
       worker.once("message", () => resolve());
-      worker.postMessage(rows);
+      worker.postMessage(rows, []);
     });
   return new Grouped(write, () => worker.terminate());
 }
@@ -95,6 +95,6 @@ if (!isMainThread && parentPort !== null && typeof workerData === "string") {
   const { write } = writerOf(workerData);
   port.on("message", (rows: readonly Row[]) => {
     write(rows);
-    port.postMessage("done");
+    port.postMessage("done", []);
   });
 }

@@ -4,8 +4,8 @@ import { CniError, errorCodes } from "../cni/error.ts";
 import { DefinitionError } from "../ipam/definition.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
+import { JournalError } from "../ledger/journal/error.ts";
 import { UncertainTake } from "./address-source.ts";
-import { StateFileError } from "./line-file.ts";
 
 /** Whatever was thrown, as the error of the specification. A bug keeps its words, and is worth trying again. */
 export function failureOf(error: unknown): CniError {
@@ -20,7 +20,7 @@ export function failureOf(error: unknown): CniError {
   if (isApiError(error)) return later(`the API server did not do it: ${error.message}`, error);
   if (error instanceof UncertainTake) return failureOf(error.cause);
   if (error instanceof LedgerError) return later(error.message, error);
-  if (error instanceof StateFileError) return new CniError(errorCodes.ioFailure, error.message, { cause: error });
+  if (error instanceof JournalError) return new CniError(errorCodes.ioFailure, error.message, { cause: error });
   return later(`the daemon failed: ${trimmed(error)}; see its log.`, error);
 }
 

@@ -76,23 +76,30 @@ const maxSandboxes = 8192;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
-  readonly #file: LineFile<SandboxRecord>;
+  #file!: LineFile<SandboxRecord>;
   /** In the order in which they came. */
   readonly #known = new Map<AttachmentKey, KnownSandbox>();
   /** pod, interface -> its latest: a pod has one sandbox at a time, and the ADD of the next says that the one before is over. */
   readonly #latest = new Map<string, AttachmentKey>();
   #seen: SeenVersions = {};
 
-  private constructor(options: SandboxesOptions, file: LineFile<SandboxRecord>) {
+  private constructor(options: SandboxesOptions) {
     this.#options = options;
-    this.#file = file;
   }
 
   static async open(options: SandboxesOptions): Promise<Sandboxes> {
     const { folder, bootId, log } = options;
-    const { file, records } = await LineFile.open<SandboxRecord>({ folder, name: "sandboxes.log", sync: false });
-    const sandboxes = new Sandboxes(options, file);
-    const boot = records.reduce((before, record) => sandboxes.#read(record) ?? before, "");
+    const sandboxes = new Sandboxes(options);
+    let boot = "";
+    const file = await LineFile.open<SandboxRecord>({
+      folder,
+      name: "sandboxes.log",
+      isUnsynced: true,
+      meet: (record) => (boot = sandboxes.#read(record) ?? boot),
+      all: () => sandboxes.#records(),
+      live: () => sandboxes.#known.size + 2,
+    });
+    sandboxes.#file = file;
     if (boot !== bootId) {
       sandboxes.#read({ op: "boot", id: bootId });
       await file.append({ op: "boot", id: bootId });
@@ -195,7 +202,6 @@ export class Sandboxes {
   async #append(record: SandboxRecord): Promise<void> {
     try {
       await this.#file.append(record);
-      await this.#file.shrink(this.#known.size, () => this.#records());
     } catch (error) {
       this.#options.log.warn("the file of sandboxes could not be written", { error: asError(error) });
     }

@@ -1,8 +1,7 @@
 // Carries records out: in memory at once, then on the disk, then those who follow are told. And knows what is on the disk already.
 import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
-import type { Followers } from "./followers.ts";
 import { payloadBytesMax } from "./frame.ts";
-import { encodeRecord, type JournalRecord } from "./record.ts";
+import { encodeRecord, type JournalRecord, placeOf } from "./record.ts";
 import type { Snapshot } from "./rewrite.ts";
 import type { State } from "./state.ts";
 import type { Writer } from "./writer.ts";
@@ -14,9 +13,13 @@ export class Commits {
   /** Holds up to this version are on the disk, or were taken back: versions grow in the order of the lines. */
   #durableVersion: number;
 
-  constructor(state: State, followers: Followers, makeWriter: (snapshot: (taken: Snapshot) => Snapshot) => Writer) {
+  constructor(
+    state: State,
+    onFollowerError: (error: unknown) => void,
+    makeWriter: (snapshot: (taken: Snapshot) => Snapshot) => Writer,
+  ) {
     this.#state = state;
-    this.#followers = followers;
+    this.#followers = new Followers(onFollowerError);
     this.#durableVersion = state.versions;
     this.#writer = makeWriter((taken) => this.#observed(taken));
   }
@@ -25,7 +28,7 @@ export class Commits {
     return this.#writer;
   }
 
-  follow(listener: (domain: Domain) => void): () => void {
+  follow(listener: Listener): () => void {
     return this.#followers.add(listener);
   }
 
@@ -58,10 +61,7 @@ export class Commits {
   /** What was decided so far is on the disk: an answer that rests on it may be given. */
   async settled(signal?: AbortSignal): Promise<void> {
     if (this.#writer.isSettled) return;
-    await unlessAborted(
-      this.#writer.commit({ payloads: [], isUrgent: false, undo: () => {}, settle: () => {} }),
-      signal,
-    );
+    await unlessAborted(this.#writer.commit({ isUrgent: false }), signal);
   }
 
   /** A snapshot has what no entry of its own answers for: what was written when an fsync failed. */
@@ -80,22 +80,9 @@ export class Commits {
   }
 
   #domainsOf(record: JournalRecord): Domain[] {
-    switch (record.op) {
-      case "hold":
-        return [record.hold.domain];
-      case "free":
-      case "move":
-        return [record.domain];
-      case "grant":
-        return [record.grant.domain];
-      case "drop": {
-        const grant = this.#state.grants.get(record.key);
-        return grant === undefined ? [] : [grant.domain];
-      }
-      case "head":
-      case "renewed":
-        return [];
-    }
+    const dropped = record.op === "drop" ? this.#state.grants.get(record.key) : undefined;
+    const domain = (record.op === "grant" ? record.grant : (placeOf(record) ?? dropped))?.domain;
+    return domain === undefined ? [] : [domain];
   }
 }
 
@@ -113,5 +100,43 @@ async function unlessAborted(committed: Promise<void>, signal: AbortSignal | und
     await Promise.race([committed, aborted.promise]);
   } finally {
     signal.removeEventListener("abort", onAbort);
+  }
+}
+
+type Listener = (domain: Domain) => void;
+
+/** Who is told that a domain has changed. What changes in one turn is told once. */
+class Followers {
+  readonly #listeners = new Set<Listener>();
+  #changed = new Set<Domain>();
+  readonly #onError: (error: unknown) => void;
+
+  /** A listener that throws harms nobody else. */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  add(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  tell(domain: Domain): void {
+    if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
+    this.#changed.add(domain);
+  }
+
+  #flush(): void {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    for (const domain of changed) {
+      for (const listener of this.#listeners) {
+        try {
+          listener(domain);
+        } catch (error) {
+          this.#onError(error);
+        }
+      }
+    }
   }
 }

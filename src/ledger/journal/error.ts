@@ -1,4 +1,4 @@
-// What opening a journal throws. What a take or a release throws is a LedgerError, as of every ledger.
+// What opening a journal throws, and what writing a file of the node's state does. What a take or a release throws is a LedgerError, as of every ledger.
 
 export type JournalErrorCode =
   /** Another process, or another part of this one, has it open. */
@@ -6,7 +6,9 @@ export type JournalErrorCode =
   /** It was written by a later version, or is no journal. */
   | "foreign"
   /** The disk failed. */
-  | "disk";
+  | "disk"
+  /** As much waits in it as it takes. */
+  | "full";
 
 export class JournalError extends Error {
   readonly code: JournalErrorCode;

@@ -22,13 +22,13 @@ import type { IntervalSet } from "../../net/interval-set.ts";
 import { Ballast, ballastBytes } from "./ballast.ts";
 import { Commits } from "./commits.ts";
 import { type JournalDisk, realJournalDisk } from "./disk.ts";
-import { Followers } from "./followers.ts";
+import { encodeFrame } from "./frame.ts";
 import type { JournalGrant } from "./grant.ts";
-import { judgeRelease, judgeTake } from "./judge.ts";
-import { mergeMirror } from "./mirror.ts";
+import { judgeRelease, judgeTake, mergeMirror } from "./judge.ts";
 import { type Opened, openFolder } from "./opening.ts";
 import type { JournalRecord } from "./record.ts";
 import { RestClock } from "./rest-clock.ts";
+import type { LogPlace } from "./rewrite.ts";
 import { snapshotOf } from "./snapshot.ts";
 import type { State } from "./state.ts";
 import { slackLines as defaultSlackLines, Writer } from "./writer.ts";
@@ -69,20 +69,22 @@ export class Journal implements Ledger {
     const { folder, now, disk = realJournalDisk, newId = randomUUID } = options;
     const clock = new RestClock(now);
     const ballast = new Ballast(disk, folder, options.ballastBytes ?? ballastBytes, now);
-    const opened = await openFolder({ disk, folder, clock, ballast, newId });
+    const place = { disk, folder, name: "journal.log", what: `the journal in ${folder}`, encode: encodeFrame };
+    const opened = await openFolder({ place, clock, ballast, newId });
     const { damaged } = opened;
     if (damaged > 0)
       options.log?.warn("the journal was damaged; what could not be read is in journal.damaged", { folder, damaged });
-    return new Journal({ ...options, disk }, clock, ballast, opened);
+    return new Journal(options, place, clock, ballast, opened);
   }
 
   private constructor(
-    { folder, disk, log, slackLines = defaultSlackLines }: JournalOptions & { disk: JournalDisk },
+    { folder, log, slackLines = defaultSlackLines }: JournalOptions,
+    place: LogPlace,
     clock: RestClock,
     ballast: Ballast,
     opened: Opened,
   ) {
-    const { id, damaged, doubt, state, unlock, file, bytes, lines, next } = opened;
+    const { id, damaged, doubt, state, unlock } = opened;
     this.id = id;
     this.damaged = damaged;
     this.#folder = folder;
@@ -94,10 +96,10 @@ export class Journal implements Ledger {
     this.#renewedOnDiskMs = state.renewedMs;
     const say = (message: string, fields: Readonly<Record<string, unknown>>) =>
       log?.warn(message, { folder, ...fields });
-    const place = { disk, folder, ballast, file, bytes, lines, next, say, slackLines };
-    this.#commits = new Commits(state, new Followers((error) => say("a follower failed", { error })), (observed) => {
+    const onFollowerError = (error: unknown) => say("a follower failed", { error });
+    this.#commits = new Commits(state, onFollowerError, (observed) => {
       const snapshot = () => observed(snapshotOf(state, clock, id, this.#doubt));
-      return new Writer({ ...place, snapshot, live: () => state.size });
+      return new Writer({ ...place, ...opened, ballast, snapshot, live: () => state.size, say, slackLines });
     });
   }
 

@@ -1,7 +1,8 @@
-// What a take or a release does, by what the journal has of the address. Pure.
+// What a take or a release does, by what the journal has of the address; and which holds of a mirror it takes over. Pure.
 import type { Cooling } from "../../ipam/cooling.ts";
-import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
-import { formerKey, ownerKey, sameContainer, succeeds } from "../../ipam/owner.ts";
+import type { Domain, Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
+import { formerKey, ownerKey, sameContainer, sameOwner, succeeds } from "../../ipam/owner.ts";
+import type { Address } from "../../net/address.ts";
 
 export interface Known {
   readonly hold?: Hold | undefined;
@@ -41,4 +42,20 @@ export function judgeRelease(hold: Hold | undefined, request: ReleaseRequest): R
   if (hold === undefined) return { outcome: "gone" };
   const { owner, version = hold.version } = request;
   return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
+}
+
+/**
+ * The journal is ahead of its mirror, so what it has stays. Where lines were damaged, a hold from before them (its version is at or below
+ * `doubt`) may have been released since and the address be another's: there the mirror knows better, and either way the address is not free.
+ */
+export function mergeMirror(
+  mirror: readonly Hold[],
+  get: (domain: Domain, address: Address) => Hold | undefined,
+  doubt: number,
+): Hold[] {
+  return mirror.filter((hold) => {
+    const own = get(hold.domain, hold.address);
+    if (own === undefined) return true;
+    return Number(own.version) <= doubt && !sameOwner(own.owner, hold.owner);
+  });
 }

@@ -1,12 +1,15 @@
 // Opens the folder of a journal: locks it, reads the file, cuts what is torn, writes anew what is damaged.
+//
+// A torn end was never answered and is cut. Damage elsewhere is counted; all that can be read is kept; and the journal is in doubt from
+// there on, since a take that cannot be read any more may be a running pod's.
 import { join } from "node:path";
 
 import type { Ballast } from "./ballast.ts";
-import type { JournalDisk, JournalFile } from "./disk.ts";
 import { JournalError, reasonOf } from "./error.ts";
-import { load } from "./load.ts";
+import { type Frame, scan } from "./frame.ts";
+import { decodeRecord, foreignFormat, type HeadRecord, type Intern } from "./record.ts";
 import type { RestClock } from "./rest-clock.ts";
-import { besideName, fileName, takePlace, writeBeside } from "./rewrite.ts";
+import { type LogFile, type LogPlace, openLog, removeBeside, writeLog } from "./rewrite.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { State } from "./state.ts";
 
@@ -14,89 +17,65 @@ import { State } from "./state.ts";
 const damagedName = "journal.damaged";
 
 export interface OpeningOptions {
-  readonly disk: JournalDisk;
-  readonly folder: string;
+  readonly place: LogPlace;
   readonly clock: RestClock;
   readonly ballast: Ballast;
   readonly newId: () => string;
 }
 
-export interface Opened {
+interface Known {
   readonly state: State;
   readonly id: string;
   readonly damaged: number;
+  /** As of HeadRecord. */
   readonly doubt: number;
-  readonly file: JournalFile;
-  readonly bytes: number;
-  readonly lines: number;
+  /** The number of the next line. */
   readonly next: number;
+}
+
+export interface Opened extends Known, LogFile {
   readonly unlock: () => void;
 }
 
 export async function openFolder(options: OpeningOptions): Promise<Opened> {
-  const { disk, folder } = options;
+  const { disk, folder, what } = options.place;
   let unlock: (() => void) | undefined;
   try {
     await disk.prepare(folder);
     unlock = disk.lock(folder);
-    const opened = await read(options);
+    const opened = await open(options);
     await options.ballast.load();
     return { ...opened, unlock };
   } catch (cause) {
     unlock?.();
     if (cause instanceof JournalError) throw cause;
     const remedy = "repair or free its disk, or give another --state";
-    throw new JournalError("disk", `the journal in ${folder} cannot be opened: ${reasonOf(cause)}; ${remedy}.`, {
-      cause,
-    });
+    throw new JournalError("disk", `${what} cannot be opened: ${reasonOf(cause)}; ${remedy}.`, { cause });
   }
 }
 
-async function read(options: OpeningOptions): Promise<Omit<Opened, "unlock">> {
-  const { disk, folder, clock, newId } = options;
+async function open({ place, clock, newId }: OpeningOptions): Promise<Known & LogFile> {
   // Of a rewriting that a crash cut short.
-  await disk.remove(join(folder, besideName));
-  const path = join(folder, fileName);
-  const bytes = await disk.read(path);
+  await removeBeside(place);
+  const path = join(place.folder, place.name);
+  const bytes = await place.disk.read(path);
   const state = new State(clock);
-  if (bytes === undefined) return writeNew(options, { state, id: newId(), damaged: 0, doubt: 0, next: 1 });
-  const { id = newId(), damaged, doubt, lines, next, keepBytes } = load(path, bytes, state);
-  if (damaged > 0) {
-    await keepDamaged(options, bytes);
-    return writeNew(options, { state, id, damaged, doubt, next });
+  const reader = new Reader(path, state);
+  const keepBytes = bytes && scan(bytes, (frame) => reader.meet(frame));
+  const { lines, id = newId(), ...read } = bytes ? reader.end() : { lines: 0, damaged: 0, doubt: 0, next: 1 };
+  const known = { ...read, state, id };
+  if (bytes !== undefined && keepBytes !== undefined && known.damaged === 0) {
+    state.settle(state.grantsNow());
+    const file = await openLog(place, keepBytes, keepBytes < bytes.length);
+    return { ...known, file, bytes: keepBytes, lines };
   }
-  state.settle(state.grantsNow());
-  const file = await disk.open(path);
-  try {
-    if (keepBytes < bytes.length) await file.truncate(keepBytes);
-    // What was read may have come from memory alone, written by a process that died before its fsync.
-    await file.datasync();
-    await disk.syncFolder(folder);
-  } catch (error) {
-    await file.close().catch(() => {});
-    throw error;
-  }
-  return { state, id, damaged, doubt, file, bytes: keepBytes, lines, next };
-}
-
-type Known = Pick<Opened, "state" | "id" | "damaged" | "doubt" | "next">;
-
-/** A damaged file is written anew with all that could be read, and the doubt; so it is whole again, and stays in doubt over restarts. */
-async function writeNew({ disk, folder, clock }: OpeningOptions, known: Known): Promise<Omit<Opened, "unlock">> {
-  const snapshot = snapshotOf(known.state, clock, known.id, known.doubt);
-  const { file, bytes } = await writeBeside(disk, folder, snapshot, known.next, () => false);
-  try {
-    await takePlace(disk, folder);
-  } catch (error) {
-    await file.close().catch(() => {});
-    throw error;
-  }
-  snapshot.settle();
-  return { ...known, file, bytes, lines: snapshot.count + 1 };
+  if (bytes !== undefined) await keepDamaged(place, bytes);
+  // With all that could be read, and the doubt; so it is whole again, and stays in doubt over restarts.
+  return { ...known, ...(await writeLog(place, snapshotOf(state, clock, id, known.doubt), known.next)) };
 }
 
 /** As good as it goes: no reason not to start. */
-async function keepDamaged({ disk, folder }: OpeningOptions, bytes: Buffer): Promise<void> {
+async function keepDamaged({ disk, folder }: LogPlace, bytes: Buffer): Promise<void> {
   try {
     const file = await disk.create(join(folder, damagedName));
     try {
@@ -107,4 +86,82 @@ async function keepDamaged({ disk, folder }: OpeningOptions, bytes: Buffer): Pro
   } catch {
     await disk.remove(join(folder, damagedName)).catch(() => {});
   }
+}
+
+class Reader {
+  readonly #path: string;
+  readonly #state: State;
+  readonly #intern = interning();
+  #head: HeadRecord | undefined;
+  #lines = 0;
+  #damaged = 0;
+  #doubt = 0;
+  /** Undefined: any. */
+  #expected: number | undefined = 0;
+  #isSnapshot = true;
+
+  constructor(path: string, state: State) {
+    this.#path = path;
+    this.#state = state;
+  }
+
+  meet({ sequence, payload, at }: Frame): void {
+    this.#lines += 1;
+    if (sequence < 0) return this.#damage();
+    const isExpected = this.#expected === undefined || sequence === this.#expected;
+    const record = payload === undefined ? undefined : decodeRecord(payload, this.#intern);
+    if (payload !== undefined && at === 0) this.#refuseForeign(payload);
+    // One that is damaged and one that is missing are one doubt.
+    if (!isExpected || record === undefined) this.#damage();
+    if (record?.op === "head") {
+      this.#head = record;
+      this.#doubt = Math.max(this.#doubt, record.doubt);
+    }
+    if (record !== undefined) this.#state.apply(record);
+    this.#expect(sequence);
+  }
+
+  /** `id` is undefined where it cannot be read any more. */
+  end(): Omit<Known, "state" | "id"> & { readonly id?: string | undefined; readonly lines: number } {
+    // A snapshot was on the disk as a whole before it had its name: one that ends early was cut by something else.
+    if (this.#isSnapshot) this.#damage();
+    const next = Math.max(this.#expected ?? 0, this.#head?.next ?? 1);
+    return { id: this.#head?.id, lines: this.#lines, next, damaged: this.#damaged, doubt: this.#doubt };
+  }
+
+  #expect(sequence: number): void {
+    if (this.#isSnapshot && this.#head !== undefined && sequence === this.#head.lines) {
+      this.#isSnapshot = false;
+      this.#expected = this.#head.next;
+      return;
+    }
+    this.#expected = sequence + 1;
+  }
+
+  #damage(): void {
+    this.#damaged += 1;
+    this.#doubt = Math.max(this.#doubt, this.#state.versions, 1);
+    // What comes next cannot be foretold where a header is lost.
+    this.#expected = undefined;
+  }
+
+  #refuseForeign(payload: string): void {
+    const format = foreignFormat(payload);
+    if (format === undefined) return;
+    const remedy = "start the version that wrote it, or a later one";
+    throw new JournalError("foreign", `${this.#path} is a journal of format ${format}: ${remedy}.`);
+  }
+}
+
+/** Domains, namespaces, interfaces and pools of a node: some thousand texts. Beyond, they are kept as they come. */
+const internMax = 100_000;
+
+function interning(): Intern {
+  const known = new Map<string, string>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size < internMax) known.set(text, text);
+    return text;
+  };
 }

@@ -1,70 +1,114 @@
-// A journal's file written anew, beside the one in use: a snapshot, and then what was appended to the other meanwhile.
+// The file of a log, opened, and written anew beside the one in use: a snapshot, and then what was appended to the other meanwhile.
 //
 // The new file has its name only when all of it is on the disk. A crash before leaves the old file as it was, and one without a use beside it.
 import { join } from "node:path";
 
 import type { JournalDisk, JournalFile } from "./disk.ts";
-import { encodeFrame } from "./frame.ts";
 
-export const fileName = "journal.log";
-export const besideName = "journal.new";
+/** Where a log is, and how its lines are written. */
+export interface LogPlace {
+  readonly disk: JournalDisk;
+  readonly folder: string;
+  /** Ends in `.log`. */
+  readonly name: string;
+  /** As messages name it. */
+  readonly what: string;
+  readonly encode: (sequence: number, payload: string) => Buffer;
+}
 
-/** All that a journal knew at one moment. */
+export interface LogFile {
+  readonly file: JournalFile;
+  readonly bytes: number;
+  readonly lines: number;
+}
+
+/** All that a log says at one moment. */
 export interface Snapshot {
-  /** The head line's payload. */
-  head(next: number): string;
-  /** From the first, at every call: a disk that was full is tried again. Encoded when asked for: what they are made of does not change. */
-  lines(): Iterable<string>;
+  /**
+   * From the first, at every call: a disk that was full is tried again. Encoded when asked for: what they are made of does not change.
+   * `next` is the number of the line that follows them.
+   */
+  lines(next: number): Iterable<string>;
   readonly count: number;
   /** To be called once it is on the disk. */
   readonly settle: () => void;
 }
 
-export interface Rewritten {
-  readonly file: JournalFile;
-  readonly bytes: number;
-}
-
 /** So much is encoded between two turns of the event loop: some 1,500 lines, 2 ms. */
 const chunkBytes = 256 * 1024;
+/** What is appended while a million holds are written anew: 10 s at 30,000 takes/s. More, and it is abandoned. */
+const tailBytesMax = 64 * 2 ** 20;
+
+/** A file that is there, without what was torn. */
+export async function openLog({ disk, folder, name }: LogPlace, keepBytes: number, isTorn: boolean) {
+  const file = await disk.open(join(folder, name));
+  await orClose(file, async () => {
+    if (isTorn) await file.truncate(keepBytes);
+    // What was read may have come from memory alone, written by a process that died before its fsync.
+    await file.datasync();
+    await disk.syncFolder(folder);
+  });
+  return file;
+}
+
+/** A new file in place of the one that is there, if any. */
+export async function writeLog(place: LogPlace, snapshot: Snapshot, next: number): Promise<LogFile> {
+  const written = await writeBeside(place, snapshot, next);
+  await orClose(written.file, () => takePlace(place));
+  snapshot.settle();
+  return written;
+}
 
 /** The snapshot is on the disk when it resolves, without a name. `isOver`: nobody wants it any more. */
 export async function writeBeside(
-  disk: JournalDisk,
-  folder: string,
+  place: LogPlace,
   snapshot: Snapshot,
   next: number,
-  isOver: () => boolean,
-): Promise<Rewritten> {
-  const file = await disk.create(join(folder, besideName));
-  try {
-    let bytes = 0;
-    for (const chunk of chunks(snapshot, next)) {
+  isOver = () => false,
+): Promise<LogFile> {
+  const file = await place.disk.create(besidePath(place));
+  let bytes = 0;
+  await orClose(file, async () => {
+    for (const chunk of chunks(place, snapshot.lines(next))) {
       if (isOver()) throw new Error("the rewriting was called off");
       await file.append(chunk);
       bytes += chunk.length;
     }
     await file.datasync();
-    return { file, bytes };
+  });
+  return { file, bytes, lines: snapshot.count };
+}
+
+/** Gives the new file its name. */
+export async function takePlace(place: LogPlace): Promise<void> {
+  const { disk, folder, name } = place;
+  await disk.rename(besidePath(place), join(folder, name));
+  await disk.syncFolder(folder);
+}
+
+export async function removeBeside(place: LogPlace): Promise<void> {
+  await place.disk.remove(besidePath(place));
+}
+
+function besidePath({ folder, name }: LogPlace): string {
+  return join(folder, name.replace(/\.log$/, ".new"));
+}
+
+async function orClose(file: JournalFile, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
   } catch (error) {
     await file.close().catch(() => {});
     throw error;
   }
 }
 
-/** Gives the new file its name. */
-export async function takePlace(disk: JournalDisk, folder: string): Promise<void> {
-  await disk.rename(join(folder, besideName), join(folder, fileName));
-  await disk.syncFolder(folder);
-}
-
-function* chunks(snapshot: Snapshot, next: number): IterableIterator<Buffer> {
-  let frames = [encodeFrame(0, snapshot.head(next))];
-  let bytes = frames[0]!.length;
+function* chunks({ encode }: LogPlace, lines: Iterable<string>): IterableIterator<Buffer> {
+  let frames: Buffer[] = [];
+  let bytes = 0;
   let sequence = 0;
-  for (const line of snapshot.lines()) {
-    sequence += 1;
-    const frame = encodeFrame(sequence, line);
+  for (const line of lines) {
+    const frame = encode(sequence++, line);
     frames.push(frame);
     bytes += frame.length;
     if (bytes < chunkBytes) continue;
@@ -73,4 +117,79 @@ function* chunks(snapshot: Snapshot, next: number): IterableIterator<Buffer> {
     bytes = 0;
   }
   if (frames.length > 0) yield Buffer.concat(frames, bytes);
+}
+
+/**
+ * The rewriting of a log that is mostly dead, while entries go on: the snapshot is written in the background, the lines that are appended to
+ * the old file meanwhile are kept, and put behind the snapshot between two batches.
+ *
+ * The snapshot has what was decided and not yet on the disk, too. It counts only if all of that got there: after a batch that failed, the
+ * rewriting is abandoned.
+ */
+export class Compaction {
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
+  #tailLines = 0;
+  #isOver = false;
+  #isWritten = false;
+  #written: LogFile | undefined;
+  /** Over, in one way or the other. Never rejects. */
+  readonly done: Promise<void>;
+
+  constructor(place: LogPlace, snapshot: Snapshot, next: number, onReady: () => void) {
+    this.done = this.#write(place, snapshot, next, onReady);
+  }
+
+  /** It came to nothing, and writes no more. */
+  get isEnded(): boolean {
+    return this.#isWritten && this.#isOver;
+  }
+
+  get isReady(): boolean {
+    return this.#written !== undefined && !this.#isOver;
+  }
+
+  /** What the old file has got. */
+  push(bytes: Buffer, lines: number): void {
+    if (this.#isOver) return;
+    this.#tail.push(bytes);
+    this.#tailBytes += bytes.length;
+    this.#tailLines += lines;
+    if (this.#tailBytes > tailBytesMax) this.abandon();
+  }
+
+  abandon(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#tail = [];
+    void this.#written?.file.close().catch(() => {});
+  }
+
+  /** The whole new file is on the disk, and is the caller's, when it resolves. */
+  async finish(): Promise<LogFile> {
+    const { file, bytes, lines } = this.#written!;
+    if (this.#tail.length > 0) {
+      await file.append(Buffer.concat(this.#tail));
+      await file.datasync();
+    }
+    this.#isOver = true;
+    return { file, bytes: bytes + this.#tailBytes, lines: lines + this.#tailLines };
+  }
+
+  async #write(place: LogPlace, snapshot: Snapshot, next: number, onReady: () => void): Promise<void> {
+    try {
+      const written = await writeBeside(place, snapshot, next, () => this.#isOver);
+      if (this.#isOver) await written.file.close();
+      else {
+        this.#written = written;
+        onReady();
+      }
+    } catch {
+      // The old file is as good as before. It may be this one that filled the disk.
+      this.#isOver = true;
+      await removeBeside(place).catch(() => {});
+    } finally {
+      this.#isWritten = true;
+    }
+  }
 }

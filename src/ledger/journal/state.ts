@@ -6,7 +6,7 @@ import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";
 import { Books } from "./books.ts";
 import { type JournalGrant, usableOf } from "./grant.ts";
-import type { JournalRecord } from "./record.ts";
+import { type JournalRecord, placeOf } from "./record.ts";
 import type { RestClock } from "./rest-clock.ts";
 
 export type Undo = () => void;
@@ -70,48 +70,22 @@ export class State {
 
   /** Carries it out; what is returned takes it back, as long as all that came after was taken back before. */
   applyWithUndo(record: JournalRecord): Undo {
-    const undo = this.#undoOf(record);
+    const place = placeOf(record);
+    const hold = place && this.books.get(place.domain, place.address);
+    const rest = place && this.books.resting(place.domain, place.address, this.#clock.now());
+    const key = record.op === "drop" ? record.key : record.op === "grant" ? record.grant.key : undefined;
+    const grant = key === undefined ? undefined : this.grants.get(key);
+    const around = record.op === "move" ? this.#around(record.domain, record.address) : [];
     this.apply(record);
-    return undo;
-  }
-
-  #undoOf(record: JournalRecord): Undo {
-    switch (record.op) {
-      case "hold":
-        return this.#undoAddress(record.hold.domain, record.hold.address);
-      case "free":
-        return this.#undoAddress(record.domain, record.address);
-      case "move": {
-        const back = this.#undoAddress(record.domain, record.address);
-        const before = this.#around(record.domain, record.address);
-        return () => {
-          back();
-          for (const grant of before) this.#setGrant(grant.key, grant);
-        };
-      }
-      case "grant":
-        return this.#undoGrant(record.grant.key);
-      case "drop":
-        return this.#undoGrant(record.key);
-      case "head":
-      case "renewed":
-        // The time of the last renewal is a fact, wherever it is written.
-        return () => {};
-    }
-  }
-
-  #undoAddress(domain: Domain, address: Address): Undo {
-    const hold = this.books.get(domain, address);
-    const rest = this.books.resting(domain, address, this.#clock.now());
+    // The time of the last renewal is a fact, wherever it is written.
     return () => {
-      this.books.set(domain, address, hold);
-      this.books.rest(domain, address, rest);
+      if (place !== undefined) {
+        this.books.set(place.domain, place.address, hold);
+        this.books.rest(place.domain, place.address, rest);
+      }
+      if (key !== undefined) this.#setGrant(key, grant);
+      for (const each of around) this.#setGrant(each.key, each);
     };
-  }
-
-  #undoGrant(key: string): Undo {
-    const before = this.grants.get(key);
-    return () => this.#setGrant(key, before);
   }
 
   /** What may be handed out now: wider only once it is durable, narrower at once. */

@@ -4,38 +4,49 @@
 // none of it, and "outcome-unknown" where it may; it is taken back in memory with all that was decided after it, unless it stands in the file
 // and only the fsync failed. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
 // entry waits for a new file, written whole.
-import { join } from "node:path";
-
 import { LedgerError } from "../../ipam/ledger.ts";
 import { type Ballast, isFull } from "./ballast.ts";
-import { type Entry, nextBatch, succeed, type Waiting, writeError } from "./batch.ts";
-import { Compaction } from "./compaction.ts";
-import type { JournalDisk, JournalFile } from "./disk.ts";
+import type { JournalFile } from "./disk.ts";
 import { reasonOf } from "./error.ts";
-import { encodeFrame } from "./frame.ts";
-import { besideName, type Rewritten, type Snapshot, takePlace, writeBeside } from "./rewrite.ts";
+import { Compaction, type LogFile, type LogPlace, removeBeside, type Snapshot } from "./rewrite.ts";
+import { takePlace, writeBeside } from "./rewrite.ts";
 
 /** Ten networks of 250 pods, started 25 times over while the disk stands still: 65,536 entries of 1 KiB are 64 MiB. */
 const waitingMax = 65_536;
 /** Fewer dead lines are not worth a rewriting: at 200 bytes a line, 800 KB. */
 export const slackLines = 4096;
 
-export interface WriterOptions {
-  readonly disk: JournalDisk;
-  readonly folder: string;
+/** 1 MiB is some 5,000 takes, more than a node starts at once; one entry that is larger goes alone. */
+const batchBytesMax = 2 ** 20;
+
+export interface Entry {
+  /** None: it only waits for what was decided before it. */
+  readonly payloads: readonly string[];
+  /** It goes to the disk even where that is full: what makes room, or hands less out. */
+  readonly isUrgent: boolean;
+  /** Takes it back in memory. Called in the reverse order. */
+  readonly undo: () => void;
+  /** It is on the disk. */
+  readonly settle: () => void;
+}
+
+interface Waiting extends Entry {
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/** The file as it was opened, and what it takes to write it. */
+export interface WriterOptions extends LogPlace, LogFile {
   readonly ballast: Ballast;
-  /** All that the journal knows at this moment. */
+  /** All that the log says at this moment, with what waits. */
   readonly snapshot: () => Snapshot;
   /** How many lines a snapshot has. */
   readonly live: () => number;
   /** So many more than twice that are left alone. */
   readonly slackLines: number;
-  /** The file as it was opened. */
-  readonly file: JournalFile;
-  readonly bytes: number;
-  readonly lines: number;
   /** The number of the next line. */
   readonly next: number;
+  /** An entry resolves when the kernel has it: it survives the process, not a power cut. */
+  readonly isUnsynced?: boolean;
   readonly say: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -48,6 +59,7 @@ export class Writer {
   #next: number;
   #fsyncs = 0;
   #broken = "";
+  #isClosed = false;
   #queue: Waiting[] = [];
   #running: Promise<void> | undefined;
   #compaction: Compaction | undefined;
@@ -71,16 +83,14 @@ export class Writer {
     return this.#running === undefined && this.#broken === "";
   }
 
-  async commit(entry: Entry): Promise<void> {
-    if (this.#queue.length >= waitingMax) {
-      entry.undo();
-      throw new LedgerError(
-        "unavailable",
-        `${waitingMax} requests wait for the disk of ${this.#options.folder} already.`,
-      );
+  async commit({ payloads = [], isUrgent = true, undo = () => {}, settle = () => {} }: Partial<Entry>): Promise<void> {
+    if (this.#isClosed || this.#queue.length >= waitingMax) {
+      undo();
+      const why = this.#isClosed ? "is closed" : `has ${waitingMax} requests waiting for its disk already`;
+      throw new LedgerError("unavailable", `${this.#options.what} ${why}.`);
     }
     const done = Promise.withResolvers<void>();
-    this.#queue.push({ ...entry, done });
+    this.#queue.push({ payloads, isUrgent, undo, settle, done });
     this.#running ??= this.#run();
     await done.promise;
   }
@@ -88,10 +98,11 @@ export class Writer {
   /** The whole file anew, before anything else is written. */
   async rewrite(): Promise<void> {
     this.#broken ||= "it is about to be written anew";
-    await this.commit({ payloads: [], isUrgent: true, undo: () => {}, settle: () => {} });
+    await this.commit({});
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#compaction?.abandon();
     await this.#running;
     await this.#abandon();
@@ -111,7 +122,7 @@ export class Writer {
 
   async #write(batch: readonly Waiting[]): Promise<void> {
     let next = this.#next;
-    const frames = batch.flatMap(({ payloads }) => payloads.map((payload) => encodeFrame(next++, payload)));
+    const frames = batch.flatMap(({ payloads }) => payloads.map((payload) => this.#options.encode(next++, payload)));
     if (frames.length > 0) {
       const bytes = Buffer.concat(frames);
       if (!(await this.#append(batch, bytes)) || !(await this.#sync(batch))) return;
@@ -146,6 +157,7 @@ export class Writer {
   }
 
   async #sync(batch: readonly Waiting[]): Promise<boolean> {
+    if (this.#options.isUnsynced === true) return true;
     try {
       this.#fsyncs += 1;
       await this.#file.datasync();
@@ -153,7 +165,7 @@ export class Writer {
     } catch (cause) {
       // It stands in the file for whoever reads it, so it stays in memory; and it is in the file that is written next.
       this.#break(cause);
-      for (const { done } of batch) done.reject(writeError(this.#options.folder, "outcome-unknown", cause));
+      for (const { done } of batch) done.reject(writeError(this.#options.what, "outcome-unknown", cause));
       return false;
     }
   }
@@ -172,7 +184,8 @@ export class Writer {
   #break(cause: unknown): void {
     this.#broken = reasonOf(cause) || "it failed";
     this.#compaction?.abandon();
-    this.#options.say("the journal cannot be written and is to be written anew", { error: cause });
+    const { say, what } = this.#options;
+    say(`${what} cannot be written and is to be written anew`, { error: cause });
   }
 
   /** Takes back the batch, and all that was decided on top of it. */
@@ -180,29 +193,29 @@ export class Writer {
     this.#compaction?.abandon();
     const later = this.#queue.splice(0);
     for (const { undo } of [...batch, ...later].reverse()) undo();
-    for (const { done } of later) done.reject(writeError(this.#options.folder, "unavailable", cause));
+    for (const { done } of later) done.reject(writeError(this.#options.what, "unavailable", cause));
     for (const { payloads, done } of batch) {
-      done.reject(writeError(this.#options.folder, payloads.length === 0 ? "unavailable" : code, cause));
+      done.reject(writeError(this.#options.what, payloads.length === 0 ? "unavailable" : code, cause));
     }
   }
 
   /** Everything known, and all that waits, in a new file. */
   async #heal(): Promise<void> {
-    const { disk, folder, snapshot, ballast } = this.#options;
+    const { snapshot, ballast } = this.#options;
     await this.#abandon();
     const batch = this.#queue.splice(0);
     const taken = snapshot();
     for (;;) {
-      let rewritten: Rewritten;
+      let rewritten: LogFile;
       try {
-        rewritten = await writeBeside(disk, folder, taken, this.#next, () => false);
+        rewritten = await writeBeside(this.#options, taken, this.#next);
       } catch (cause) {
         if (isFull(cause) && (await ballast.giveUpAll())) continue;
         this.#break(cause);
         this.#fail(batch, "unavailable", cause);
         return;
       }
-      const failure = await this.#replace(rewritten, taken.count + 1);
+      const failure = await this.#replace(rewritten);
       // It may have its name, or not: the next entry writes another.
       if (failure !== undefined) return this.#fail(batch, "outcome-unknown", failure);
       this.#broken = "";
@@ -212,7 +225,7 @@ export class Writer {
   }
 
   async #swap(compaction: Compaction): Promise<void> {
-    let rewritten: Rewritten;
+    let rewritten: LogFile;
     try {
       rewritten = await compaction.finish();
     } catch {
@@ -220,19 +233,18 @@ export class Writer {
     }
     this.#compaction = undefined;
     this.#compactAt = 0;
-    await this.#replace(rewritten, compaction.snapshot.count + 1 + compaction.lines);
+    await this.#replace(rewritten);
   }
 
   /** Gives the new file its name and goes on with it. What is returned failed: the file that has the name is not known. */
-  async #replace({ file, bytes }: Rewritten, lines: number): Promise<unknown> {
-    const { disk, folder } = this.#options;
+  async #replace({ file, bytes, lines }: LogFile): Promise<unknown> {
     const old = this.#file;
     this.#file = file;
     this.#bytes = bytes;
     this.#lines = lines;
     await old.close().catch(() => {});
     try {
-      await takePlace(disk, folder);
+      await takePlace(this.#options);
       return undefined;
     } catch (cause) {
       this.#break(cause);
@@ -246,19 +258,41 @@ export class Writer {
     compaction.abandon();
     await compaction.done;
     this.#compaction = undefined;
-    const { disk, folder } = this.#options;
-    await disk.remove(join(folder, besideName)).catch(() => {});
+    await removeBeside(this.#options).catch(() => {});
   }
 
   #considerCompaction(): void {
     if (this.#compaction?.isEnded === true) this.#compaction = undefined;
-    const { disk, folder, snapshot, live, slackLines: slack } = this.#options;
+    const { snapshot, live, slackLines: slack } = this.#options;
     if (this.#compaction !== undefined || this.#lines < this.#compactAt) return;
     if (this.#lines <= slack + 2 * live()) return;
     // Should it fail, the next try comes when the file has grown by as much again.
     this.#compactAt = this.#lines + slack;
-    this.#compaction = new Compaction(disk, folder, snapshot(), this.#next, () => {
+    this.#compaction = new Compaction(this.#options, snapshot(), this.#next, () => {
       this.#running ??= this.#run();
     });
   }
+}
+
+/** Takes from the front of the queue what is written next; at least one. */
+function nextBatch(queue: Waiting[]): Waiting[] {
+  let bytes = 0;
+  let count = 0;
+  for (const { payloads } of queue) {
+    for (const payload of payloads) bytes += payload.length;
+    if (count > 0 && bytes > batchBytesMax) break;
+    count += 1;
+  }
+  return queue.splice(0, count);
+}
+
+function succeed(batch: readonly Waiting[]): void {
+  for (const { settle } of batch) settle();
+  for (const { done } of batch) done.resolve();
+}
+
+function writeError(what: string, code: LedgerError["code"], cause: unknown): LedgerError {
+  const remedy = isFull(cause) ? "its disk is full: free some of it" : reasonOf(cause);
+  const known = code === "unavailable" ? "nothing was written" : "whether it was written is not known";
+  return new LedgerError(code, `${what} cannot be written, and ${known}: ${remedy}.`, { cause });
 }
