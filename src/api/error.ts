@@ -1,4 +1,5 @@
 // What src/api refuses with: an object, a name or a value that cannot be what it claims to be. Nothing else here fails.
+import { CodedError } from "../net/coded-error.ts";
 
 export type ApiErrorCode =
   /** An object does not have the shape of its kind. */
@@ -20,12 +21,4 @@ export type ApiErrorCode =
   | "bad-version";
 
 /** `message` is whole sentences: which object, which key, which value, what to do. */
-export class ApiError extends Error {
-  readonly code: ApiErrorCode;
-
-  constructor(code: ApiErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "ApiError";
-    this.code = code;
-  }
-}
+export class ApiError extends CodedError<ApiErrorCode> {}

@@ -1,5 +1,6 @@
-// What a pool is made of, and which of its addresses can be handed out at all.
 import { type Address, compare, next, previous } from "../net/address.ts";
+// What a pool is made of, and which of its addresses can be handed out at all.
+import { CodedError } from "../net/coded-error.ts";
 import { formatInterval, includes, type Interval } from "../net/interval.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 
@@ -36,15 +37,7 @@ const defaultCooldownMs = 30_000;
 
 export type DefinitionErrorCode = "start-outside" | "end-outside" | "backwards" | "gateway-outside" | "bad-cooldown";
 
-export class DefinitionError extends Error {
-  readonly code: DefinitionErrorCode;
-
-  constructor(code: DefinitionErrorCode, message: string) {
-    super(message);
-    this.name = "DefinitionError";
-    this.code = code;
-  }
-}
+export class DefinitionError extends CodedError<DefinitionErrorCode> {}
 
 /** Everything between the ends that may be handed out before excludes and reservations; undefined where the prefix is too small. */
 export function usableOf(definition: PoolDefinition): Interval | undefined {

@@ -1,8 +1,9 @@
+import { type Address, equal, offsetBetween } from "../net/address.ts";
 // The state of one pool: for every address exactly one of free, excluded, reserved, allocated, quarantined.
 //
 // A pool records; it does not choose (decide.ts does) and it is not durable (a ledger is). Time comes in through `now`.
 // Not promised: that an address taken here is still free in the ledger. The ledger is the arbiter, the pool its picture.
-import { type Address, equal, offsetBetween } from "../net/address.ts";
+import { CodedError } from "../net/coded-error.ts";
 import { common, IntervalSet, union } from "../net/interval-set.ts";
 import { includes, type Interval, sizeOf } from "../net/interval.ts";
 import { type Allocation, AllocationTable } from "./allocation-table.ts";
@@ -21,15 +22,7 @@ export type AddressState =
   | { readonly state: "outside" };
 
 /** A bug of the caller: it recorded what contradicts the pool. Input never leads here; decide.ts refuses it before. */
-export class PoolError extends Error {
-  readonly code: "held-by-another" | "owner-has-another";
-
-  constructor(code: PoolError["code"], message: string) {
-    super(message);
-    this.name = "PoolError";
-    this.code = code;
-  }
-}
+export class PoolError extends CodedError<"held-by-another" | "owner-has-another"> {}
 
 export interface PoolCounts {
   /** Usable addresses in all. */

@@ -1,4 +1,5 @@
 // What src/transfer refuses with. Nothing was changed beyond what the message says.
+import { CodedError } from "../net/coded-error.ts";
 
 export type TransferErrorCode =
   /** The plan has conflicts: somebody must decide first. */
@@ -21,12 +22,4 @@ export type TransferErrorCode =
   | "bad-source";
 
 /** `message` is whole sentences: which object, what is wrong, what to do. */
-export class TransferError extends Error {
-  readonly code: TransferErrorCode;
-
-  constructor(code: TransferErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "TransferError";
-    this.code = code;
-  }
-}
+export class TransferError extends CodedError<TransferErrorCode> {}

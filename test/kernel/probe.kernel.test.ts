@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { parseAddress } from "../../src/net/address.ts";
-import { probeDuplicate } from "../../src/node/kernel/probe.ts";
-import { Prober } from "../../src/node/kernel/prober.ts";
+import { probeDuplicate, Prober } from "../../src/node/kernel/probe.ts";
 import { until } from "../lab/wait.ts";
 import { Wire } from "./wire.ts";
 

@@ -1,4 +1,5 @@
 // What is wrong with a frame. The connection is of no use any more: answer if you can, then close it.
+import { CodedError } from "../../net/coded-error.ts";
 
 export type FrameErrorCode =
   /** Not our protocol at all. */
@@ -13,12 +14,4 @@ export type FrameErrorCode =
   /** The other side closed before the end. */
   | "truncated";
 
-export class FrameError extends Error {
-  override readonly name = "FrameError";
-  readonly code: FrameErrorCode;
-
-  constructor(code: FrameErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+export class FrameError extends CodedError<FrameErrorCode> {}

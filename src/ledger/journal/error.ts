@@ -1,4 +1,5 @@
 // What opening a journal throws, and what writing a file of the node's state does. What a take or a release throws is a LedgerError, as of every ledger.
+import { CodedError } from "../../net/coded-error.ts";
 
 export type JournalErrorCode =
   /** Another process, or another part of this one, has it open. */
@@ -10,15 +11,7 @@ export type JournalErrorCode =
   /** As much waits in it as it takes. */
   | "full";
 
-export class JournalError extends Error {
-  readonly code: JournalErrorCode;
-
-  constructor(code: JournalErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "JournalError";
-    this.code = code;
-  }
-}
+export class JournalError extends CodedError<JournalErrorCode> {}
 
 export function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);

@@ -77,26 +77,12 @@ export function encodeRecord(record: JournalRecord): string {
 /** Texts that many holds share are kept once: a million holds of ten domains. */
 export type Intern = (text: string) => string;
 
-interface Line {
-  readonly j?: number;
-  readonly id?: string;
-  readonly lines?: number;
-  readonly next?: number;
-  readonly versions?: number;
-  readonly doubt?: number;
-  readonly h?: string;
-  readonly f?: string;
-  readonly m?: string;
-  readonly g?: Readonly<Record<string, unknown>>;
-  readonly x?: string;
-  readonly r?: number;
-  readonly d?: string;
-  readonly v?: number;
-  readonly t?: number;
-  readonly c?: number;
-  readonly o?: unknown;
-  readonly n?: HoldNote;
-}
+/** The text and number of each key; `g` is a grant, `o` an owner, `n` a note. */
+type Line = {
+  readonly [key in "id" | "h" | "f" | "m" | "x" | "d"]?: string;
+} & {
+  readonly [key in "j" | "lines" | "next" | "versions" | "doubt" | "r" | "v" | "t" | "c"]?: number;
+} & { readonly g?: Readonly<Record<string, unknown>>; readonly o?: unknown; readonly n?: HoldNote };
 
 /** Undefined: no record of this format. Its checksum was right, so it was written by something else. */
 export function decodeRecord(text: string, intern: Intern): JournalRecord | undefined {

@@ -1,4 +1,5 @@
 // What src/node/kernel fails with: the kernel refused a call, or what was asked for is not there.
+import { CodedError } from "../../net/coded-error.ts";
 
 export type KernelErrorCode =
   /** Node gives no file descriptor for this socket: it is closed, or not what it should be. */
@@ -19,12 +20,15 @@ export type KernelErrorCode =
   | "system-call";
 
 /** `message` is whole sentences: which call, on what, and what to do. */
-export class KernelError extends Error {
-  override readonly name = "KernelError";
-  readonly code: KernelErrorCode;
+export class KernelError extends CodedError<KernelErrorCode> {}
 
-  constructor(code: KernelErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
+/** As one thread tells another, which an error does not survive. */
+export interface KernelFailure {
+  readonly code: KernelErrorCode;
+  readonly message: string;
+}
+
+export function kernelFailure(error: unknown, otherwise: KernelErrorCode = "system-call"): KernelFailure {
+  const code = error instanceof KernelError ? error.code : otherwise;
+  return { code, message: error instanceof Error ? error.message : String(error) };
 }

@@ -40,11 +40,8 @@ export function linkOf(socket: number, name: string): Link {
 
 /** Up and left up: the plugin that asked for the address does the same a moment later. */
 export function bringUp(socket: number, name: string): void {
-  const request = requestFor(name);
-  request.writeUInt16LE(flagsOf(socket, name) | IFF_UP, nameBytes);
-  if (libc.ioctl(socket, SIOCSIFFLAGS, request) < 0) {
+  if (!setFlags(socket, name, flagsOf(socket, name) | IFF_UP))
     throw refused(`cannot bring the interface ${name} up`, "The daemon needs CAP_NET_ADMIN for probes.");
-  }
 }
 
 /** Undefined where there is no such interface. */
@@ -58,11 +55,14 @@ export function isLinkUp(socket: number, name: string): boolean | undefined {
 }
 
 export function takeDown(socket: number, name: string): void {
-  const request = requestFor(name);
-  request.writeUInt16LE(flagsOf(socket, name) & ~IFF_UP & 0xffff, nameBytes);
-  if (libc.ioctl(socket, SIOCSIFFLAGS, request) < 0) {
+  if (!setFlags(socket, name, flagsOf(socket, name) & ~IFF_UP & 0xffff))
     throw refused(`cannot take the interface ${name} down`, "The daemon needs CAP_NET_ADMIN to fence an old guest.");
-  }
+}
+
+function setFlags(socket: number, name: string, flags: number): boolean {
+  const request = requestFor(name);
+  request.writeUInt16LE(flags, nameBytes);
+  return libc.ioctl(socket, SIOCSIFFLAGS, request) >= 0;
 }
 
 function flagsOf(socket: number, name: string): number {

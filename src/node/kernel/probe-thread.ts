@@ -5,7 +5,7 @@
 import { parentPort } from "node:worker_threads";
 
 import { parseAddress } from "../../net/address.ts";
-import { KernelError, type KernelErrorCode } from "./error.ts";
+import { type KernelFailure, kernelFailure } from "./error.ts";
 import { Inquiry } from "./inquiry.ts";
 import { libc } from "./libc.ts";
 import { homeNamespace, StrandedError, visit } from "./namespace.ts";
@@ -24,7 +24,7 @@ export type ProbeOrder =
 
 export type ProbeReport =
   | { readonly id: number; readonly mac: string | undefined }
-  | { readonly id: number; readonly code: KernelErrorCode; readonly message: string };
+  | ({ readonly id: number } & KernelFailure);
 
 /** While it waits in poll(2) it hears no order, so it waits in slices: an order is late by this at most. */
 const sliceMs = 10;
@@ -85,8 +85,7 @@ class ProbeThread {
     } catch (error) {
       if (error instanceof StrandedError) this.forgetAll();
       this.forget(id);
-      const code = error instanceof KernelError ? error.code : "system-call";
-      this.#report({ id, code, message: error instanceof Error ? error.message : String(error) });
+      this.#report({ id, ...kernelFailure(error) });
       if (error instanceof StrandedError) process.exit(1); // ends this thread; the prober starts another
     }
   }

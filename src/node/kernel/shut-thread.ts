@@ -2,7 +2,7 @@
 import { fstatSync, openSync, closeSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { KernelError, type KernelErrorCode } from "./error.ts";
+import { KernelError, type KernelFailure, kernelFailure } from "./error.ts";
 import { libc, refused } from "./libc.ts";
 import { isLinkUp, takeDown } from "./link.ts";
 import { homeNamespace, visit } from "./namespace.ts";
@@ -13,9 +13,7 @@ export interface ShutOrder {
   readonly links: readonly string[];
 }
 
-export type ShutReport =
-  | { readonly shut: readonly string[] }
-  | { readonly code: KernelErrorCode; readonly message: string };
+export type ShutReport = { readonly shut: readonly string[] } | KernelFailure;
 
 const AF_INET = 2;
 const SOCK_DGRAM = 2;
@@ -53,9 +51,7 @@ function report(order: ShutOrder): ShutReport {
   try {
     return { shut: shutIn(order) };
   } catch (error) {
-    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const code = error instanceof KernelError ? error.code : isGone ? "no-netns" : "system-call";
-    return { code, message: error instanceof Error ? error.message : String(error) };
+    return kernelFailure(error, (error as NodeJS.ErrnoException).code === "ENOENT" ? "no-netns" : "system-call");
   }
 }
 

@@ -1,4 +1,5 @@
 // Why an installation was refused or could not be done.
+import { CodedError } from "../../../net/coded-error.ts";
 
 export type InstallErrorCode =
   | "foreign-file"
@@ -11,12 +12,4 @@ export type InstallErrorCode =
   | "does-not-run"
   | "no-shim";
 
-export class InstallError extends Error {
-  override readonly name = "InstallError";
-  readonly code: InstallErrorCode;
-
-  constructor(code: InstallErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+export class InstallError extends CodedError<InstallErrorCode> {}
