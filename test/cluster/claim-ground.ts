@@ -21,6 +21,7 @@ import type { LabNode } from "../lab/node.ts";
 import { cluster } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
 import { launcherSpec, RealKubelet } from "./claim-kubelet.ts";
+import { applyWebhooks } from "./claim-webhooks.ts";
 
 /** A start or a stop takes 2 s on two idle cores, and no story has more than ten of them; ten times that for a busy machine. */
 export const storyMs = 240_000;
@@ -36,6 +37,11 @@ export interface ClaimStatus {
   readonly ips?: readonly string[];
   readonly ownerPod?: { readonly name: string };
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+}
+
+interface GroundOptions {
+  readonly collects: boolean;
+  readonly webhooks?: boolean;
 }
 
 export class ClaimGround {
@@ -60,8 +66,8 @@ export class ClaimGround {
     this.kubevirt = new Kubevirt({ client, kubelet: this.kubelet, place, pace: async () => {}, podSpec: launcherSpec });
   }
 
-  /** `collects`: garbage collection knows the kinds, which takes it up to half a minute. */
-  static async open({ collects }: { readonly collects: boolean }): Promise<ClaimGround> {
+  /** `collects`: garbage collection knows the kinds, which takes it up to half a minute. `webhooks`: those of deploy/webhooks.yaml are there. */
+  static async open({ collects, webhooks = false }: GroundOptions): Promise<ClaimGround> {
     const lab = await cluster({ nodes: 3, log: console.error });
     try {
       const connection = connect(await loadKubeconfig({ path: lab.kubeconfig }));
@@ -69,7 +75,8 @@ export class ClaimGround {
       await install(client);
       await run(holdfastCommand("claims", "install-crd", `--kubeconfig=${lab.kubeconfig}`));
       await until(async () => client.list(claims).then(() => true), { what: "claims to be served" });
-      const controllerArgs = ["--observe-seconds=5", "--superseded-seconds=5"];
+      const more = webhooks ? await applyWebhooks(lab) : [];
+      const controllerArgs = ["--observe-seconds=5", "--superseded-seconds=5", ...more];
       const [holdfast] = await Promise.all([
         runHoldfast(lab, { controllerArgs }),
         collects ? untilCollected(client) : undefined,
