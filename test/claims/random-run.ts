@@ -12,6 +12,8 @@ import { RandomWorld } from "./random-world.ts";
 
 export interface RunOptions {
   readonly transport: Transport;
+  /** The way of one of its parts to the server. Default: the transport itself. */
+  readonly lineOf?: (who: string) => Transport;
   readonly seed: number;
   readonly steps: number;
   /** Which world of its server it is. */
@@ -46,9 +48,10 @@ const faultShare = 8;
 /** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
 const patienceMs = 90_000;
 
-export async function run({ transport, seed, steps, number, compact, without = [] }: RunOptions): Promise<Verdict> {
+export async function run(options: RunOptions): Promise<Verdict> {
+  const { transport, lineOf, seed, steps, number, compact, without = [] } = options;
   const chance = new Chance(seed);
-  const world = await RandomWorld.open({ transport, chance, name: `w${number}`, number });
+  const world = await RandomWorld.open({ transport, ...(lineOf && { lineOf }), chance, name: `w${number}`, number });
   const gate = new Gate();
   const actors = makeActors(world, chance);
   const stakes = makeStakes(world, chance);

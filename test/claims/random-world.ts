@@ -66,6 +66,8 @@ export interface Definition {
 
 export interface WorldOptions {
   readonly transport: Transport;
+  /** The way of one of its parts to the server. Default: the transport itself. */
+  readonly lineOf?: (who: string) => Transport;
   readonly chance: Chance;
   /** What it makes on the server has it in its name, so that worlds of one server do not meet. */
   readonly name: string;
@@ -88,7 +90,7 @@ export class RandomWorld {
   private constructor(options: WorldOptions) {
     this.#options = options;
     this.#chance = options.chance.branch();
-    this.admin = new KubeClient({ transport: options.transport });
+    this.admin = new KubeClient({ transport: this.#lineOf("users") });
     this.kubevirt = new Kubevirt({
       client: this.admin,
       cni: this.nodes,
@@ -112,9 +114,9 @@ export class RandomWorld {
     for (const each of ["n1", "n2", "n3"]) await addNode(world.admin, `${name}-${each}`);
     world.lead();
     await world.#led();
-    for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line());
+    for (const each of ["n1", "n2", "n3"]) await world.nodes.join(`${name}-${each}`, world.#line(each));
     world.#beating = setInterval(() => void world.#beat(), beatMs);
-    world.record = await CheckerRecord.start(world.admin);
+    world.record = await CheckerRecord.start(new KubeClient({ transport: options.transport }));
     return world;
   }
 
@@ -124,7 +126,7 @@ export class RandomWorld {
 
   /** A controller from now on. */
   lead(): void {
-    this.leader = new Leader({ line: new Line(this.#line(), this.#chance.branch().next) });
+    this.leader = new Leader({ line: new Line(this.#line("leader"), this.#chance.branch().next) });
   }
 
   async killLeader(): Promise<void> {
@@ -203,8 +205,13 @@ export class RandomWorld {
     await until(isSaid, { what: "the leader's word", everyMs: 50 });
   }
 
-  #line(): Transport {
-    return disturbed(this.#options.transport, this.#chance.branch(), this.weather);
+  #lineOf(who: string): Transport {
+    const { lineOf, transport } = this.#options;
+    return lineOf?.(who) ?? transport;
+  }
+
+  #line(who: string): Transport {
+    return disturbed(this.#lineOf(who), this.#chance.branch(), this.weather);
   }
 
   #placed(without: readonly string[]): string {
