@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { ownerKey, type PodOwner } from "../ipam/owner.ts";
 import type { Want } from "../ipam/request.ts";
-import { realClock } from "../kube/clock.ts";
+import { type Clock, realClock } from "../kube/clock.ts";
 import type { JournalGrant } from "../ledger/journal/grant.ts";
 import { Journal } from "../ledger/journal/journal.ts";
 import { parseAddress } from "../net/address.ts";
@@ -16,6 +16,8 @@ import { Held } from "./held.ts";
 import { Ledgers } from "./ledgers.ts";
 import { SlicedPools } from "./sliced-pools.ts";
 import { SlicedSource, type SlicedSourceParts } from "./sliced-source.ts";
+import type { SlicedView } from "./sliced-view.ts";
+import { Sliced } from "./sliced.ts";
 import { take as takeShare } from "./take.ts";
 
 const range = parsePrefix("10.0.0.0/16");
@@ -82,8 +84,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const signal = new AbortController().signal;
-async function take(owner: PodOwner, want: Want = { kind: "any" }, excludes: string[] = [], cooldownMs = 0) {
+async function take(
+  owner: PodOwner,
+  want: Want = { kind: "any" },
+  excludes: string[] = [],
+  cooldownMs = 0,
+  signal = new AbortController().signal,
+) {
   const runs = excludes.map((text) => parsePrefix(text)).map(({ first, last }) => ({ first, last }));
   const definition = { prefix: range, excludes: runs, cooldownMs };
   const share = { namespace: use.namespace, definition, owner, want, slice: use };
@@ -92,6 +99,16 @@ async function take(owner: PodOwner, want: Want = { kind: "any" }, excludes: str
   const { hold, isNew } = await takeShare(sources, order);
   return `${hold.address}${isNew ? " new" : ""}`;
 }
+const calledOff = AbortSignal.abort();
+const starting = (clock: Clock) => {
+  const isStarting = () => true;
+  parts = { ...parts, clock, isStarting };
+  return take(pod("a"), { kind: "any" }, [], 0, calledOff);
+};
+const untold = (clock: Clock) => {
+  const view = { isTold: false } as SlicedView;
+  return new Sliced({ ...parts, view, clock }).told(calledOff);
+};
 const outcome = async (promise: Promise<string>) =>
   promise.catch((error: { code?: unknown; message: string }) => `code ${String(error.code)}: ${error.message}`);
 
@@ -143,6 +160,20 @@ describe("a request of a sliced range", () => {
     expect(await take(pod("a"))).toBe("10.0.9.0 new");
     expect(told).toEqual(["short"]);
   });
+
+  it.each([
+    ["the first comparison", starting],
+    ["the leader's word", untold],
+  ] as const)(
+    "that is called off does not wait for %s any more, and keeps nobody else from moving",
+    async (_, wait) => {
+      let looks = 0;
+      grow = () => Promise.reject(new Error("called off"));
+      const clock = { ...realClock, monotonicMs: () => (looks += 1) };
+      await wait(clock).catch(() => {});
+      expect(looks).toBeLessThan(5);
+    },
+  );
 
   it("two definitions of one network never give one address twice", async () => {
     await journal.put(grantOf("10.0.4.0/24"));

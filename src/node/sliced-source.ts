@@ -131,7 +131,7 @@ export class SlicedSource implements AddressSource {
   async #started(): Promise<void> {
     const { clock, isStarting = () => false } = this.#parts;
     const endMs = clock.monotonicMs() + startMs;
-    while (isStarting() && clock.monotonicMs() < endMs) await sleep(clock, startLookMs, this.#order.signal);
+    while (isStarting() && clock.monotonicMs() < endMs && (await sleep(clock, startLookMs, this.#order.signal)));
   }
 
   #nothingLeft(refusal: Refused | undefined): CniError {

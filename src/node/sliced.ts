@@ -40,7 +40,7 @@ export class Sliced {
   async told(signal: AbortSignal): Promise<void> {
     const { clock, view } = this.#options;
     const endMs = clock.monotonicMs() + patienceMs;
-    while (!view.isTold && clock.monotonicMs() < endMs) await sleep(clock, lookMs, signal);
+    while (!view.isTold && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
   }
 
   /** Every address comes from a slice, says the configuration itself. */
