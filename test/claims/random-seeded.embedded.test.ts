@@ -1,35 +1,61 @@
-import { expect, it } from "vitest";
+// Random runs of which the seed decides everything: what fails once fails every time, and can be made small.
+import { describe, expect, it } from "vitest";
 
-import { openApi } from "../../src/apiserver/api.ts";
-import { KubeClient } from "../../src/kube/rest.ts";
-import { run, type Verdict } from "./random-run.ts";
-import { Schedule } from "./random-schedule.ts";
-import { prepare } from "./random-world.ts";
-import { writeFileSync } from "node:fs";
+import type { Transport } from "../../src/kube/transport.ts";
+import { randomEmbeddedServer } from "./random-embedded-server.ts";
+import { users } from "./random-run.ts";
+import { shrink, type Trial } from "./random-shrink.ts";
+import { playedBySeed, randomRuns } from "./random-suite.ts";
 
-async function played(seed: number, steps: number): Promise<Verdict & { readonly trace: readonly string[] }> {
-  const schedule = new Schedule(seed);
-  const verdict = await schedule.play(async () => {
-    const api = openApi({ path: ":memory:" });
-    try {
-      const { transport } = api;
-      await prepare(new KubeClient({ transport }));
-      const lineOf = (who: string) => schedule.line(who, transport);
-      return await run({ transport, lineOf, seed, steps, number: 1, compact: () => api.compact() });
-    } finally {
-      api.close();
-    }
+randomRuns("embedded API, every move by the seed", randomEmbeddedServer, {
+  steps: 900,
+  stepsPerRun: 150,
+  servers: "fresh",
+  by: "seed",
+});
+
+describe("every move by the seed", { timeout: 300_000 }, () => {
+  it("one seed is one story, to the byte, and another is another", async () => {
+    const story = async (seed: number) => playedBySeed(randomEmbeddedServer, { seed, steps: 60, without: [] });
+    const [first, second, other] = [await story(7), await story(7), await story(8)];
+    expect(first.trace.length).toBeGreaterThan(1000);
+    expect(second.trace.join("\n")).toBe(first.trace.join("\n"));
+    expect(second.changes).toEqual(first.changes);
+    expect(other.trace.join("\n")).not.toBe(first.trace.join("\n"));
   });
-  return { ...verdict, trace: schedule.trace };
+
+  it("a leader who is told that there are no pods frees what is used: the same faults every time, and a small run", async () => {
+    const trial: Trial = { steps: 60, without: [] };
+    const play = (each: Trial) =>
+      playedBySeed(randomEmbeddedServer, { ...each, seed: 3 }, (who, line) =>
+        who === "leader" ? podless(line) : line,
+      );
+    const [first, second] = [await play(trial), await play(trial)];
+    expect(first.faults).toContainEqual(expect.stringContaining("freed"));
+    expect(second.faults).toEqual(first.faults);
+    const fails = async (each: Trial) => (await play(each)).faults.some((fault) => fault.includes("freed"));
+    const small = await shrink({ trial, users, fails, tries: 1 });
+    expect(small.steps).toBeLessThan(trial.steps);
+    expect(await fails(small)).toBe(true);
+  });
+});
+
+/** A server whose lists of pods are empty, and whose watches of them tell nothing. */
+function podless(transport: Transport): Transport {
+  return async (request) => {
+    const response = await transport(request);
+    if (request.method !== "GET" || !/\/pods(\?|$)/.test(request.path)) return response;
+    if (/[?&]watch=true/.test(request.path)) return { ...response, body: silence(response.body) };
+    return { ...response, body: emptied(response.body) };
+  };
 }
 
-it("one seed is one story, byte for byte", async () => {
-  const seed = 7;
-  const t0 = performance.now();
-  const a = await played(seed, 100);
-  console.log(performance.now() - t0, a.trace.length, a.faults, a.done);
-  writeFileSync("/tmp/nodes/a.txt", a.trace.join("\n"));
-  const b = await played(seed, 100);
-  writeFileSync("/tmp/nodes/b.txt", b.trace.join("\n"));
-  expect(b.trace).toEqual(a.trace);
-});
+async function* emptied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const list = JSON.parse(Buffer.concat(await Array.fromAsync(body)).toString()) as object;
+  yield Buffer.from(JSON.stringify({ ...list, items: [] }));
+}
+
+// oxlint-disable-next-line require-yield -- nothing is what it tells
+async function* silence(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const _ of body);
+}

@@ -1,13 +1,15 @@
-// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats the choices of one,
-// HOLDFAST_CLAIMS_STEPS makes it longer or shorter, and HOLDFAST_CLAIMS_WITHOUT=vm-3,faults leaves users out. HOLDFAST_CLAIMS_SHRINK=1 looks for the smallest run of
-// a seed that still fails (random-shrink.ts) and prints how to run it. HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a run that failed.
+// Random runs as tests, on an API server of either kind. Every run prints its seed; HOLDFAST_CLAIMS_SEED=SEED repeats the choices of one (where `by` is "seed",
+// everything), HOLDFAST_CLAIMS_STEPS makes it longer or shorter, HOLDFAST_CLAIMS_WITHOUT=vm-3,faults leaves users out. HOLDFAST_CLAIMS_SHRINK=1 looks for
+// the smallest run of a seed that still fails (random-shrink.ts) and prints how to run it. HOLDFAST_CLAIMS_STORY=FILE keeps all changes of a run that failed.
 import { writeFileSync } from "node:fs";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
+import type { Transport } from "../../src/kube/transport.ts";
 import type { Server } from "../node/world.ts";
-import { run, users, type Verdict } from "./random-run.ts";
+import { run, type RunOptions, users, type Verdict } from "./random-run.ts";
+import { Schedule } from "./random-schedule.ts";
 import { shrink, type Trial } from "./random-shrink.ts";
 import { prepare } from "./random-world.ts";
 
@@ -22,6 +24,8 @@ export interface RandomOptions {
   readonly stepsPerRun?: number;
   /** A server for each run, or one for all. */
   readonly servers: "fresh" | "one";
+  /** Who decides what moves next: processes' waits, as they fall, or the seed (random-schedule.ts), on a fresh embedded server. Default: waits. */
+  readonly by?: "waits" | "seed";
   readonly startMs?: number;
 }
 
@@ -39,39 +43,77 @@ export function randomRuns(title: string, start: () => Promise<RandomServer>, op
 
   describe(`persistent addresses, at random, on the ${title}`, { timeout: runMs }, () => {
     let shared: RandomServer | undefined;
-    const open = async () => {
-      const server = await start();
-      await prepare(new KubeClient({ transport: server.transport }));
-      return server;
-    };
     beforeAll(async () => {
-      if (options.servers === "one") shared = await open();
+      if (options.servers === "one") shared = await opened(start);
     }, options.startMs);
     afterAll(() => shared?.stop());
 
     it.each(seeds.map((seed, index) => ({ seed, index })))("seed $seed", async ({ seed, index }) => {
-      const server = shared ?? (await open());
-      try {
-        const { transport, compact } = server;
-        const without = (env["HOLDFAST_CLAIMS_WITHOUT"] ?? "").split(",").filter((each) => each !== "");
-        const common = { transport, seed, ...(compact && { compact }) };
-        const verdict = await run({ ...common, steps, without, number: index + 1 });
-        tell(seed, verdict);
-        if (verdict.faults.length > 0 && env["HOLDFAST_CLAIMS_SHRINK"] !== undefined) {
-          let number = 1;
-          const again = (trial: Trial) => run({ ...common, ...trial, number: (number = (number % 255) + 1) });
-          const fails = async (trial: Trial) => (await again(trial)).faults.length > 0;
-          const small = await shrink({ trial: { steps, without }, users, fails });
-          const settings = `HOLDFAST_CLAIMS_STEPS=${small.steps} HOLDFAST_CLAIMS_WITHOUT=${small.without.join(",")}`;
-          process.stdout.write(`the smallest that fails: HOLDFAST_CLAIMS_SEED=${seed} ${settings}\n`);
-        }
-        expect(verdict.faults.slice(0, 20), `HOLDFAST_CLAIMS_SEED=${seed}`).toEqual([]);
-        expect(verdict.steps).toBeGreaterThanOrEqual(steps);
-      } finally {
-        if (server !== shared) await server.stop();
+      const without = (env["HOLDFAST_CLAIMS_WITHOUT"] ?? "").split(",").filter((each) => each !== "");
+      let number = index;
+      const play = (trial: Trial) =>
+        options.by === "seed"
+          ? playedBySeed(start, { ...trial, seed })
+          : played(shared, start, { ...trial, seed, number: (number = (number % 255) + 1) });
+      const verdict = await play({ steps, without });
+      tell(seed, verdict);
+      if (verdict.faults.length > 0 && env["HOLDFAST_CLAIMS_SHRINK"] !== undefined) {
+        const fails = async (trial: Trial) => (await play(trial)).faults.length > 0;
+        const tries = options.by === "seed" ? 1 : 3;
+        const small = await shrink({ trial: { steps, without }, users, fails, tries });
+        const settings = `HOLDFAST_CLAIMS_STEPS=${small.steps} HOLDFAST_CLAIMS_WITHOUT=${small.without.join(",")}`;
+        process.stdout.write(`the smallest that fails: HOLDFAST_CLAIMS_SEED=${seed} ${settings}\n`);
       }
+      expect(verdict.faults.slice(0, 20), `HOLDFAST_CLAIMS_SEED=${seed}`).toEqual([]);
+      expect(verdict.steps).toBeGreaterThanOrEqual(steps);
     });
   });
+}
+
+type Start = () => Promise<RandomServer>;
+
+async function opened(start: Start): Promise<RandomServer> {
+  const server = await start();
+  await prepare(new KubeClient({ transport: server.transport }));
+  return server;
+}
+
+async function played(
+  shared: RandomServer | undefined,
+  start: Start,
+  trial: Omit<RunOptions, "transport">,
+): Promise<Verdict> {
+  const server = shared ?? (await opened(start));
+  try {
+    const { transport, compact } = server;
+    return await run({ ...trial, transport, ...(compact && { compact }) });
+  } finally {
+    if (server !== shared) await server.stop();
+  }
+}
+
+export interface Played extends Verdict {
+  readonly trace: readonly string[];
+}
+
+/** The same in every run. `change`: what becomes of one part's way to the server. */
+export async function playedBySeed(
+  start: Start,
+  trial: Trial & Pick<RunOptions, "seed">,
+  change: (who: string, line: Transport) => Transport = (_, line) => line,
+): Promise<Played> {
+  const schedule = new Schedule(trial.seed);
+  const verdict = await schedule.play(async () => {
+    const server = await opened(start);
+    try {
+      const { transport, compact } = server;
+      const lineOf = (who: string) => schedule.line(who, change(who, transport));
+      return await run({ ...trial, transport, lineOf, number: 1, ...(compact && { compact }) });
+    } finally {
+      await server.stop();
+    }
+  });
+  return { ...verdict, trace: schedule.trace };
 }
 
 function tell(seed: number, { done, refusals, steps, changes, faults }: Verdict): void {
