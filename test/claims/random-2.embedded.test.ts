@@ -1,4 +1,4 @@
-// A quarter of the 10,000 steps: files run beside each other.
+// Half of the 5000 steps on the clock: files run beside each other. What the seed alone decides is in random-seeded.embedded.test.ts.
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { randomRuns } from "./random-suite.ts";
 

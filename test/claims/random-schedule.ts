@@ -128,7 +128,7 @@ export class Schedule {
     const draw = (size: number) => Buffer.from(Array.from({ length: size }, () => bytes.below(256)));
     this.#replace(Math, "random", this.#chance.branch().next);
     this.#replace(AbortSignal, "timeout", timeoutSignal);
-    this.#replace(crypto, "randomBytes", draw as typeof crypto.randomBytes);
+    this.#replace(crypto, "randomBytes", draw);
     this.#replace(crypto, "randomUUID", (() => uuid(draw(16).toString("hex"))) as typeof crypto.randomUUID);
     this.#replace(timers, "setTimeout", pause as typeof timers.setTimeout);
     syncBuiltinESMExports();
