@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly compact?: () => void;
   /** Who does nothing: names of users, or "faults". They are there all the same, so that the others choose what they choose. */
   readonly without?: readonly string[];
+  /** So long everybody has at the end to come to rest. */
+  readonly patienceMs?: number;
 }
 
 export interface Verdict {
@@ -46,10 +48,10 @@ export const users: readonly string[] = [
 /** Of a hundred steps, so many are something going wrong. */
 const faultShare = 8;
 /** A start that waits for a claim is answered 11 after 25 s and tried again; a busy machine takes ten times what an idle one takes. */
-const patienceMs = 90_000;
+const defaultPatienceMs = 90_000;
 
 export async function run(options: RunOptions): Promise<Verdict> {
-  const { transport, lineOf, seed, steps, number, compact, without = [] } = options;
+  const { transport, lineOf, seed, steps, number, compact, without = [], patienceMs = defaultPatienceMs } = options;
   const chance = new Chance(seed);
   const world = await RandomWorld.open({ transport, ...(lineOf && { lineOf }), chance, name: `w${number}`, number });
   const gate = new Gate();

@@ -99,7 +99,7 @@ export interface Played extends Verdict {
 /** The same in every run. `change`: what becomes of one part's way to the server. */
 export async function playedBySeed(
   start: Start,
-  trial: Trial & Pick<RunOptions, "seed">,
+  trial: Trial & Pick<RunOptions, "seed" | "patienceMs">,
   change: (who: string, line: Transport) => Transport = (_, line) => line,
 ): Promise<Played> {
   const schedule = new Schedule(trial.seed);
