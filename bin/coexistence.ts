@@ -12,7 +12,8 @@ export const coexistence: Coexistence = {
     connected(request, async (client, signal) => {
       const given = { client, clock, signal };
       const by = `${userInfo().username}@${hostname()} at ${new Date().toISOString()}`;
-      await writeWord(given, request.systemNamespace, { word: request.word, by });
+      const { word, namespace } = request;
+      await writeWord(given, request.systemNamespace, { word, by, ...(namespace !== undefined && { namespace }) });
       return awaitWord(given, request);
     }),
 };

@@ -2,13 +2,15 @@
 import { seenAnnotation } from "../api/node-lease.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { whyNotMoved } from "../ledger/coexistence/moving.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
-import { begunAt, inForce, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
+import { begunAt, inForce, poolNamespaceOf, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
 import { freshMs, nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import { configMaps, leases } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import { strayWords } from "../pools/coexistence/verdict.ts";
 import type { Finding } from "../pools/finding.ts";
+import { UsageError } from "./usage-error.ts";
 
 export interface CoexistenceOptions {
   readonly systemNamespace: string;
@@ -25,6 +27,8 @@ export interface CoexistenceReport {
   /** Nodes whose daemons are heard of and have not seen yet that coexistence is on. */
   readonly unaware: readonly string[];
   readonly whereabouts: Upstream;
+  /** Where pools are. */
+  readonly namespace: string;
 }
 
 interface Given {
@@ -37,8 +41,10 @@ export async function readCoexistence(given: Given, options: CoexistenceOptions)
   const { client, clock, signal } = given;
   const { systemNamespace: namespace, whereaboutsNamespaces: namespaces } = options;
   const now = () => clock.wallMs();
-  const whereabouts = await detectUpstream(client, { systemNamespace: namespace, namespaces, now, signal });
   const state = await fetchState(client, { namespace, signal });
+  const poolNamespace = poolNamespaceOf(state, namespace);
+  const where = { systemNamespace: namespace, poolNamespace, namespaces };
+  const whereabouts = await detectUpstream(client, { ...where, now, signal });
   const { items } = await client.list(leases, { namespace, signal });
   const [word, force, since] = [readWord(state), inForce(state), begunAt(state)];
   const unaware = items.flatMap((lease) => {
@@ -56,6 +62,7 @@ export async function readCoexistence(given: Given, options: CoexistenceOptions)
     why: why !== "" || wanted ? why : "the controller has not acted on it yet",
     unaware,
     whereabouts,
+    namespace: poolNamespace,
   };
 }
 
@@ -73,14 +80,21 @@ export async function awaitWord(
   }
 }
 
-export function isWhole({ inForce: force, why, unaware }: CoexistenceReport, word: Word["word"]): boolean {
-  return force === word && why === "" && unaware.length === 0;
+export function isWhole(report: CoexistenceReport, word: Word["word"]): boolean {
+  const { inForce: force, why, unaware, namespace } = report;
+  const isThere = (report.word?.namespace ?? namespace) === namespace;
+  return force === word && why === "" && unaware.length === 0 && isThere;
 }
 
+/** Throws UsageError where the word would move pools that are there. */
 export async function writeWord({ client, signal }: Given, namespace: string, word: Word): Promise<void> {
   const data = wordData(word);
   const at = { namespace, name: stateName };
   const there = await fetchState(client, { namespace, signal });
+  const from = poolNamespaceOf(there, namespace);
+  const to = word.namespace ?? from;
+  const why = to === from ? undefined : await whyNotMoved(client, { from, to, signal });
+  if (why !== undefined) throw new UsageError(`nothing was written: ${why}.`, 1);
   if (there === undefined) await client.create(configMaps, { metadata: at, data }, { signal });
   else await client.patch(configMaps, at, { type: "merge", body: { data } }, { signal });
 }
@@ -117,11 +131,13 @@ function signsOf({ why, elsewhere }: Upstream, withOwn: boolean): string[] {
   return [...(withOwn ? why : []), ...strays];
 }
 
-export function reportLines({ word, inForce: force, why, unaware, whereabouts }: CoexistenceReport): string[] {
+export function reportLines(report: CoexistenceReport): string[] {
+  const { word, inForce: force, why, unaware, whereabouts, namespace } = report;
   const seen = signsOf(whereabouts, true);
   return [
     `word         ${word === undefined ? "none yet" : `${word.word}, by ${word.by || "nobody knows whom"}`}`,
     `in force     ${force}`,
+    `pools in     ${namespace}${word?.namespace === undefined || word.namespace === namespace ? "" : `, and by the word in ${word.namespace}`}`,
     ...(why === "" ? [] : [`waits for    ${why}`]),
     ...(unaware.length === 0 ? [] : [`waits for    daemons that have not seen it yet: ${unaware.join(", ")}`]),
     `whereabouts  ${seen.length === 0 ? "no sign of it" : seen.join(" ")}`,

@@ -12,6 +12,7 @@ const off: CoexistenceReport = {
   why: "",
   unaware: [],
   whereabouts,
+  namespace: "kube-system",
 };
 const on: CoexistenceReport = { ...off, word: { word: "on", by: "anna" }, inForce: "on" };
 
@@ -44,11 +45,12 @@ describe("holdfast coexistence", () => {
     expect((await holdfast([seen])).out).toEqual([
       "word         off, by the controller",
       "in force     off",
+      "pools in     kube-system",
       `whereabouts  ${sign}`,
       "             It may give addresses that are held: stop it, or say on.",
     ]);
     const waits = { ...on, why: "3 holds are left", unaware: ["n1", "n2"] };
-    expect((await holdfast([waits], "status")).out.slice(2, 4)).toEqual([
+    expect((await holdfast([waits], "status")).out.slice(3, 5)).toEqual([
       "waits for    3 holds are left",
       "waits for    daemons that have not seen it yet: n1, n2",
     ]);
@@ -76,11 +78,26 @@ describe("holdfast coexistence", () => {
     expect(out.at(-1)).toMatch(/^Would /);
   });
 
-  it("on is refused where whereabouts keeps its pools in another namespace", async () => {
-    const other = { workload: "DaemonSet openshift-multus/whereabouts", namespace: "openshift-multus" };
-    const report = { ...off, whereabouts: { ...whereabouts, elsewhere: [other] } };
-    const { code, err, said } = await holdfast([report], "on");
-    expect({ code, said }).toEqual({ code: 1, said: [] });
-    expect(err).toContain("Install Holdfast into openshift-multus");
+  it("on finds the namespace in which whereabouts keeps its pools, and records it; --namespace overrides", async () => {
+    const other = (namespace: string) => ({ workload: `DaemonSet ${namespace}/whereabouts`, namespace });
+    const seen = (...namespaces: string[]) => ({
+      ...off,
+      whereabouts: { ...whereabouts, elsewhere: namespaces.map(other) },
+    });
+    const moved = { ...on, namespace: "multus", word: { ...on.word!, namespace: "multus" } };
+    const done = await holdfast([seen("multus", "multus"), moved], "on");
+    expect(done).toMatchObject({ code: 0, said: [{ word: "on", namespace: "multus" }] });
+    expect(done.out).toContain("pools in     multus");
+    const [half] = [{ ...moved, namespace: "kube-system" }];
+    expect(await holdfast([seen("multus"), half], "on")).toMatchObject({ code: 1 });
+    const dry = await holdfast([seen("multus")], "on", "--dry-run");
+    expect([dry.said, dry.out.at(-1)]).toEqual([[], expect.stringContaining("Pools go to multus.")]);
+    const chosen = await holdfast([seen("multus", "red"), moved], "on", "--namespace", "red");
+    expect(chosen.said).toMatchObject([{ namespace: "red" }]);
+    const both = await holdfast([seen("multus", "red")], "on");
+    expect(both).toMatchObject({ code: 1, said: [], err: expect.stringContaining("which of multus, red") });
+    const beside = { ...seen("multus"), whereabouts: { ...seen("multus").whereabouts, reconciler: true } };
+    expect(await holdfast([beside], "on")).toMatchObject({ code: 1, said: [] });
+    expect((await holdfast([moved, off], "off")).said).toEqual([expect.not.objectContaining({ namespace: "multus" })]);
   });
 });

@@ -12,6 +12,8 @@ export interface WordRequest extends ConnectionOptions, CoexistenceOptions {
   readonly word: "on" | "off";
   /** 0: do not wait. */
   readonly timeoutMs: number;
+  /** Where pools are to be; undefined: where they are. */
+  readonly namespace?: string;
 }
 
 /** What bin/ wires. */
@@ -78,26 +80,31 @@ function statusCommand(output: Output, coexistence: Coexistence): Command {
     });
 }
 
-type WordFlags = Flags & { readonly dryRun: boolean; readonly timeoutSeconds: string };
+type WordFlags = Flags & { readonly dryRun: boolean; readonly timeoutSeconds: string; readonly namespace?: string };
 
 function wordCommand(word: "on" | "off", about: string, output: Output, coexistence: Coexistence): Command {
   return withFlags(new Command(word).description(about))
+    .option(
+      "--namespace <name>",
+      "where whereabouts keeps its pools, and we ours beside them; on finds it by its workloads (default: where pools are)",
+    )
     .option("--dry-run", "show what is, and what the word would begin; write nothing", false)
     .option(
       "--timeout-seconds <number>",
       "how long to wait until it is in force; 0: do not wait",
       word === "on" ? "120" : "0",
     )
-    .action(async ({ dryRun, timeoutSeconds, ...flags }: WordFlags) => {
+    .action(async ({ dryRun, timeoutSeconds, namespace: given, ...flags }: WordFlags) => {
       const timeoutMs = 1000 * numberOf("--timeout-seconds", timeoutSeconds, 86_400);
       const before = await coexistence.status(optionsOf(flags));
-      const [other] = before.whereabouts.elsewhere;
-      if (word === "on" && other !== undefined && !before.whereabouts.reconciler) throw elsewhere(other, flags);
+      const namespace = given ?? (word === "on" ? found(before) : undefined);
+      const place = namespace === undefined ? {} : { namespace };
       if (dryRun) {
-        for (const line of [...reportLines(before), "", planned(word, before)]) output.line(line);
+        const moves = namespace === undefined || namespace === before.namespace ? "" : ` Pools go to ${namespace}.`;
+        for (const line of [...reportLines(before), "", `${planned(word, before)}${moves}`]) output.line(line);
         return;
       }
-      const report = await coexistence.say({ ...optionsOf(flags), word, timeoutMs });
+      const report = await coexistence.say({ ...optionsOf(flags), word, timeoutMs, ...place });
       for (const line of reportLines(report)) output.line(line);
       if (isWhole(report, word)) output.line(word === "on" ? "whereabouts may be started." : "Coexistence is over.");
       else if (timeoutMs > 0)
@@ -116,13 +123,15 @@ function planned(word: "on" | "off", { inForce }: CoexistenceReport): string {
     : "Would end coexistence as soon as whereabouts is silent: its pools are adopted, finalizers and second names go.";
 }
 
-function elsewhere(
-  other: { readonly workload: string; readonly namespace: string },
-  { systemNamespace }: Flags,
-): UsageError {
-  return new UsageError(
-    `${other.workload} keeps its pools in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both would have two ledgers. ` +
-      `Install Holdfast into ${other.namespace} (docs/install.md), or set WHEREABOUTS_NAMESPACE of whereabouts to ${systemNamespace}.`,
+/** Where whereabouts keeps its pools, by what runs: what an operator says is recorded, and not looked for again. Undefined: where ours are, or it is not seen. */
+function found({ whereabouts: { reconciler, elsewhere }, namespace }: CoexistenceReport): string | undefined {
+  const others = [...new Set(elsewhere.map((each) => each.namespace))];
+  if (others.length === 0) return undefined;
+  if (others.length === 1 && !reconciler) return others[0];
+  const all = [...(reconciler ? [namespace] : []), ...others];
+  throw new UsageError(
+    `whereabouts keeps its pools in several namespaces (${elsewhere.map(({ workload }) => workload).join(", ")}), and each is a ledger of its own: ` +
+      `say with --namespace which of ${all.join(", ")} Holdfast shares, and remove the others.`,
     1,
   );
 }

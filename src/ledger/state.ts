@@ -4,6 +4,7 @@
 // not paused.
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { poolNamespaceKey } from "./coexistence/word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
 
 export const stateName = "holdfast-state";
@@ -15,6 +16,8 @@ export interface State {
   readonly why: string;
   /** Empty, or who paused handing out, and why. */
   readonly paused: string;
+  /** Where pools are, if not in the system namespace. */
+  readonly poolNamespace?: string;
 }
 
 export function readState(object: ConfigMap | undefined): State {
@@ -25,9 +28,12 @@ export function readState(object: ConfigMap | undefined): State {
       paused: "",
     };
   }
-  const { coexistence = "", why = "", paused = "" } = object.data ?? {};
-  if (coexistence === "on" || coexistence === "off") return { coexistence: coexistence === "on", why, paused };
+  const { coexistence = "", why = "", paused = "", [poolNamespaceKey]: poolNamespace } = object.data ?? {};
+  const place = poolNamespace && { poolNamespace };
+  if (coexistence === "on" || coexistence === "off")
+    return { coexistence: coexistence === "on", why, paused, ...place };
   return {
+    ...place,
     coexistence: true,
     why:
       why ||
@@ -37,8 +43,10 @@ export function readState(object: ConfigMap | undefined): State {
 }
 
 /** Empty, or in a sentence why no slice is granted and no claim gets an address. */
-export function restsOf({ coexistence, why, paused }: State): string {
+export function restsOf({ coexistence, why, paused, poolNamespace }: State): string {
   if (paused !== "") return `handing out is paused: ${paused}`;
+  if (!coexistence && poolNamespace !== undefined)
+    return `pools are in the namespace ${poolNamespace}, where whereabouts kept them: install Holdfast there (docs/install.md)`;
   return coexistence ? `whereabouts is, or may be, active: ${why || "the operator's word is on"}` : "";
 }
 

@@ -38,7 +38,8 @@ export interface AskingInput {
   readonly isolation: IsolationRule;
   /** Stands for the namespace of containers whose runtime has none. */
   readonly nodeName: string;
-  readonly systemNamespace: string;
+  /** Of definitions that have none of their own. */
+  readonly poolNamespace: string;
   readonly cooldownMs: number;
   readonly sliced: SlicedMap;
   /** The claim that it goes by. */
@@ -68,7 +69,7 @@ export function askingOf(input: AskingInput): Asking {
     config,
     statics: statics.requests,
     owner: claim?.owner ?? owner,
-    namespace: poolNamespaceOf(loaded, input.systemNamespace, invocation, pod, selection),
+    namespace: poolNamespaceOf(loaded, input.poolNamespace, invocation, pod, selection),
     ...(preferred !== undefined && { preferred }),
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
     sliced: input.sliced,
@@ -93,14 +94,14 @@ export function askingOf(input: AskingInput): Asking {
  */
 function poolNamespaceOf(
   { config, network: { name } }: LoadedConfig,
-  systemNamespace: string,
+  common: string,
   { args }: AttachmentInvocation,
   pod: PodFacts | undefined,
   selection: Selection | undefined,
 ): string {
-  if (config.poolNamespace === "cluster") return systemNamespace;
+  if (config.poolNamespace === "cluster") return common;
   if (selection !== undefined) return selection.namespace;
-  if (pod !== undefined || args.podNamespace === "") return systemNamespace;
+  if (pod !== undefined || args.podNamespace === "") return common;
   throw new CniError(
     errorCodes.tryAgainLater,
     `the API server has no pod ${args.podNamespace}/${args.podName}, and only its annotations say whose the pools of the network ${name} are ` +

@@ -305,7 +305,7 @@ class Assembly {
     readonly reassert: Reassert;
     readonly wake: () => void;
   }): Parts {
-    const { client, node, clock, random, log, metrics, systemNamespace, cooldownMs, isolation } = this.#options;
+    const { client, node, clock, random, log, metrics, cooldownMs, isolation } = this.#options;
     const { pictures, readiness, events, podInformer, state, ledgers, slices } = given;
     const now = () => clock.wallMs();
     const held = this.#held;
@@ -323,7 +323,9 @@ class Assembly {
     const legacy = new Legacy({ client, ledgers, pictures, coexistence: () => state.coexistence });
     return {
       nodeName: node,
-      systemNamespace,
+      get poolNamespace() {
+        return state.poolNamespace;
+      },
       cooldownMs,
       isolation,
       configs: new Configs(new FlatFiles({ ...this.#options, now: () => clock.monotonicMs() }), log),

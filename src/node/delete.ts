@@ -98,7 +98,7 @@ function intentOf(parts: Parts, invocation: AttachmentInvocation, loaded: Loaded
 }
 
 /** Where whereabouts may have recorded the sandbox. It knows one namespace; pools in those of definitions are ours alone. */
-function poolsToSearch({ systemNamespace: namespace }: Parts, { config }: LoadedConfig): IntentPool[] {
+function poolsToSearch({ poolNamespace: namespace }: Parts, { config }: LoadedConfig): IntentPool[] {
   if (config.poolNamespace !== "cluster") return [];
   return poolsOf(config, namespace).map(({ identity, naming, protectsOverlaps }) => ({
     namespace,

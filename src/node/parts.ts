@@ -31,7 +31,8 @@ type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reaso
 
 export interface Parts {
   readonly nodeName: string;
-  readonly systemNamespace: string;
+  /** Where pools are that no definition has for itself, as the leader says now. */
+  readonly poolNamespace: string;
   readonly cooldownMs: number;
   readonly isolation: IsolationRule;
   readonly configs: Configs;

@@ -82,6 +82,18 @@ it("a state that says neither on nor off is told with its reason, and stops no s
   expect(state.sliceObstacle).toBe("");
 });
 
+it("pools are where the leader says, also while the state is gone; another place means to look at all again", () => {
+  write(true);
+  expect(state.poolNamespace).toBe(namespace);
+  object = { metadata: { namespace }, data: { ...object!.data, "pool-namespace": "theirs" } };
+  tell({ type: "update", object, previous: object });
+  expect([state.poolNamespace, changes]).toEqual(["theirs", 1]);
+  const last = object;
+  object = undefined;
+  tell({ type: "delete", object: last, missed: false });
+  expect([state.poolNamespace, changes]).toEqual(["theirs", 1]);
+});
+
 describe("sliced ranges", () => {
   const place = { namespace, network: "blue", range: parsePrefix("10.0.0.0/16"), pool: "blue", blocks: [] };
   const open = { version: 5, ranges: [{ ...place, phase: "open" as const }] };

@@ -4,7 +4,7 @@ import { sliceUseKey } from "../api/node-lease.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
-import { inForce } from "../ledger/coexistence/word.ts";
+import { inForce, poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
@@ -31,6 +31,7 @@ export class SharedState {
   readonly #options: SharedStateOptions;
   /** The leader's last word. */
   #coexistence = true;
+  #poolNamespace: string;
   /** What was read of the object last. */
   #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedKnowledge } | undefined;
   /** What whoever asks has been told. */
@@ -38,6 +39,7 @@ export class SharedState {
 
   constructor(options: SharedStateOptions) {
     this.#options = options;
+    this.#poolNamespace = options.systemNamespace;
     this.#told = this.#words();
     options.informer.handle(() => this.#compare());
   }
@@ -48,6 +50,13 @@ export class SharedState {
 
   synced(signal: AbortSignal): Promise<void> {
     return this.#options.informer.synced(signal);
+  }
+
+  /** Where pools are that no definition has for itself. */
+  get poolNamespace(): string {
+    const object = this.#object();
+    if (object !== undefined) this.#poolNamespace = poolNamespaceOf(object, this.#options.systemNamespace);
+    return this.#poolNamespace;
   }
 
   get coexistence(): boolean {
@@ -121,7 +130,7 @@ export class SharedState {
   }
 
   #words(): string {
-    return `${this.coexistence} ${this.paused}`;
+    return `${this.coexistence} ${this.poolNamespace} ${this.paused}`;
   }
 
   #object(): ConfigMap | undefined {

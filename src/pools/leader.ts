@@ -55,6 +55,7 @@ export class PoolsLeader {
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
   readonly #pause: Pause;
+  #poolNamespace: string;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -63,6 +64,7 @@ export class PoolsLeader {
     const more = { ...(fencing && { fencing }), ...(silence && { silence }) };
     this.world = new World({ client, clock, systemNamespace, onError, ...more });
     this.#pause = new Pause(options);
+    this.#poolNamespace = systemNamespace;
     this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
     this.#definitions.handle(() => void (this.#uses = undefined));
   }
@@ -92,7 +94,7 @@ export class PoolsLeader {
   uses(): readonly NetworkUse[] | undefined {
     if (this.#uses !== undefined) return this.#uses;
     const objects = this.#definitions.list();
-    return (this.#uses = objects && networksOf(objects, this.#options.systemNamespace).uses);
+    return (this.#uses = objects && networksOf(objects, this.#poolNamespace).uses);
   }
 
   #build() {
@@ -163,6 +165,10 @@ export class PoolsLeader {
       systemNamespace,
       uses: () => this.uses(),
       isPaused: this.#pause.isOn,
+      onPlace: (namespace) => {
+        if (namespace !== this.#poolNamespace) this.#uses = undefined;
+        this.#poolNamespace = namespace;
+      },
       onChange: (coexistence) => {
         metrics?.coexistence(coexistence);
         onChange();

@@ -9,6 +9,7 @@ import type { KubeObject } from "../kube/meta.ts";
 import { keyOf } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
 import { fetchState } from "../ledger/state.ts";
@@ -61,9 +62,10 @@ export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> 
   );
   const definitions = await list(client, kinds.networkAttachmentDefinitions, signal);
   const statefulSets = await list(client, kinds.statefulSets, signal);
+  const state = await fetchState(client, { namespace: systemNamespace, signal });
   return {
     systemNamespace,
-    state: await fetchState(client, { namespace: systemNamespace, signal }),
+    state,
     nowMs: now(),
     held,
     pools,
@@ -72,7 +74,7 @@ export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> 
     nodes: [...slices.nodes.values()],
     statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
     claims: new Map(claims.map(({ metadata }) => [metadata.uid ?? "", { metadata }])),
-    networks: networksOf(definitions, systemNamespace),
+    networks: networksOf(definitions, poolNamespaceOf(state, systemNamespace)),
     slices,
     unreadable,
   };

@@ -7,6 +7,7 @@
 // change by it.
 import { keptFinalizer } from "../api/hold-marks.ts";
 import type { IPPool } from "../api/ip-pool.ts";
+import { seenAnnotation } from "../api/node-lease.ts";
 import { isAdopted } from "../api/pool-domain.ts";
 import { orAborted } from "../kube/abort.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -14,8 +15,19 @@ import { isApiError } from "../kube/errors.ts";
 import { keyOf } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { disownPools } from "../ledger/coexistence/disowning.ts";
+import { whyNotMoved } from "../ledger/coexistence/moving.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
-import { begun, inForce, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
+import {
+  begun,
+  begunAt,
+  inForce,
+  poolNamespaceKey,
+  poolNamespaceOf,
+  readWord,
+  type Word,
+  wordData,
+} from "../ledger/coexistence/word.ts";
+import { nodeOfLease } from "../ledger/fencing.ts";
 import { type ConfigMap, configMaps } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
@@ -37,6 +49,8 @@ export interface StateKeeperOptions {
   /** Handing out was paused while pools are adopted. Default: never. */
   readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onChange?: (coexistence: boolean) => void;
+  /** Where pools are that no definition has for itself: said before anything is done there. */
+  readonly onPlace?: (namespace: string) => void;
   /** Signs of whereabouts that coexistence is not on for; none: no more. */
   readonly onStray?: (signs: readonly string[]) => void;
   /** It was decided that coexistence stays on, without a sign of whereabouts: what that means, and how it ends. */
@@ -57,6 +71,7 @@ export class StateKeeper {
   readonly #options: StateKeeperOptions;
   #memory: Memory = { silentSinceMs: undefined };
   #coexistence = true;
+  #namespace: string;
   #hasBegun = false;
   readonly #known = Promise.withResolvers<void>();
   /** namespace/name of a pool -> looks in a row at which the mirror may have been behind. */
@@ -68,6 +83,7 @@ export class StateKeeper {
 
   constructor(options: StateKeeperOptions) {
     this.#options = options;
+    this.#namespace = options.systemNamespace;
   }
 
   get coexistence(): boolean {
@@ -99,6 +115,7 @@ export class StateKeeper {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = inForce(object);
+    this.#place(poolNamespaceOf(object, systemNamespace), object !== undefined);
     const paused = object?.data?.["paused"] ?? "";
     const said = readWord(object);
     if (current === false || (current === true && said !== undefined)) this.#begin(current);
@@ -110,6 +127,11 @@ export class StateKeeper {
       return;
     }
     this.#word = word;
+    const moving = await this.#moving(object, word, current, signal);
+    if (moving !== undefined) {
+      await this.#write(object, moving, signal);
+      return;
+    }
     let stored = object;
     /** False: another has made the state meanwhile; the next look reads it. */
     const record = async () => (stored = await this.#write(stored, wordData(word), signal)) !== undefined;
@@ -132,19 +154,62 @@ export class StateKeeper {
     const { coexistence, why } = verdict;
     this.#tell(coexistence, why);
     this.#warn(coexistence, upstream);
-    const data = { ...wordData(word), coexistence: coexistence ? "on" : "off", why, paused };
+    const place = this.#namespace === systemNamespace ? {} : { [poolNamespaceKey]: this.#namespace };
+    const data = { ...wordData(word), ...place, coexistence: coexistence ? "on" : "off", why, paused };
     const next = coexistence && current !== true ? begun({ ...stored?.data, ...data }) : data;
     if ((await this.#write(stored, next, signal)) !== undefined) this.#known.resolve();
   }
 
   #decide(current: boolean | undefined, upstream: Upstream): Word | string {
-    const { systemNamespace, world } = this.#options;
+    const { systemNamespace, world, uses } = this.#options;
+    const own = new Set(
+      uses()?.flatMap(({ config, namespace }) => (config.poolNamespace === "nad" ? [namespace] : [])),
+    );
+    const namespaces = new Set(Array.from(world.pools.cache.list(), ({ metadata }) => metadata.namespace ?? ""));
+    const poolsElsewhere = [...namespaces].filter((each) => each !== systemNamespace && !own.has(each));
     const hasKept = [...world.reservations.cache.list()].some(({ metadata }) =>
       metadata.finalizers?.includes(keptFinalizer),
     );
-    const word = firstWord({ systemNamespace, current, upstream, hasKept });
+    const word = firstWord({ systemNamespace, poolsElsewhere, current, upstream, hasKept });
     if (typeof word !== "string" && word.word === "on" && !upstream.active) this.#tellUnseen();
     return word;
+  }
+
+  /** A state that is gone says nothing of it: what was known last counts. */
+  #place(namespace: string, isSaid: boolean): void {
+    if (isSaid) this.#namespace = namespace;
+    this.#options.onPlace?.(this.#namespace);
+  }
+
+  /**
+   * What to write where the word names another namespace than pools are in; undefined: nothing more, they are where they should be.
+   * A daemon that knows of the old one and one that knows of the new would be two ledgers of one range. So first nothing is handed out, until every
+   * daemon that is heard of knows that, and what there is in the old one forbids it.
+   */
+  async #moving(
+    object: ConfigMap | undefined,
+    word: Word,
+    current: boolean | undefined,
+    signal: AbortSignal,
+  ): Promise<Record<string, string> | undefined> {
+    const { client, world } = this.#options;
+    const to = word.namespace ?? this.#namespace;
+    if (to === this.#namespace) return undefined;
+    const data = { ...wordData(word), paused: object?.data?.["paused"] ?? "" };
+    const why = await whyNotMoved(client, { from: this.#namespace, to, signal });
+    if (why !== undefined) return { ...data, ...(current === undefined && { coexistence: "undecided" }), why };
+    const waits = (names: readonly string[]) =>
+      `pools go to the namespace ${to}: daemons do not know yet that they hand out nothing${names.length > 0 ? `: ${names.join(", ")}` : ""}`;
+    if (current !== undefined) return begun({ ...object?.data, ...data, coexistence: "undecided", why: waits([]) });
+    const since = begunAt(object);
+    const unaware = [...world.leases.cache.list()].flatMap((lease) => {
+      const node = nodeOfLease(lease);
+      const isBehind = Number(lease.metadata.annotations?.[seenAnnotation] ?? -1) < since;
+      return node !== undefined && isBehind && world.presence.isFresh(node) ? [node] : [];
+    });
+    if (since > 0 && unaware.length > 0) return { ...data, coexistence: "undecided", why: waits(unaware) };
+    this.#place(to, true);
+    return undefined;
   }
 
   /** What is stored then; undefined: another has made it meanwhile, and the next look reads it. */
@@ -213,7 +278,13 @@ export class StateKeeper {
     const ms = clock.monotonicMs();
     if (this.#detected !== undefined && ms - this.#detected.ms < detectMs) return this.#detected.signs;
     const given = { ...(lookBackMs !== undefined && { lookBackMs }), ...(namespaces && { namespaces }) };
-    const signs = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), ...given, signal });
+    const signs = await detectUpstream(client, {
+      systemNamespace,
+      poolNamespace: this.#namespace,
+      now: () => clock.wallMs(),
+      ...given,
+      signal,
+    });
     this.#detected = { ms, signs };
     return signs;
   }

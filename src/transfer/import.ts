@@ -58,7 +58,7 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
     return { lines: [...foreign.notes, ...differing, count], isClean: differing.length === 0 };
   }
   if (source === "whereabouts") return adoptAll(options, survey, networks);
-  return takeAll(options, networks, foreign);
+  return takeAll(options, survey, networks, foreign);
 }
 
 function networksOf(survey: Survey, definition: string | undefined): Network[] {
@@ -115,7 +115,8 @@ function whereaboutsAllocations(survey: Survey, networks: readonly Network[]): F
 
 async function adoptAll(options: ImportOptions, survey: Survey, networks: readonly Network[]): Promise<ImportReport> {
   const { client, mode, now, signal, systemNamespace } = options;
-  const { active, why } = await detectUpstream(client, { systemNamespace, now, signal });
+  const { systemNamespace: poolNamespace } = survey;
+  const { active, why } = await detectUpstream(client, { systemNamespace, poolNamespace, now, signal });
   const lines = active
     ? [`whereabouts is still active, so its entries arbitrate and nothing is made of them yet: ${why.join(" ")}`]
     : [];
@@ -143,8 +144,13 @@ async function adoptAll(options: ImportOptions, survey: Survey, networks: readon
   return { lines, isClean: mode === "dry-run" || isClean };
 }
 
-async function takeAll(options: ImportOptions, networks: readonly Network[], foreign: Foreign): Promise<ImportReport> {
-  const { client, mode, systemNamespace, signal } = options;
+async function takeAll(
+  options: ImportOptions,
+  { systemNamespace }: Survey,
+  networks: readonly Network[],
+  foreign: Foreign,
+): Promise<ImportReport> {
+  const { client, mode, signal } = options;
   const held = new Map<string, Owner>();
   for await (const each of listHolds(client, { signal })) {
     if (each.unreadable === undefined)

@@ -4,7 +4,9 @@ import { isApiError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource, type Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../ledger/resources.ts";
+import { fetchState } from "../ledger/state.ts";
 import { type AttachmentDefinition, type Survey, surveyOf } from "./survey.ts";
 
 const { group, version, plural, kind } = nodeSlicePoolKind;
@@ -12,8 +14,9 @@ const nodeSlicePools = defineResource({ group, version, plural, kind, namespaced
 
 export async function readSurvey(client: KubeClient, systemNamespace: string, signal: AbortSignal): Promise<Survey> {
   // One after the other: a page of a thousand pools is large, and nothing here is in a hurry.
+  const state = await fetchState(client, { namespace: systemNamespace, signal });
   return surveyOf({
-    systemNamespace,
+    systemNamespace: poolNamespaceOf(state, systemNamespace),
     pools: await everything(client, ipPools, signal),
     reservations: await everything(client, reservations, signal),
     holds: await everything(client, holds, signal),

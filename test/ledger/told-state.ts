@@ -1,6 +1,7 @@
 // What a leader has told the daemons, for tests that have none: whereabouts is away, nothing is paused, and these ranges are sliced.
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
+import { poolNamespaceKey } from "../../src/ledger/coexistence/word.ts";
 import { type ConfigMap, configMaps } from "../../src/ledger/resources.ts";
 import { slicedKey, type SlicedRanges, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { stateObject } from "../../src/ledger/state.ts";
@@ -8,11 +9,14 @@ import { stateObject } from "../../src/ledger/state.ts";
 export interface ToldState extends Partial<SlicedRanges> {
   readonly coexistence?: boolean;
   readonly paused?: string;
+  readonly poolNamespace?: string;
 }
 
-export function toldState({ coexistence = false, paused = "", version = 1, ranges = [] }: ToldState = {}): ConfigMap {
+export function toldState(told: ToldState = {}): ConfigMap {
+  const { coexistence = false, paused = "", version = 1, ranges = [], poolNamespace } = told;
   const { data, ...object } = stateObject("kube-system", { coexistence, why: "a test", paused });
-  return { ...object, data: { ...data, [slicedKey]: writeSlicedRanges({ version, ranges }) } };
+  const place = poolNamespace === undefined ? {} : { [poolNamespaceKey]: poolNamespace };
+  return { ...object, data: { ...data, ...place, [slicedKey]: writeSlicedRanges({ version, ranges }) } };
 }
 
 /** What others have written beside it stays. */

@@ -12,6 +12,8 @@ export interface PeerOptions {
   readonly kubeconfig: string;
   /** For its flat file, without which it answers nothing, and its kubeconfig. */
   readonly folder: string;
+  /** Of its kubeconfig. Default: kube-system. */
+  readonly namespace?: string;
 }
 
 export class PeerWhereabouts implements Writer {
@@ -65,12 +67,12 @@ export class PeerWhereabouts implements Writer {
 }
 
 /** Its pools are in the namespace of its kubeconfig's context. */
-export function flatFile({ kubeconfig, folder }: Omit<PeerOptions, "program">): string {
+export function flatFile({ kubeconfig, folder, namespace = "kube-system" }: Omit<PeerOptions, "program">): string {
   const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as { contexts: { context: { namespace?: string } }[] };
-  for (const { context } of config.contexts) context.namespace = "kube-system";
-  const own = join(folder, "kubeconfig");
+  for (const { context } of config.contexts) context.namespace = namespace;
+  const own = join(folder, `kubeconfig-${namespace}`);
   writeFileSync(own, JSON.stringify(config));
-  const file = join(folder, "whereabouts.conf");
+  const file = join(folder, `whereabouts-${namespace}.conf`);
   writeFileSync(file, JSON.stringify({ kubernetes: { kubeconfig: own } }));
   return file;
 }

@@ -12,21 +12,24 @@ import { type Address, plus } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import type { RaceNetwork, Writer } from "./race.ts";
 
-const namespace = "kube-system";
 const retriesMax = 100;
 
 export interface PlayedOptions {
   readonly transport: Transport;
   /** Without it, as the fork's `optimistic_ipam`, or as two sandboxes of one pod at once, which are one holder. */
   readonly lease: boolean;
+  /** Of its kubeconfig. Default: kube-system. */
+  readonly namespace?: string;
 }
 
 export class PlayedWhereabouts implements Writer {
   readonly name: string;
   readonly #client: KubeClient;
   readonly #lease: boolean;
+  readonly #namespace: string;
 
-  constructor({ transport, lease }: PlayedOptions) {
+  constructor({ transport, lease, namespace = "kube-system" }: PlayedOptions) {
+    this.#namespace = namespace;
     this.#client = new KubeClient({ transport, userAgent: "whereabouts" });
     this.#lease = lease;
     this.name = lease ? "whereabouts" : "whereabouts without its lease";
@@ -41,12 +44,12 @@ export class PlayedWhereabouts implements Writer {
   }
 
   async #led<T>(pod: string, work: () => Promise<T>): Promise<T> {
-    await this.#client.list(ipPools, { namespace });
+    await this.#client.list(ipPools, { namespace: this.#namespace });
     if (!this.#lease) return work();
     const times = { leaseDurationMs: 1500, renewDeadlineMs: 1000, retryPeriodMs: 500 };
     const elector = new Elector({
       client: this.#client,
-      namespace,
+      namespace: this.#namespace,
       name: "whereabouts",
       identity: `default/${pod}`,
       ...times,
@@ -91,7 +94,7 @@ export class PlayedWhereabouts implements Writer {
       }
     }
     if (network.overlaps && !isReserved) {
-      const metadata = { namespace, name: reservationName(network, chosen) };
+      const metadata = { namespace: this.#namespace, name: reservationName(network, chosen) };
       await this.#client.create(reservations, { metadata, spec: { podref: `default/${pod}`, ifname: "net1" } });
     }
     return String(addressAt(network, chosen));
@@ -111,14 +114,17 @@ export class PlayedWhereabouts implements Writer {
         if (isApiError(error, "invalid")) continue;
       }
       if (network.overlaps)
-        await this.#client.delete(reservations, { namespace, name: reservationName(network, Number(key)) });
+        await this.#client.delete(reservations, {
+          namespace: this.#namespace,
+          name: reservationName(network, Number(key)),
+        });
       return;
     }
   }
 
   /** Undefined: it was made just now, and is read again. */
   async #pool({ name, range }: RaceNetwork): Promise<StoredPool | undefined> {
-    const at = { namespace, name: `${name}-${range.replaceAll(/[:/]/g, "-")}` };
+    const at = { namespace: this.#namespace, name: `${name}-${range.replaceAll(/[:/]/g, "-")}` };
     try {
       return await this.#client.get(ipPools, at);
     } catch (error) {
@@ -130,7 +136,10 @@ export class PlayedWhereabouts implements Writer {
 
   async #reservation(network: RaceNetwork, offset: number) {
     try {
-      return await this.#client.get(reservations, { namespace, name: reservationName(network, offset) });
+      return await this.#client.get(reservations, {
+        namespace: this.#namespace,
+        name: reservationName(network, offset),
+      });
     } catch (error) {
       if (isApiError(error, "not-found")) return undefined;
       throw error;
@@ -139,7 +148,7 @@ export class PlayedWhereabouts implements Writer {
 
   async #patch({ metadata }: StoredPool, operations: readonly JsonPatchOperation[]): Promise<void> {
     const test = { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion } as const;
-    const at = { namespace, name: metadata.name ?? "" };
+    const at = { namespace: this.#namespace, name: metadata.name ?? "" };
     await this.#client.patch(ipPools, at, { type: "json", operations: [test, ...operations] });
   }
 }

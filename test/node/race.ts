@@ -11,6 +11,8 @@ export interface RaceNetwork {
   readonly size: number;
   /** enable_overlapping_ranges. */
   readonly overlaps: boolean;
+  /** Where whereabouts keeps its pools, by the operator's word. Default: kube-system. */
+  readonly namespace?: string;
 }
 
 export interface Writer {

@@ -12,7 +12,7 @@ import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { defineResource } from "../../src/kube/resource.ts";
-import { networkAttachmentDefinitions, nodeSlicePools, nodes } from "../../src/ledger/resources.ts";
+import { ipPools, networkAttachmentDefinitions, nodeSlicePools, nodes } from "../../src/ledger/resources.ts";
 import { until } from "../conformance/api/until.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
@@ -53,16 +53,20 @@ describe.skipIf(plugin === "" && controller === "")("the real whereabouts", () =
     { name: "peer4", range: "10.87.0.0/27", size: 30, overlaps: true },
     { name: "peer6", range: "fd00:87::/123", size: 30, overlaps: true },
     { name: "peerown", range: "10.88.0.0/27", size: 30, overlaps: false },
+    { name: "peerelsewhere", range: "10.89.0.0/27", size: 30, overlaps: true, namespace: "peer-pools" },
   ])("on $range beside our daemon: no address is given twice", { timeout: 3_600_000 }, async (network) => {
-    await using _ = await world.beside();
+    const { namespace = "kube-system" } = network;
+    await using _ = await world.beside(network.namespace);
     const rig = await world.daemon();
     const ours = Array.from({ length: 3 }, () => new DaemonWriter(rig));
-    const real = new PeerWhereabouts({ program: plugin, kubeconfig: lab.kubeconfig, folder });
-    const played = new PlayedWhereabouts({ transport: connection.transport, lease: false });
+    const real = new PeerWhereabouts({ program: plugin, kubeconfig: lab.kubeconfig, folder, namespace });
+    const played = new PlayedWhereabouts({ transport: connection.transport, lease: false, namespace });
     const { given, duplicates, reasons } = await race(network, [...ours, real, real, played], rounds);
     expect({ duplicates, reasons }).toMatchObject({ duplicates: [] });
     expect(given[real.name] ?? 0, reasons.join(" | ")).toBeGreaterThan(rounds / 2);
     expect(given["holdfast"] ?? 0, reasons.join(" | ")).toBeGreaterThan(rounds);
+    const pools = (await world.admin.list(ipPools)).items.filter(({ spec }) => spec.range === network.range);
+    expect(pools.map(({ metadata }) => metadata.namespace)).toEqual([namespace]);
   });
 
   it.skipIf(controller === "")(

@@ -68,9 +68,10 @@ export class World {
   }
 
   /** Coexistence is on until the story ends; daemons that it starts afterwards begin with that. */
-  async beside(): Promise<AsyncDisposable> {
-    await tellState(this.admin, { coexistence: true });
-    return { [Symbol.asyncDispose]: () => tellState(this.admin) };
+  async beside(poolNamespace = ""): Promise<AsyncDisposable> {
+    if (poolNamespace !== "") await this.namespace(poolNamespace);
+    await tellState(this.admin, { coexistence: true, poolNamespace });
+    return { [Symbol.asyncDispose]: () => tellState(this.admin, { poolNamespace: "" }) };
   }
 
   /** A name that nothing else in this world has. */

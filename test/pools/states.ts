@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../../src/api/ip-pool.ts";
 import { leaseNodeAnnotation, nodeLeaseName, seenAnnotation } from "../../src/api/node-lease.ts";
-import { readCoexistence } from "../../src/cli/coexistence-word.ts";
+import { readCoexistence, writeWord } from "../../src/cli/coexistence-word.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { Manager } from "../../src/kube/manager.ts";
@@ -12,7 +12,7 @@ import { begunAt, readWord, wordData } from "../../src/ledger/coexistence/word.t
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { readSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
-import { fetchState, readState, stateName } from "../../src/ledger/state.ts";
+import { fetchState, readState, restsOf, stateName } from "../../src/ledger/state.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";
@@ -37,8 +37,13 @@ export function stateStories(stage: () => Stage): void {
   });
 
   describe("the shared state", () => {
-    const keeper = (watching: Watching, onStray: (signs: readonly string[]) => void = () => {}) =>
+    const keeper = (
+      watching: Watching,
+      onStray: (signs: readonly string[]) => void = () => {},
+      onPlace: (namespace: string) => void = () => {},
+    ) =>
       new StateKeeper({
+        onPlace,
         world: watching.world,
         client: stage().client,
         clock: watching.clock,
@@ -151,11 +156,11 @@ export function stateStories(stage: () => Stage): void {
       const spec = { replicas: 1, selector: { matchLabels: labels }, template };
       await stage().client.create(kinds.deployments, { metadata: { namespace, name: "staff" }, spec });
     };
-    const say = (word: "on" | "off") =>
+    const say = (word: "on" | "off", namespace?: string) =>
       stage().client.patch(
         kinds.configMaps,
         { namespace: system, name: stateName },
-        { type: "merge", body: { data: wordData({ word, by: "anna" }) } },
+        { type: "merge", body: { data: wordData({ word, by: "anna", ...(namespace && { namespace }) }) } },
       );
 
     it("a tenant's Deployment with whereabouts in its image's name changes nothing, before or after the word", async () => {
@@ -194,6 +199,77 @@ export function stateStories(stage: () => Stage): void {
       await say("off");
       await keeper(watching).look(watching.signal);
       expect(await read()).toMatchObject({ coexistence: "off", why: "" });
+    });
+
+    it("on in the namespace of whereabouts: nothing is handed out until every daemon knows, then pools are there; off leaves them", async () => {
+      const elsewhere = "their-pools";
+      const sliced = writeSlicedRanges({ version: 4, ranges: [] });
+      const before = { coexistence: "off", why: "", paused: "", [slicedKey]: sliced };
+      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data: before });
+      await stage().renew("n1");
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const places: string[] = [];
+      const leader = keeper(
+        watching,
+        () => {},
+        (namespace) => void places.push(namespace),
+      );
+      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      const command = { client: stage().client, clock: realClock, signal: watching.signal };
+      await stage().whereaboutsPool(name, "10.0.0.0/24");
+      const word = { word: "on", by: "anna", namespace: elsewhere } as const;
+      await expect(writeWord(command, system, word)).rejects.toThrow(
+        `IPPool ${system}/${name} would be a second ledger`,
+      );
+      await say("on", elsewhere);
+      await leader.look(watching.signal);
+      expect(await read(), "by hand, past the command").toMatchObject({
+        coexistence: "off",
+        why: expect.stringContaining("would be a second ledger"),
+      });
+      await stage().client.delete(kinds.ipPools, { namespace: system, name });
+      await writeWord(command, system, word);
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "undecided", why: expect.stringContaining(elsewhere) });
+      await watching.heard("n1");
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "undecided", why: expect.stringContaining("n1") });
+      expect(new Set(places)).toEqual(new Set([system]));
+      const body = { metadata: { annotations: { [seenAnnotation]: "5" } } };
+      await stage().client.patch(
+        kinds.leases,
+        { namespace: system, name: nodeLeaseName("n1") },
+        { type: "merge", body },
+      );
+      await watching.heard("n1");
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "on", why: "", "pool-namespace": elsewhere });
+      expect(places.at(-1)).toBe(elsewhere);
+      expect(restsOf(readState(await fetchState(stage().client, { namespace: system })))).not.toBe("");
+      await say("off");
+      await leader.look(watching.signal);
+      await watching.clock.advance(120_000);
+      await watching.caughtUp();
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "off", why: "", "pool-namespace": elsewhere });
+      expect(restsOf(readState(await fetchState(stage().client, { namespace: system })))).toContain(elsewhere);
+      await stage().client.delete(kinds.configMaps, { namespace: system, name: stateName });
+      await leader.look(watching.signal);
+      expect(await read(), "a lost state").toMatchObject({ "pool-namespace": elsewhere });
+    });
+
+    it("a lost word about pools elsewhere is not guessed: nothing is handed out", async () => {
+      const metadata = { namespace: "shop", name };
+      await stage().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      await keeper(watching).look(watching.signal);
+      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      expect(await read()).toMatchObject({
+        coexistence: "undecided",
+        why: expect.stringContaining("--namespace shop"),
+      });
     });
 
     it("the operator's word: on at once, with what is left to do before whereabouts starts; off through the gate", async () => {

@@ -1,9 +1,9 @@
 // Whether whereabouts, or another writer of its objects, is at work in this cluster, and in which namespace it keeps its pools.
 //
-// Looked for only where administrators alone write: its workloads in the namespaces that are named, its lease and its pools in the
-// system namespace. What a tenant deploys is no sign. What is found decides once, at install, and whether an operator's "off" may
+// Looked for only where administrators alone write: its workloads in the namespaces that are named, its lease and its pools where ours
+// are. What a tenant deploys is no sign. What is found decides once, at install, and whether an operator's "off" may
 // take effect; later it warns. Errs on the side of "active". The times are those of other machines' clocks, which an hour's window
-// forgives. It reads every IPPool of the system namespace, so ask once a minute, not once a second.
+// forgives. It reads every IPPool of that namespace, so ask once a minute, not once a second.
 import { sliceLabelName } from "../../api/slice-grant.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";
@@ -12,6 +12,8 @@ import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leas
 
 export interface UpstreamOptions {
   readonly systemNamespace: string;
+  /** Where ours and its pools are. Default: the system namespace. */
+  readonly poolNamespace?: string;
   /** Where its workloads may stand: namespaces that only administrators write. */
   readonly namespaces?: readonly string[];
   /** The wall clock: leases and managed fields carry its time. */
@@ -22,7 +24,7 @@ export interface UpstreamOptions {
 }
 
 export interface Upstream {
-  /** Some writer of whereabouts' objects that is not ours is, or was lately, at work on the pools of the system namespace. */
+  /** Some writer of whereabouts' objects that is not ours is, or was lately, at work on the pools of our namespace. */
   readonly active: boolean;
   /** Something that frees addresses runs: holds need their finalizer. */
   readonly reconciler: boolean;
@@ -39,9 +41,10 @@ const defaultLookBackMs = 3_600_000;
 export const defaultUpstreamNamespaces = ["kube-system", "openshift-multus"];
 
 export async function detectUpstream(client: KubeClient, options: UpstreamOptions): Promise<Upstream> {
-  const { systemNamespace: namespace, now, lookBackMs = defaultLookBackMs, signal } = options;
+  const { systemNamespace, poolNamespace: namespace = systemNamespace, now, signal } = options;
+  const { lookBackMs = defaultLookBackMs, namespaces = defaultUpstreamNamespaces } = options;
   const [found, lease, pools] = await Promise.all([
-    workloadsIn(client, new Set([namespace, ...(options.namespaces ?? defaultUpstreamNamespaces)]), signal),
+    workloadsIn(client, new Set([systemNamespace, namespace, ...namespaces]), signal),
     renewedMs(client, namespace, signal),
     // Slices are as many as nodes times networks: whereabouts makes unlabelled ones.
     client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal }),
@@ -50,11 +53,13 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
   const writers = foreignWriters(pools.items, now() - lookBackMs);
   const why = [
     ...workloads.map(({ workload }) => `${workload} runs whereabouts.`),
-    ...(lease > now() - lookBackMs
-      ? [
-          `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
-        ]
-      : []),
+    ...(lease === "forbidden"
+      ? [`Lease ${namespace}/whereabouts may not be read: bind the Role holdfast-pools there (docs/install.md).`]
+      : lease > now() - lookBackMs
+        ? [
+            `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
+          ]
+        : []),
     ...writers,
   ];
   const elsewhere = found.filter((each) => each.namespace !== namespace);
@@ -84,7 +89,11 @@ function poolNamespaceOf({ spec, metadata }: DaemonSet | Deployment): string {
   return said.valueFrom === undefined ? (said.value ?? "kube-system") : (metadata.namespace ?? "");
 }
 
-async function renewedMs(client: KubeClient, namespace: string, signal: AbortSignal | undefined): Promise<number> {
+async function renewedMs(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal | undefined,
+): Promise<number | "forbidden"> {
   try {
     const { metadata, spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
     const writers = writersOf(metadata);
@@ -93,6 +102,7 @@ async function renewedMs(client: KubeClient, namespace: string, signal: AbortSig
     return isOurs ? Number.NEGATIVE_INFINITY : timeOf(spec?.renewTime);
   } catch (error) {
     if (isApiError(error, "not-found")) return Number.NEGATIVE_INFINITY;
+    if (isApiError(error, "forbidden")) return "forbidden";
     throw error;
   }
 }

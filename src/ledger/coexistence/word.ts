@@ -7,19 +7,30 @@ export interface Word {
   readonly word: "on" | "off";
   /** Who said it, when and why, for people. */
   readonly by: string;
+  /** Where whereabouts keeps its pools, and so where ours are; undefined: where they are. */
+  readonly namespace?: string;
 }
 
 const wordKey = "coexistence-word";
 const byKey = "coexistence-by";
+const namespaceKey = "coexistence-namespace";
 const sinceKey = "coexistence-since";
+/** What daemons act by; without it pools are in the system namespace. The leader alone writes it. */
+export const poolNamespaceKey = "pool-namespace";
 
 export function readWord(object: Pick<ConfigMap, "data"> | undefined): Word | undefined {
   const word = object?.data?.[wordKey];
-  return word === "on" || word === "off" ? { word, by: object?.data?.[byKey] ?? "" } : undefined;
+  const { [byKey]: by = "", [namespaceKey]: namespace } = object?.data ?? {};
+  return word === "on" || word === "off" ? { word, by, ...(namespace && { namespace }) } : undefined;
 }
 
-export function wordData({ word, by }: Word): Record<string, string> {
-  return { [wordKey]: word, [byKey]: by };
+export function wordData({ word, by, namespace }: Word): Record<string, string> {
+  return { [wordKey]: word, [byKey]: by, ...(namespace !== undefined && { [namespaceKey]: namespace }) };
+}
+
+/** Where the pools of definitions are that do not say `pool_namespace: nad`. */
+export function poolNamespaceOf(object: Pick<ConfigMap, "data"> | undefined, systemNamespace: string): string {
+  return object?.data?.[poolNamespaceKey] || systemNamespace;
 }
 
 /** What daemons act by; undefined: nothing that they may act by. */

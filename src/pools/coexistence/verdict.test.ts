@@ -79,7 +79,13 @@ describe("nextCoexistence", () => {
 describe("firstWord", () => {
   const [workload, namespace] = ["DaemonSet openshift-multus/whereabouts", "openshift-multus"];
   const nothing = { ...quiet, reconciler: false, elsewhere: [] };
-  const facts = { systemNamespace: "kube-system", current: undefined, upstream: nothing, hasKept: false };
+  const facts = {
+    systemNamespace: "kube-system",
+    poolsElsewhere: [],
+    current: undefined,
+    upstream: nothing,
+    hasKept: false,
+  };
 
   it.each([
     ["nothing of whereabouts is there", {}, "off"],
@@ -105,7 +111,10 @@ describe("firstWord", () => {
   it("whereabouts with pools in another namespace: not decided, with the remedy", () => {
     const upstream = { ...nothing, elsewhere: [{ workload, namespace }] };
     expect(firstWord({ ...facts, upstream })).toMatch(
-      /openshift-multus, Holdfast in kube-system.*Install Holdfast into/,
+      /openshift-multus, Holdfast in kube-system.*Say `holdfast coexistence on`/,
+    );
+    expect(firstWord({ ...facts, poolsElsewhere: [namespace] })).toMatch(
+      /pools in namespace openshift-multus.*two ledgers.*coexistence off --namespace openshift-multus/,
     );
   });
 });

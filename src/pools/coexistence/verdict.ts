@@ -74,6 +74,8 @@ export const unseenWords =
 
 export interface DecisionInput {
   readonly systemNamespace: string;
+  /** Namespaces with pools that no definition has there for itself: of a whereabouts that is gone, or ours by a word that is lost. */
+  readonly poolsElsewhere: readonly string[];
   readonly current: boolean | undefined;
   readonly upstream: Upstream;
   /** Holds carry our finalizer, which only coexistence puts there: the word that there was is lost. */
@@ -81,16 +83,24 @@ export interface DecisionInput {
 }
 
 /** The word of a cluster in which nobody has said one; a sentence: it cannot be decided, and nothing is handed out before. */
-export function firstWord({ systemNamespace, current, upstream, hasKept }: DecisionInput): Word | string {
+export function firstWord(input: DecisionInput): Word | string {
+  const { systemNamespace, poolsElsewhere, current, upstream, hasKept } = input;
   if (current === false) return { word: "off", by: "the controller: it was off before there was a word" };
   if (upstream.active) return { word: "on", by: `the controller, at its first start: ${upstream.why.join(" ")}` };
   if (hasKept)
     return { word: "on", by: `the controller: holds are kept from whereabouts, so it was on before; ${unseen}` };
   const [other] = upstream.elsewhere;
-  if (other === undefined) return { word: "off", by: "the controller, at its first start: no sign of whereabouts" };
+  if (other !== undefined)
+    return (
+      `${other.workload} is whereabouts and keeps its pools in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both ` +
+      "would have two ledgers. Say `holdfast coexistence on`, and Holdfast keeps its pools there, too; or, if they share no range, " +
+      "`holdfast coexistence off`"
+    );
+  const [left] = poolsElsewhere;
+  if (left === undefined) return { word: "off", by: "the controller, at its first start: no sign of whereabouts" };
   return (
-    `${other.workload} is whereabouts and keeps its pools in namespace ${other.namespace}, Holdfast in ${systemNamespace}: a range of both ` +
-    `would have two ledgers. Install Holdfast into ${other.namespace} (docs/install.md); or, if they share no range, say ` +
-    "`holdfast coexistence off`"
+    `there are pools in namespace ${left}, as of a whereabouts that kept its own there, and Holdfast would make others in ${systemNamespace}: a range ` +
+    `of both would have two ledgers. Say \`holdfast coexistence off --namespace ${left}\` to go on there, or --namespace ${systemNamespace} if nothing of ` +
+    "theirs is in use"
   );
 }

@@ -13,21 +13,23 @@ export function besideStories(world: GetWorld): void {
     { name: "race4", range: "10.77.0.0/27", size: 30, overlaps: true },
     { name: "race6", range: "fd00:77::/123", size: 30, overlaps: true },
     { name: "raceown", range: "10.78.0.0/27", size: 30, overlaps: false },
+    { name: "race-elsewhere", range: "10.79.0.0/27", size: 30, overlaps: true, namespace: "race-pools" },
   ])("$range, overlaps protected: $overlaps: no address is given twice", { timeout: 900_000 }, async (network) => {
     const { transport, admin } = world();
-    await using _ = await world().beside();
+    const { namespace = "kube-system" } = network;
+    await using _ = await world().beside(network.namespace);
     const rig = await world().daemon();
     const ours = Array.from({ length: 4 }, () => new DaemonWriter(rig));
-    const theirs = [true, false, false, false].map((lease) => new PlayedWhereabouts({ transport, lease }));
+    const theirs = [true, false, false, false].map((lease) => new PlayedWhereabouts({ transport, lease, namespace }));
     const { given, duplicates, reasons } = await race(network, [...ours, ...theirs], rounds);
     expect({ duplicates, reasons }).toMatchObject({ duplicates: [] });
     for (const name of ["holdfast", "whereabouts", "whereabouts without its lease"]) {
       expect(given[name] ?? 0, `${name}: ${reasons.join(" | ")}`).toBeGreaterThan(rounds / 5);
     }
     const name = `${network.name}-${network.range.replaceAll(/[:/]/g, "-")}`;
-    const { spec } = await admin.get(ipPools, { namespace: "kube-system", name });
+    const { spec } = await admin.get(ipPools, { namespace, name });
     expect(spec.allocations).toEqual({});
-    const left = (await admin.list(reservations, { namespace: "kube-system" })).items;
+    const left = (await admin.list(reservations, { namespace })).items;
     const ofOurs = left.filter(({ metadata }) => metadata.name?.startsWith(`${network.name}-`) && metadata.finalizers);
     expect(ofOurs.map(({ metadata }) => metadata.name)).toEqual([]);
   });

@@ -1,0 +1,25 @@
+// Whether pools may be kept in another namespace from now on: only where the old one has nothing. What is left would be a second ledger of its range.
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { holds, ipPools, nodeSlicePools, reservations } from "../resources.ts";
+
+export interface Moving {
+  readonly from: string;
+  readonly to: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A sentence: what keeps them, and what to do. */
+export async function whyNotMoved(client: KubeClient, { from, to, signal }: Moving): Promise<string | undefined> {
+  for (const resource of [ipPools, nodeSlicePools, reservations, holds] as readonly Resource[]) {
+    const { items } = await client.list(resource, { namespace: from, signal });
+    const [first] = items;
+    if (first === undefined) continue;
+    const more = items.length > 1 ? ` and ${items.length - 1} more` : "";
+    return (
+      `pools cannot go to the namespace ${to}: ${resource.kind} ${from}/${first.metadata.name}${more} would be a second ledger. Install Holdfast into ${to} (docs/install.md), ` +
+      `or set WHEREABOUTS_NAMESPACE of whereabouts to ${from}, or delete them once no pod uses an address of theirs (holdfast pools), and say it again`
+    );
+  }
+  return undefined;
+}
