@@ -100,8 +100,11 @@ const webhookRules: readonly Rule[] = [
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]), // may somebody `override` what protects a claim
 ];
 
-/** What `pool_namespace: nad` needs beside: bound by hand in the namespaces that have pools of their own (docs/install.md). */
-const poolNamespaceRules: readonly Rule[] = [rule("", ["configmaps"], ["get", "list", "create", "update", "delete"])];
+/** What pools outside the system namespace need beside (`pool_namespace: nad`, a whereabouts elsewhere): bound by hand where they are (docs/install.md). */
+const poolNamespaceRules: readonly Rule[] = [
+  rule("", ["configmaps"], ["get", "list", "create", "update", "delete"]),
+  { ...leases(["get"]), resourceNames: ["whereabouts"] }, // has it handed out lately
+];
 
 const rbac = "rbac.authorization.k8s.io";
 
