@@ -9,7 +9,7 @@ import { freshMs, nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import { configMaps, leases } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import { strayWords } from "../pools/coexistence/verdict.ts";
-import type { Finding } from "../pools/finding.ts";
+import { type Finding, found } from "../pools/finding.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface CoexistenceOptions {
@@ -104,26 +104,14 @@ export function examineCoexistence(report: CoexistenceReport, namespace: string)
   const { inForce: force, why, whereabouts } = report;
   const objects = [`ConfigMap ${namespace}/${stateName}`];
   const remedy = "`holdfast coexistence` shows the state; docs/migrate-from-whereabouts.md has the way.";
-  const undecided = force === "undecided";
+  if (force === "undecided")
+    return found("coexistence-undecided", "error", objects, {
+      message: `Nothing is handed out of shared ranges: ${why}.`,
+      remedy,
+    });
   const signs = force === "unknown" ? [] : signsOf(whereabouts, force === "off");
-  return [
-    ...(undecided
-      ? [finding("coexistence-undecided", "error", objects, `Nothing is handed out of shared ranges: ${why}.`, remedy)]
-      : []),
-    ...(signs.length === 0 || undecided
-      ? []
-      : [finding("whereabouts-unexpected", "warning", objects, strayWords(signs), remedy)]),
-  ];
-}
-
-function finding(
-  code: Finding["code"],
-  severity: Finding["severity"],
-  objects: readonly string[],
-  message: string,
-  remedy: string,
-): Finding {
-  return { code, severity, objects, message, remedy };
+  if (signs.length === 0) return [];
+  return found("whereabouts-unexpected", "warning", objects, { message: strayWords(signs), remedy });
 }
 
 function signsOf({ why, elsewhere }: Upstream, withOwn: boolean): string[] {

@@ -5,9 +5,8 @@ import { continuesAnnotation } from "../api/claim-marks.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding, found, named } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
-import { named } from "./named.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 type ClaimFacts = Pick<Snapshot, "held" | "claims" | "pods" | "nodes" | "index">;
@@ -57,15 +56,10 @@ function gone(facts: ClaimFacts, { held, owner, users }: ClaimHeld, isContinued:
 /** Written by hand, or by a later release: who uses it cannot be asked for. */
 function unreadableUsers({ held, users }: ClaimHeld): Finding[] {
   if (!users.some(isUnknown)) return [];
-  return [
-    {
-      code: "unreadable",
-      severity: "warning",
-      objects: [describeHeld(held)],
-      message: `The users of ${held.hold.address} cannot be read, so it is never freed.`,
-      remedy: `See which pods use it (network-status), then remove the annotation holdfast.io/users of ${describeHeld(held)}.`,
-    },
-  ];
+  return found("unreadable", "warning", [describeHeld(held)], {
+    message: `The users of ${held.hold.address} cannot be read, so it is never freed.`,
+    remedy: `See which pods use it (network-status), then remove the annotation holdfast.io/users of ${describeHeld(held)}.`,
+  });
 }
 
 function strandedUsers(facts: ClaimFacts, { held, owner, users }: ClaimHeld): Finding[] {
@@ -75,15 +69,10 @@ function strandedUsers(facts: ClaimFacts, { held, owner, users }: ClaimHeld): Fi
   );
   if (stranded.length === 0) return [];
   const list = named(stranded.map(({ name, node }) => `pod ${owner.namespace}/${name} on node ${node}`));
-  return [
-    {
-      code: "user-gone",
-      severity: "info",
-      objects: [describeHeld(held)],
-      message: `${held.hold.address} of ${describeOwner(owner)} names users whose pods and nodes are gone: ${list}.`,
-      remedy: "The controller takes them out of the list when the node counts as off (docs/leaks.md): is one running?",
-    },
-  ];
+  return found("user-gone", "info", [describeHeld(held)], {
+    message: `${held.hold.address} of ${describeOwner(owner)} names users whose pods and nodes are gone: ${list}.`,
+    remedy: "The controller takes them out of the list when the node counts as off (docs/leaks.md): is one running?",
+  });
 }
 
 /** One claim has one address of each range. Where ranges overlap, its parts are owners of their own. */
@@ -97,14 +86,16 @@ function doubles({ index }: ClaimFacts, all: readonly ClaimHeld[]): Finding[] {
     .map((group): Finding => {
       const [{ owner, pool }] = group as [(typeof places)[number]];
       const addresses = group.map(({ held }) => held.hold.address.toString()).join(" and ");
-      return {
-        code: "two-addresses",
-        severity: "warning",
-        objects: group.map(({ held }) => describeHeld(held)),
-        message: `${describeOwner(owner)} holds ${addresses}, all of IPPool ${pool}.`,
-        remedy:
-          "See which one its pods use (network-status) and delete the object of the other, once nothing uses that one.",
-      };
+      return finding(
+        "two-addresses",
+        "warning",
+        group.map(({ held }) => describeHeld(held)),
+        {
+          message: `${describeOwner(owner)} holds ${addresses}, all of IPPool ${pool}.`,
+          remedy:
+            "See which one its pods use (network-status) and delete the object of the other, once nothing uses that one.",
+        },
+      );
     });
 }
 

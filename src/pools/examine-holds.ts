@@ -1,7 +1,7 @@
 // Holds against pods, nodes and StatefulSets, and against each other. Pure.
 import { describeOwner } from "../ipam/owner.ts";
 import { contains } from "../net/prefix.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding, found } from "./finding.ts";
 import { describeHeld, type Held, heldKey, isNameless } from "./held.ts";
 import { defaultLimits, judge } from "./judge.ts";
 import { factsFrom, judgeOnce, nodesOf } from "./look.ts";
@@ -29,61 +29,39 @@ function leaksOf(snapshot: Snapshot, doubles: readonly (readonly Held[])[]): Fin
     const facts = factsFrom(snapshot, nodes, held, { lastNode: "", doubles: ofHold.get(heldKey(held)) ?? [] });
     const verdict = judge(held, facts, undefined, snapshot.nowMs, defaultLimits);
     if (verdict.verdict === "keep") return [];
-    return [
-      {
-        code: "leaked",
-        severity: "error",
-        objects: [describeHeld(held)],
-        message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
-        remedy:
-          "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
-        repair: {
-          repair: "free",
-          held,
-        },
-      },
-    ];
+    return found("leaked", "error", [describeHeld(held)], {
+      message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, but ${verdict.why}.`,
+      remedy: "The controller frees it after a second look; holdfast check --repair does so now, after looking twice.",
+      repair: { repair: "free", held },
+    });
   });
 }
 
 function twoAddresses(pool: string, all: readonly Held[]): Finding {
   const addresses = all.map(({ hold }) => hold.address.toString()).join(" and ");
-  return {
-    code: "two-addresses",
-    severity: "warning",
-    objects: all.map(describeHeld),
+  return finding("two-addresses", "warning", all.map(describeHeld), {
     message: `${describeOwner(all[0]!.hold.owner)} holds ${addresses}, all of IPPool ${pool}.`,
     remedy: "Where the pod's network-status shows one of them, the other is freed as leaked; otherwise delete the pod.",
-  };
+  });
 }
 
 /** A node found it when it made its holds again (docs/node.md). */
 function usedTwice(held: Held): Finding[] {
   const { hold, usedBy } = held;
   if (usedBy === undefined || held.cooling !== undefined) return [];
-  return [
-    {
-      code: "held-by-another",
-      severity: "error",
-      objects: [describeHeld(held)],
-      message: `${hold.address} is held by ${describeOwner(hold.owner)}, and ${usedBy} used it before the API server lost its hold.`,
-      remedy: "Two may use it: delete one of the pods, and it gets another address.",
-    },
-  ];
+  return found("held-by-another", "error", [describeHeld(held)], {
+    message: `${hold.address} is held by ${describeOwner(hold.owner)}, and ${usedBy} used it before the API server lost its hold.`,
+    remedy: "Two may use it: delete one of the pods, and it gets another address.",
+  });
 }
 
 /** Nothing frees it but a person. */
 function nameless(held: Held): Finding[] {
   if (!isNameless(held) || held.cooling !== undefined) return [];
-  return [
-    {
-      code: "unreadable",
-      severity: "warning",
-      objects: [describeHeld(held)],
-      message: `${held.hold.address} is held, and its record names no pod: whereabouts of old wrote such.`,
-      remedy: `See whether a pod uses it (network-status); if none does, delete ${describeHeld(held)} and its entry in the IPPool.`,
-    },
-  ];
+  return found("unreadable", "warning", [describeHeld(held)], {
+    message: `${held.hold.address} is held, and its record names no pod: whereabouts of old wrote such.`,
+    remedy: `See whether a pod uses it (network-status); if none does, delete ${describeHeld(held)} and its entry in the IPPool.`,
+  });
 }
 
 /** The controller deletes it within seconds. */
@@ -91,19 +69,11 @@ const coolingSlackMs = 60_000;
 
 function cooled(held: Held, nowMs: number): Finding[] {
   if (held.cooling === undefined || held.cooling.untilMs + coolingSlackMs > nowMs) return [];
-  return [
-    {
-      code: "cooled",
-      severity: "warning",
-      objects: [describeHeld(held)],
-      message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,
-      remedy: "Harmless, but is a controller running? holdfast check --repair deletes it.",
-      repair: {
-        repair: "delete-cooled",
-        held,
-      },
-    },
-  ];
+  return found("cooled", "warning", [describeHeld(held)], {
+    message: `${held.hold.address} has cooled down since ${new Date(held.cooling.untilMs).toISOString()}, and its object is still there.`,
+    remedy: "Harmless, but is a controller running? holdfast check --repair deletes it.",
+    repair: { repair: "delete-cooled", held },
+  });
 }
 
 function gateways({ held, networks, index }: Snapshot): Finding[] {
@@ -118,14 +88,9 @@ function gateways({ held, networks, index }: Snapshot): Finding[] {
         index.of(each.hold, each.namespace).some(({ name }) => names.includes(name)),
     );
     if (holder === undefined) return [];
-    return [
-      {
-        code: "gateway-held",
-        severity: "error",
-        objects: [describeHeld(holder), `NetworkAttachmentDefinition ${definition}`],
-        message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.hold.owner)} holds it.`,
-        remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
-      },
-    ];
+    return found("gateway-held", "error", [describeHeld(holder), `NetworkAttachmentDefinition ${definition}`], {
+      message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.hold.owner)} holds it.`,
+      remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
+    });
   });
 }

@@ -13,11 +13,10 @@ import { count } from "../slices/count.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { stateOf } from "../slices/table.ts";
 import { isSamePod, type UsedAddress, usedAddresses } from "./examine-pods.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding, found, named } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
 import { networkOf } from "./membership.ts";
-import { named } from "./named.ts";
 import type { NetworkUse } from "./networks.ts";
 import { isSliced, SliceIndex } from "./sliced.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -62,14 +61,11 @@ function placesOf(slices: readonly SliceView[]): { readonly places: Places; read
 }
 
 function clash(a: Entry, b: Entry): Finding {
-  return {
-    code: "two-owners",
-    severity: "error",
-    objects: [`IPPool ${a.slice.key}`, `IPPool ${b.slice.key}`],
+  return finding("two-owners", "error", [`IPPool ${a.slice.key}`, `IPPool ${b.slice.key}`], {
     message: `${a.address} is held on two nodes: ${describeOwner(a.owner)} on ${a.slice.node}, ${describeOwner(b.owner)} on ${b.slice.node}.`,
     remedy:
       "Delete one of the two pods; its successor gets another address. Then look for slices-overlap and slice-unassigned here.",
-  };
+  });
 }
 
 /** What is held outside the slices must be known to the slice around it, or its node gives it to another. */
@@ -115,24 +111,18 @@ function isTaken(taken: readonly string[], address: Address): boolean {
 }
 
 function heldTwice(held: Held, { slice, address, owner }: Entry): Finding {
-  return {
-    code: "two-owners",
-    severity: "error",
-    objects: [`IPPool ${slice.key}`, describeHeld(held)],
+  return finding("two-owners", "error", [`IPPool ${slice.key}`, describeHeld(held)], {
     message: `${address} has two owners: ${describeOwner(owner)} by slice ${slice.block} of node ${slice.node}, ${describeOwner(held.hold.owner)} by its hold.`,
     remedy: "See which pod uses it (network-status) and delete the other pod; its successor gets another address.",
-  };
+  });
 }
 
 function notTaken(held: Held, slice: SliceView): Finding {
-  return {
-    code: "not-taken",
-    severity: "error",
-    objects: [describeHeld(held), `IPPool ${slice.key}`],
+  return finding("not-taken", "error", [describeHeld(held), `IPPool ${slice.key}`], {
     message: `${held.hold.address} is held for ${describeOwner(held.hold.owner)}, and the grant of slice ${slice.block} does not say so: node ${slice.node} may give it to another.`,
     remedy:
       "The controller writes it into the grant within seconds: is one running? Until then do not start pods on that node.",
-  };
+  });
 }
 
 function podsWithout(snapshot: Snapshot, places: Places): Finding[] {
@@ -160,23 +150,22 @@ function isOfSlices({ slices }: Snapshot, use: NetworkUse, address: Address): bo
 
 function notHeld({ pod, words }: UsedAddress): Finding {
   const node = pod.spec?.nodeName ?? "";
-  return {
-    code: "not-held",
-    severity: "error",
-    objects: [`Pod ${pod.metadata.namespace}/${pod.metadata.name}`],
+  return finding("not-held", "error", [`Pod ${pod.metadata.namespace}/${pod.metadata.name}`], {
     message: `${words}, and no slice shows it: unless the journal of node ${node} has it, it may be given to another.`,
     remedy: `The node shows it within a second of hearing the API server (holdfast slices --node ${node}). If it stays, delete the pod: its successor gets an address that is held.`,
-  };
+  });
 }
 
 function heldByAnother({ pod, words }: UsedAddress, { slice, owner }: Entry): Finding {
-  return {
-    code: "held-by-another",
-    severity: "error",
-    objects: [`Pod ${pod.metadata.namespace}/${pod.metadata.name}`, `IPPool ${slice.key}`],
-    message: `${words}, and ${describeOwner(owner)} holds it on node ${slice.node}: two may use one address.`,
-    remedy: "Delete one of the two pods; its successor gets another address.",
-  };
+  return finding(
+    "held-by-another",
+    "error",
+    [`Pod ${pod.metadata.namespace}/${pod.metadata.name}`, `IPPool ${slice.key}`],
+    {
+      message: `${words}, and ${describeOwner(owner)} holds it on node ${slice.node}: two may use one address.`,
+      remedy: "Delete one of the two pods; its successor gets another address.",
+    },
+  );
 }
 
 function gateways({ networks }: Snapshot, places: Places): Finding[] {
@@ -184,15 +173,10 @@ function gateways({ networks }: Snapshot, places: Places): Finding[] {
     if (gateway === undefined || !contains(range.prefix, gateway)) return [];
     const holder = places.get(placeOf(namespace, identity.network, gateway));
     if (holder === undefined) return [];
-    return [
-      {
-        code: "gateway-held",
-        severity: "error",
-        objects: [`IPPool ${holder.slice.key}`, `NetworkAttachmentDefinition ${definition}`],
-        message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.owner)} holds it on node ${holder.slice.node}.`,
-        remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
-      },
-    ];
+    return found("gateway-held", "error", [`IPPool ${holder.slice.key}`, `NetworkAttachmentDefinition ${definition}`], {
+      message: `${gateway} is the gateway of ${definition}, and ${describeOwner(holder.owner)} holds it on node ${holder.slice.node}.`,
+      remedy: "Set exclude_gateway: true, then delete the pod; its successor gets another address.",
+    });
   });
 }
 
@@ -206,13 +190,8 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
     return facts === undefined || !isOwners(facts, owner);
   });
   if (gone.length === 0) return [];
-  return [
-    {
-      code: "entry-without-pod",
-      severity: "info",
-      objects: [`IPPool ${slice.key}`],
-      message: `${count(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
-      remedy: `Its daemon gives them back when their sandboxes are gone; if they stay, see its log on node ${slice.node}.`,
-    },
-  ];
+  return found("entry-without-pod", "info", [`IPPool ${slice.key}`], {
+    message: `${count(gone.length, "address")} of slice ${slice.block} held on node ${slice.node} for pods that are gone: ${named(gone.map(({ address, owner }) => `${address} for ${describeOwner(owner)}`))}.`,
+    remedy: `Its daemon gives them back when their sandboxes are gone; if they stay, see its log on node ${slice.node}.`,
+  });
 }

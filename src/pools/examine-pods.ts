@@ -7,7 +7,7 @@ import { describeOwner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
@@ -83,10 +83,7 @@ function judgeAddress(
   const object = `Pod ${pod.metadata.namespace}/${pod.metadata.name}`;
   if (held === undefined) {
     const note = { why: "re-added by holdfast check: the pod uses it", ...(pool && { pool: pool.range.key }) };
-    return {
-      code: "not-held",
-      severity: "error",
-      objects: [object],
+    return finding("not-held", "error", [object], {
       message: `${words}, and nobody holds it: it may be given to another.`,
       remedy: "holdfast check --repair holds it for the pod.",
       repair: {
@@ -100,19 +97,16 @@ function judgeAddress(
           note,
         },
       },
-    };
+    });
   }
   if (isSamePod(held.hold, pod)) return undefined;
-  return {
-    code: "held-by-another",
-    severity: "error",
-    objects: [object, describeHeld(held)],
+  return finding("held-by-another", "error", [object, describeHeld(held)], {
     message: `${words}, and ${describeOwner(held.hold.owner)} holds it: two may use one address.`,
     remedy:
       held.hold.owner.kind === "claim"
         ? "Delete the pod: its successor asks for the claim's address, or gets one of its own."
         : "Delete one of the two pods; its successor gets another address.",
-  };
+  });
 }
 
 /** A kubelet's own pod goes by its name alone, as daemons record it: the API knows it under another UID. */

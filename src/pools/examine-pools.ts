@@ -7,11 +7,10 @@ import type { Domain } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { overlaps } from "../net/prefix.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding, found, named } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { membersOf, networkOf, type PoolRange } from "./membership.ts";
 import { type MirrorPlan, planMirror } from "./mirror.ts";
-import { named } from "./named.ts";
 import { usesOfPool } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -29,13 +28,12 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
   const plan = planMirror(pool, held);
   const { unreadable } = readAllocations(pool);
   return [
-    ...unreadable.map(({ message }): Finding => ({
-      code: "unreadable",
-      severity: "error",
-      objects: [object],
-      message,
-      remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
-    })),
+    ...unreadable.map(({ message }): Finding =>
+      finding("unreadable", "error", [object], {
+        message,
+        remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
+      }),
+    ),
     ...entriesWithout(object, range, plan),
     ...staleEntries(object, range, plan, isAdopted(pool)),
     ...contested(object, pool, plan, held),
@@ -46,19 +44,11 @@ function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][numb
 
 function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPlan): Finding[] {
   if (foreign.length === 0) return [];
-  return [
-    {
-      code: "entry-without-hold",
-      severity: "error",
-      objects: [object],
-      message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
-      remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
-      repair: {
-        repair: "adopt",
-        pool: range.key,
-      },
-    },
-  ];
+  return found("entry-without-hold", "error", [object], {
+    message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
+    remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
+    repair: { repair: "adopt", pool: range.key },
+  });
 }
 
 /** The mirror lags by a second: what differs is told as a warning, and is the controller's to write. */
@@ -92,30 +82,22 @@ function contested(
     const { entries } = readAllocations({ ...pool, spec: { ...pool.spec, allocations: { [key]: entry! } } });
     const address = entries[0]?.address.toString() ?? "";
     const holder = held.find(({ hold }) => hold.address.toString() === address);
-    return {
-      code: "two-owners",
-      severity: "error",
-      objects: [object, ...(holder ? [describeHeld(holder)] : [])],
+    return finding("two-owners", "error", [object, ...(holder ? [describeHeld(holder)] : [])], {
       message: `${address} has two owners: ${entry?.podref} by ${object}, ${holder ? describeOwner(holder.hold.owner) : "another"} by its hold.`,
       remedy: `See which pod uses it (network-status), delete the other pod, then remove its record (entry ${key}, or the hold).`,
-    };
+    });
   });
 }
 
 /** A sliced range may have a shared pool beside it, where its slices were drained, and one for the part that belongs to no node. */
 function unusedPool(object: string, snapshot: Snapshot, range: PoolRange, isHeld: boolean): Finding[] {
   if (isUsed(snapshot, range)) return [];
-  return [
-    {
-      code: "pool-without-network",
-      severity: "info",
-      objects: [object],
-      message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
-      remedy: isHeld
-        ? "Delete it once nothing of it is held."
-        : "Nothing of it is held: delete it, unless such a network of a node uses it.",
-    },
-  ];
+  return found("pool-without-network", "info", [object], {
+    message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
+    remedy: isHeld
+      ? "Delete it once nothing of it is held."
+      : "Nothing of it is held: delete it, unless such a network of a node uses it.",
+  });
 }
 
 function isUsed({ networks, slices }: Snapshot, range: PoolRange): boolean {
@@ -155,17 +137,17 @@ function mixedProtection(
   const message = isWhole
     ? `${object} is handed out with enable_overlapping_ranges: true, also for ${definitions.join(", ")}, which say false: an address is given once in the whole network.`
     : `${object} is handed out with enable_overlapping_ranges: false, and ${definitions.join(", ")} say true: their pods are refused, since one address could be given twice.`;
-  return [
+  return found(
+    "mixed-protection",
+    isWhole ? "warning" : "error",
+    [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
     {
-      code: "mixed-protection",
-      severity: isWhole ? "warning" : "error",
-      objects: [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
       message,
       remedy: isWhole
         ? "Set it alike in all of them, or give one of them a network_name of its own."
         : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.",
     },
-  ];
+  );
 }
 
 function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
@@ -174,15 +156,10 @@ function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
     pools.flatMap((a, index) =>
       pools.slice(index + 1).flatMap((b): Finding[] => {
         if (a.range.prefix.family !== b.range.prefix.family || !overlaps(a.range.prefix, b.range.prefix)) return [];
-        return [
-          {
-            code: "overlapping-ranges",
-            severity: "warning",
-            objects: [`IPPool ${a.key}`, `IPPool ${b.key}`],
-            message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
-            remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
-          },
-        ];
+        return found("overlapping-ranges", "warning", [`IPPool ${a.key}`, `IPPool ${b.key}`], {
+          message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
+          remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
+        });
       }),
     ),
   );
@@ -199,15 +176,10 @@ function clashesOf({ pools }: Snapshot): Finding[] {
       const before = seen.get(place);
       if (before === undefined) seen.set(place, here);
       if (before === undefined || before.podref === here.podref) return [];
-      return [
-        {
-          code: "two-owners",
-          severity: "error",
-          objects: [before.object, here.object],
-          message: `${address} has two owners: ${before.podref} by ${before.object}, ${here.podref} by ${here.object}.`,
-          remedy: "Delete one of the two pods, unless enable_overlapping_ranges is off on purpose.",
-        },
-      ];
+      return found("two-owners", "error", [before.object, here.object], {
+        message: `${address} has two owners: ${before.podref} by ${before.object}, ${here.podref} by ${here.object}.`,
+        remedy: "Delete one of the two pods, unless enable_overlapping_ranges is off on purpose.",
+      });
     }),
   );
 }

@@ -6,8 +6,7 @@ import { count } from "../slices/count.ts";
 import type { SlicePoolView, SliceView } from "../slices/slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "../slices/snapshot.ts";
 import { stateOf } from "../slices/table.ts";
-import type { Finding } from "./finding.ts";
-import { named } from "./named.ts";
+import { type Finding, finding, found, named } from "./finding.ts";
 
 export function examineSlices(snapshot: SlicesSnapshot): Finding[] {
   const slices = new Map(snapshot.slices.map((slice) => [placeOf(slice.namespace, slice.pool, slice), slice]));
@@ -68,14 +67,16 @@ function pairsOf(all: readonly Placed[]): [Placed, Placed][] {
 }
 
 function overlap(outer: Placed, inner: Placed): Finding {
-  return {
-    code: "slices-overlap",
-    severity: "error",
-    objects: [...new Set([`NodeSlicePool ${outer.pool.key}`, `NodeSlicePool ${inner.pool.key}`])],
-    message: `${outer.block} of node ${outer.node} and ${inner.block} of node ${inner.node} overlap, and neither gave it up: an address may be given twice.`,
-    remedy:
-      "Stop the controller's writes (scale it to 0), see with holdfast slices which of the two is in use, remove the other from status.allocations, and start it again.",
-  };
+  return finding(
+    "slices-overlap",
+    "error",
+    [...new Set([`NodeSlicePool ${outer.pool.key}`, `NodeSlicePool ${inner.pool.key}`])],
+    {
+      message: `${outer.block} of node ${outer.node} and ${inner.block} of node ${inner.node} overlap, and neither gave it up: an address may be given twice.`,
+      remedy:
+        "Stop the controller's writes (scale it to 0), see with holdfast slices which of the two is in use, remove the other from status.allocations, and start it again.",
+    },
+  );
 }
 
 /** The network of a pool, as far as anything says it. */
@@ -89,15 +90,10 @@ function withoutObject(pool: SlicePoolView, slices: ReadonlyMap<string, SliceVie
   const bare = pool.allocations.filter((each) => !slices.has(placeOf(pool.namespace, pool.name, each)));
   if (bare.length === 0) return [];
   const which = named(bare.map(({ node, block }) => `${block} of ${node}`));
-  return [
-    {
-      code: "slice-without-object",
-      severity: "warning",
-      objects: [`NodeSlicePool ${pool.key}`],
-      message: `NodeSlicePool ${pool.key} has ${count(bare.length, "assigned slice")} without an IPPool, which nobody hands out of: ${which}.`,
-      remedy: "The controller writes them within seconds: is one running? Its log says why not.",
-    },
-  ];
+  return found("slice-without-object", "warning", [`NodeSlicePool ${pool.key}`], {
+    message: `NodeSlicePool ${pool.key} has ${count(bare.length, "assigned slice")} without an IPPool, which nobody hands out of: ${which}.`,
+    remedy: "The controller writes them within seconds: is one running? Its log says why not.",
+  });
 }
 
 /** What is on its way out may have left the pool before its object goes. */
@@ -109,27 +105,26 @@ function unassigned({ pools, slices }: SlicesSnapshot): Finding[] {
     const state = stateOf(slice);
     if (assigned.has(placeOf(slice.namespace, slice.pool, slice)) || state === "fenced" || state === "sealed")
       return [];
-    return [
+    return found(
+      "slice-unassigned",
+      state === "active" ? "error" : "warning",
+      [`IPPool ${slice.key}`, `NodeSlicePool ${slice.namespace}/${slice.pool}`],
       {
-        code: "slice-unassigned",
-        severity: state === "active" ? "error" : "warning",
-        objects: [`IPPool ${slice.key}`, `NodeSlicePool ${slice.namespace}/${slice.pool}`],
         message: `Node ${slice.node} has ${slice.block} by IPPool ${slice.key}, and NodeSlicePool ${slice.namespace}/${slice.pool} does not assign it: it may be assigned to another.`,
         remedy:
           "Is a controller running? Its log says whether it takes the slice up again. Do not delete the IPPool while pods of the node hold addresses of it.",
       },
-    ];
+    );
   });
 }
 
 function unreadableEntries({ key, faults }: SliceView): Finding[] {
-  return faults.map((message) => ({
-    code: "unreadable",
-    severity: "error",
-    objects: [`IPPool ${key}`],
-    message,
-    remedy: "Remove the key as the sentence says; the node's daemon writes what it holds.",
-  }));
+  return faults.map((message) =>
+    finding("unreadable", "error", [`IPPool ${key}`], {
+      message,
+      remedy: "Remove the key as the sentence says; the node's daemon writes what it holds.",
+    }),
+  );
 }
 
 function fenced(slices: readonly SliceView[]): Finding[] {
@@ -137,14 +132,18 @@ function fenced(slices: readonly SliceView[]): Finding[] {
     slices.filter((slice) => slice.fenced !== ""),
     ({ node }) => node,
   );
-  return [...byNode].map(([node, all]) => ({
-    code: "slice-fenced",
-    severity: "warning",
-    objects: all.map(({ key }) => `IPPool ${key}`),
-    message: `Of node ${node}, ${count(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
-    remedy:
-      "The controller removes them within seconds: is one running? Do not switch the node on before they are gone.",
-  }));
+  return [...byNode].map(([node, all]) =>
+    finding(
+      "slice-fenced",
+      "warning",
+      all.map(({ key }) => `IPPool ${key}`),
+      {
+        message: `Of node ${node}, ${count(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
+        remedy:
+          "The controller removes them within seconds: is one running? Do not switch the node on before they are gone.",
+      },
+    ),
+  );
 }
 
 /** One finding for one reason: where a range is exhausted, many nodes wait for the same. */
@@ -157,14 +156,16 @@ function waiting({ leases }: SlicesSnapshot): Finding[] {
     const [namespace = "", network = "", range = ""] = key.split(" ");
     const who = same.length === 1 ? `Node ${same[0]!.node} has` : `${same.length} nodes have`;
     const which = same.length === 1 ? "" : ` They are ${named(same.map(({ node }) => node))}.`;
-    return {
-      code: "slice-waiting",
-      severity: "warning",
-      objects: same.slice(0, 10).map(({ node }) => `Node ${node}`),
-      message: `${who} no slice of ${range} (${network === "" ? "no network name" : `network ${network}`}, ${namespace}): ${why}${which}`,
-      remedy:
-        "Enlarge the range, make node_slice_size smaller, or free what is not used: holdfast slices shows who has it.",
-    };
+    return finding(
+      "slice-waiting",
+      "warning",
+      same.slice(0, 10).map(({ node }) => `Node ${node}`),
+      {
+        message: `${who} no slice of ${range} (${network === "" ? "no network name" : `network ${network}`}, ${namespace}): ${why}${which}`,
+        remedy:
+          "Enlarge the range, make node_slice_size smaller, or free what is not used: holdfast slices shows who has it.",
+      },
+    );
   });
 }
 
@@ -183,15 +184,10 @@ function silent({ leases, slices, nowMs }: SlicesSnapshot): Finding[] {
         : `last renewed its Lease ${Math.floor(ageMs / 60_000)} minutes ago`;
     const isOver = ageMs !== undefined && ageMs > lease!.authorityMs;
     const rest = isOver ? "; it hands nothing out any more" : "";
-    return [
-      {
-        code: "node-silent",
-        severity: "warning",
-        objects: [`Node ${node}`],
-        message: `The daemon of node ${node} ${heard}${rest}; it has ${count(all.length, "slice")}, and what the mirror shows may be old.`,
-        remedy: `Look at its daemon (holdfast node). If the machine is switched off for good: holdfast slices release ${node}.`,
-      },
-    ];
+    return found("node-silent", "warning", [`Node ${node}`], {
+      message: `The daemon of node ${node} ${heard}${rest}; it has ${count(all.length, "slice")}, and what the mirror shows may be old.`,
+      remedy: `Look at its daemon (holdfast node). If the machine is switched off for good: holdfast slices release ${node}.`,
+    });
   });
 }
 
@@ -217,13 +213,8 @@ function behind({ leases, nowMs }: SlicesSnapshot, slice: SliceView): Finding[] 
       : []),
   ];
   if (reasons.length === 0) return [];
-  return [
-    {
-      code: "mirror-behind",
-      severity: "warning",
-      objects: [`IPPool ${key}`],
-      message: `IPPool ${key} of node ${node} is behind: ${reasons.join("; ")}.`,
-      remedy: `The daemon writes it within seconds. If it stays, see its log and its metrics on node ${node}.`,
-    },
-  ];
+  return found("mirror-behind", "warning", [`IPPool ${key}`], {
+    message: `IPPool ${key} of node ${node} is behind: ${reasons.join("; ")}.`,
+    remedy: `The daemon writes it within seconds. If it stays, see its log and its metrics on node ${node}.`,
+  });
 }

@@ -7,34 +7,31 @@ import { examineMirrors } from "./examine-mirrors.ts";
 import { examinePods } from "./examine-pods.ts";
 import { examinePools } from "./examine-pools.ts";
 import { examineSlices } from "./examine-slices.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, finding, found } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Those first that --repair must do first: what runs without a hold, before anything is freed. */
 export function examine(snapshot: Snapshot): Finding[] {
   return [
     ...unknownState(snapshot),
-    ...snapshot.unreadable.map(({ object, why }): Finding => ({
-      code: "unreadable",
-      severity: "error",
-      objects: [object],
-      message: why,
-      remedy: "Correct or delete it, as the sentence says.",
-    })),
-    ...snapshot.networks.unreadable.map(({ definition, why }): Finding => ({
-      code: "unreadable",
-      severity: "warning",
-      objects: [`NetworkAttachmentDefinition ${definition}`],
-      message: why,
-      remedy: "Correct it, or complete it in the flat file of the nodes, which check does not see.",
-    })),
-    ...snapshot.networks.ignored.map(({ definition, why }): Finding => ({
-      code: "setting-ignored",
-      severity: "warning",
-      objects: [`NetworkAttachmentDefinition ${definition}`],
-      message: why,
-      remedy: "Correct it, as the sentence says; addresses are handed out without it, as whereabouts does.",
-    })),
+    ...snapshot.unreadable.map(({ object, why }): Finding =>
+      finding("unreadable", "error", [object], {
+        message: why,
+        remedy: "Correct or delete it, as the sentence says.",
+      }),
+    ),
+    ...snapshot.networks.unreadable.map(({ definition, why }): Finding =>
+      finding("unreadable", "warning", [`NetworkAttachmentDefinition ${definition}`], {
+        message: why,
+        remedy: "Correct it, or complete it in the flat file of the nodes, which check does not see.",
+      }),
+    ),
+    ...snapshot.networks.ignored.map(({ definition, why }): Finding =>
+      finding("setting-ignored", "warning", [`NetworkAttachmentDefinition ${definition}`], {
+        message: why,
+        remedy: "Correct it, as the sentence says; addresses are handed out without it, as whereabouts does.",
+      }),
+    ),
     ...examinePods(snapshot),
     ...examinePools(snapshot),
     ...examineHolds(snapshot),
@@ -53,14 +50,9 @@ function unknownState({ state, systemNamespace }: Snapshot): Finding[] {
     state === undefined
       ? "does not exist"
       : `has ${text === undefined ? "no key" : "a key that cannot be read:"} ${slicedKey}`;
-  return [
-    {
-      code: "state-unknown",
-      severity: "error",
-      objects: [object],
-      message: `${object} ${why}, so daemons hand out nothing of shared ranges (code 11); slices go on.`,
-      remedy:
-        "The controller writes it within seconds, from NodeSlicePools, slices and Leases: is one running? Its log says why not.",
-    },
-  ];
+  return found("state-unknown", "error", [object], {
+    message: `${object} ${why}, so daemons hand out nothing of shared ranges (code 11); slices go on.`,
+    remedy:
+      "The controller writes it within seconds, from NodeSlicePools, slices and Leases: is one running? Its log says why not.",
+  });
 }

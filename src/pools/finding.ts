@@ -66,6 +66,30 @@ export type Repair =
   | { readonly repair: "entries"; readonly pool: string; readonly changes: readonly EntryChange[] }
   | { readonly repair: "adopt"; readonly pool: string };
 
+/** The first few by name, the rest by number: a list in a sentence. */
+export function named(keys: readonly string[]): string {
+  const more = keys.length - namedMax;
+  return `${keys.slice(0, namedMax).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+const namedMax = 10;
+
+type Said = Pick<Finding, "message" | "remedy" | "repair">;
+
+export function finding(
+  code: FindingCode,
+  severity: Finding["severity"],
+  objects: readonly string[],
+  said: Said,
+): Finding {
+  return { code, severity, objects, ...said };
+}
+
+/** The one that there is. */
+export function found(...of: Parameters<typeof finding>): Finding[] {
+  return [finding(...of)];
+}
+
 export interface Finding {
   readonly code: FindingCode;
   /** `info`: it passes by itself. */
