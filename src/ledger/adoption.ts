@@ -12,14 +12,15 @@ import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
+import { inParallel } from "./in-parallel.ts";
 import { patiently } from "./patience.ts";
 import { poolObject, type PoolObject, readPool } from "./pool-object.ts";
 import { type Records, recordsOf, rewritten } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { ipPools } from "./resources.ts";
+import { unless } from "./unless.ts";
 
 export interface AdoptionOptions {
   readonly pool: PoolObject;
@@ -142,18 +143,18 @@ class Work {
     const { resource } = this.records;
     const { signal } = this.#options;
     let created = 0;
-    await inParallel(create, async (hold) => {
-      const isNew = await this.#unless(["already-exists"], () =>
-        this.#client.create(resource, this.records.make(hold), { signal }),
-      );
-      if (isNew) created += 1;
+    await inParallel(writersMax, create, async (hold) => {
+      const made = this.#call(() => this.#client.create(resource, this.records.make(hold), { signal }));
+      if ((await unless(["already-exists"], made)) !== undefined) created += 1;
     });
-    await inParallel(claim, async ({ object, hold }) => {
-      await this.#unless(["conflict", "not-found"], () =>
-        this.#client.update(resource, rewritten(object, this.records.make(hold)), { signal }),
+    await inParallel(writersMax, claim, async ({ object, hold }) => {
+      const next = rewritten(object, this.records.make(hold));
+      await unless(
+        ["conflict", "not-found"],
+        this.#call(() => this.#client.update(resource, next, { signal })),
       );
     });
-    await inParallel(retire, async (object) => {
+    await inParallel(writersMax, retire, async (object) => {
       await this.#call(() => removeObject(this.#client, resource, object, signal));
     });
     return created;
@@ -167,36 +168,16 @@ class Work {
     for (const { metadata } of pools) {
       const { namespace = "", name = "", resourceVersion } = metadata;
       const body = { metadata: { resourceVersion, annotations } };
-      const isDone = await this.#unless(["conflict", "not-found"], async () => {
-        const object = await this.#client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
-        marked.push(parseObject(ipPoolKind, object));
-      });
-      if (!isDone) return [];
+      const patch = () => this.#client.patch(ipPools, { namespace, name }, { type: "merge", body }, { signal });
+      const object = await unless(["conflict", "not-found"], this.#call(patch));
+      if (object === undefined) return [];
+      marked.push(parseObject(ipPoolKind, object));
     }
     return marked;
-  }
-
-  /** False where it failed for one of these reasons. */
-  async #unless(codes: readonly ("already-exists" | "conflict" | "not-found")[], call: () => Promise<unknown>) {
-    try {
-      await this.#call(call);
-      return true;
-    } catch (error) {
-      if (isApiError(error, ...codes)) return false;
-      throw error;
-    }
   }
 
   #call<T>(call: () => Promise<T>): Promise<T> {
     const { clock = realClock, random = Math.random, signal } = this.#options;
     return patiently(call, { clock, random }, signal);
   }
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const worker = async () => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(writersMax, items.length) }, worker));
 }

@@ -11,6 +11,7 @@ import { assertPoolIs, identityAnnotations } from "../api/pool-identity.ts";
 import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from "../api/pool-name.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cidr } from "../net/prefix.ts";
 import { ipPools } from "./resources.ts";
@@ -81,18 +82,10 @@ function isMeant(pool: IPPool, identity: PoolIdentity, isWanted: boolean): boole
 
 export async function readPool(
   client: KubeClient,
-  {
-    namespace,
-    name,
-    signal,
-  }: { readonly namespace: string; readonly name: string; readonly signal?: AbortSignal | undefined },
+  { signal, ...at }: { readonly namespace: string; readonly name: string; readonly signal?: AbortSignal | undefined },
 ): Promise<IPPool | undefined> {
-  try {
-    return parseObject(ipPoolKind, await client.get(ipPools, { namespace, name }, { signal }));
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+  const object = await lookUp(client, ipPools, at, { signal });
+  return object && parseObject(ipPoolKind, object);
 }
 
 export function poolObject(object: IPPool, others: readonly IPPool[] = []): PoolObject {

@@ -24,18 +24,11 @@ import {
   restingMarks,
 } from "../api/hold-marks.ts";
 import { hashLabel, ownerLabel } from "../api/owner-record.ts";
-import type { AmendableLedger, AmendOutcome, AmendRequest } from "../ipam/ledger.ts";
-import type { Domain, FindOptions, Hold, LedgerOptions } from "../ipam/ledger.ts";
-import {
-  LedgerError,
-  type ReleaseOutcome,
-  type ReleaseRequest,
-  type TakeOutcome,
-  type TakeRequest,
-} from "../ipam/ledger.ts";
+import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../ipam/ledger.ts";
+import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
+import { LedgerError } from "../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Address } from "../net/address.ts";
 import { isAlias } from "./coexistence/alias.ts";
@@ -48,6 +41,7 @@ import { RecentObjects } from "./recent.ts";
 import { isKept, isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { readObject, searchHolds } from "./search.ts";
+import { unless } from "./unless.ts";
 
 export interface ReservationLedgerOptions {
   readonly client: KubeClient;
@@ -113,9 +107,9 @@ export class ReservationLedger implements AmendableLedger {
       const records = recordsOf(request.domain, this.#options.namespace);
       const { address } = request;
       for (let tries = 1; tries <= triesMax; tries++) {
-        const met =
-          (tries === 1 && this.#rememberedAs(records, request)) ||
-          (await this.#meet(records, request, records.nameOf(address), signal));
+        const known = tries === 1 ? this.#remembered(records, request) : undefined;
+        const isSure = known !== undefined && !known.leaving && judgeAmend(known, request) === undefined;
+        const met = isSure ? known : await this.#meet(records, request, records.nameOf(address), signal);
         const answer = judgeAmend(met, request);
         if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
         if (met.leaving) throw beingDeleted(request, met.object);
@@ -161,12 +155,9 @@ export class ReservationLedger implements AmendableLedger {
     const plain = records.make({ address, owner, ...(note && { note }), ...(users && { users }) }, this.#options.node);
     const made = keep ? withFinalizer(plain) : plain;
     for (let tries = 1; tries <= triesMax; tries++) {
-      try {
-        const object = await this.#call(() => this.#options.client.create(resource, made, { signal }), signal);
-        return { outcome: "taken", hold: this.#read(records, request, object) };
-      } catch (error) {
-        if (!isApiError(error, "already-exists")) throw error;
-      }
+      const create = this.#call(() => this.#options.client.create(resource, made, { signal }), signal);
+      const created = await unless(["already-exists"], create);
+      if (created !== undefined) return { outcome: "taken", hold: this.#read(records, request, created) };
       const met = await this.#meet(records, request, records.nameOf(address), signal);
       if (met === undefined) continue;
       const step = judgeTake(met, request, this.#options.now());
@@ -212,8 +203,9 @@ export class ReservationLedger implements AmendableLedger {
 
   async #release(records: Records, request: ReleaseRequest, signal: Signal): Promise<ReleaseOutcome> {
     for (let tries = 1; tries <= triesMax; tries++) {
-      const met =
-        (tries === 1 && this.#remembered(records, request)) || (await this.#meetAny(records, request, signal));
+      const known = tries === 1 ? this.#remembered(records, request) : undefined;
+      const isSure = known !== undefined && judgeRelease(known, request) === undefined;
+      const met = isSure ? known : await this.#meetAny(records, request, signal);
       if (met === undefined) return { outcome: "gone" };
       const answer = judgeRelease(met, request);
       if (answer !== undefined) return answer;
@@ -271,26 +263,14 @@ export class ReservationLedger implements AmendableLedger {
 
   /** Undefined: it has changed since, or is gone. */
   async #update({ resource }: Records, object: HeldObject, signal: Signal): Promise<HeldObject | undefined> {
-    try {
-      return await this.#call(() => this.#options.client.update(resource, object, { signal }), signal);
-    } catch (error) {
-      if (isApiError(error, "conflict", "not-found")) return undefined;
-      throw error;
-    }
+    const update = this.#call(() => this.#options.client.update(resource, object, { signal }), signal);
+    return unless(["conflict", "not-found"], update);
   }
 
-  /** Only where it is to be freed, which the server judges again: any other answer is about what is there now. */
-  #remembered(records: Records, request: ReleaseRequest): Found | undefined {
-    const object = request.version === undefined ? undefined : this.#recent.get(request.version);
-    const met = object === undefined ? undefined : asMet(records, request.address, object);
-    return met === undefined || judgeRelease(met, request) !== undefined ? undefined : met;
-  }
-
-  /** As with a release: a write by what was read a moment ago is judged again by the server. */
-  #rememberedAs(records: Records, request: AmendRequest): Found | undefined {
-    const object = this.#recent.get(request.version);
-    const met = object === undefined ? undefined : asMet(records, request.address, object);
-    return met === undefined || met.leaving || judgeAmend(met, request) !== undefined ? undefined : met;
+  /** Only for a write, which the server judges again: any other answer is about what is there now. */
+  #remembered(records: Records, { address, version = "" }: ReleaseRequest | AmendRequest): Found | undefined {
+    const object = this.#recent.get(version);
+    return object && asMet(records, address, object);
   }
 
   /** Under the name that is written, or under whereabouts' own. */

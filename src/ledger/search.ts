@@ -1,6 +1,6 @@
 // Reading the objects of one domain: one by its name, or the holds that a selector finds. What stands under two names counts once, by the name that is written today.
 import type { Hold } from "../ipam/ledger.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { HeldObject } from "./held-objects.ts";
 import { holdsIn, type Records } from "./records.ts";
@@ -25,16 +25,11 @@ export async function searchHolds(
   return [...found.values()];
 }
 
-export async function readObject(
+export function readObject(
   client: KubeClient,
   { resource, namespace }: Records,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<HeldObject | undefined> {
-  try {
-    return await client.get(resource, { namespace, name }, { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+  return lookUp(client, resource, { namespace, name }, { signal });
 }

@@ -5,33 +5,24 @@
 // leaked at once, nothing is freed (src/ledger/breaker.ts). Not promised: that two leaders do not both look; both would free the same.
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
-import type { Clock } from "../kube/clock.ts";
 import { sleep } from "../kube/clock.ts";
 import { TokenBucket } from "../kube/ratelimit.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { type BreakerLimits, heldBack } from "../ledger/breaker.ts";
-import type { Log } from "../log/log.ts";
 import type { Facts } from "./facts.ts";
 import { describeHeld, type Held, heldKey } from "./held.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
 import { cachedFacts, liveFacts, nodesOf } from "./look.ts";
 import { Observations } from "./observations.ts";
+import { everyRound, type Work } from "./rounds.ts";
 import { doublesOf } from "./superseded.ts";
-import type { World } from "./world.ts";
 
-export interface CollectorOptions {
-  readonly world: World;
-  readonly client: KubeClient;
+export interface CollectorOptions extends Work {
   /** Of the namespace in which the hold's object is. */
   readonly ledgerOf: (namespace: string) => Ledger;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly cooldownMs: number;
   readonly limits?: JudgeLimits;
   readonly breaker?: BreakerLimits;
   readonly allowMassRelease?: boolean;
-  /** Handing out is paused: nothing is looked at and nothing freed. Asked before each look and each free. Default: never. */
-  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   /** Told of every suspicion that is new. */
   readonly onSuspect?: (held: Held, reason: LeakReason) => void;
   readonly onFreed?: (held: Held, reason: LeakReason, why: string) => void;
@@ -66,11 +57,9 @@ export class LeakCollector {
     return this.#heldBack;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.look(signal);
-      await sleep(this.#options.clock, intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    const every = { what: "looking for leaks", ms: intervalMs };
+    return everyRound(this.#options, every, signal, () => this.look(signal));
   }
 
   /** One look at every hold; frees what may be freed. */

@@ -1,23 +1,12 @@
 // Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object that an
 // owner has taken back meanwhile stays.
 import { preconditionsOf } from "../api/version.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeClient } from "../kube/rest.ts";
+import { inParallel } from "../ledger/in-parallel.ts";
 import { removeObject } from "../ledger/removal.ts";
 import { holds, reservations } from "../ledger/resources.ts";
-import type { Log } from "../log/log.ts";
 import { describeHeld, type Held } from "./held.ts";
-import type { World } from "./world.ts";
-
-export interface CooledOptions {
-  readonly world: World;
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Handing out is paused: nothing is deleted. Asked before each delete. Default: never. */
-  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
-}
+import { everyRound, type Work } from "./rounds.ts";
 
 const intervalMs = 1000;
 /** At once; with 4 ms a delete, about 2,000 a second at most. */
@@ -26,17 +15,15 @@ const parallel = 8;
 const roundMax = 1000;
 
 export class CooledDeleter {
-  readonly #options: CooledOptions;
+  readonly #options: Work;
 
-  constructor(options: CooledOptions) {
+  constructor(options: Work) {
     this.#options = options;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.round(signal);
-      await sleep(this.#options.clock, intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    const every = { what: "deleting what has cooled", ms: intervalMs };
+    return everyRound(this.#options, every, signal, () => this.round(signal));
   }
 
   /** Deletes what is due; the number that is gone. */
@@ -48,14 +35,10 @@ export class CooledDeleter {
       if (held.cooling !== undefined && held.cooling.untilMs <= nowMs && due.push(held) === roundMax) break;
     }
     let deleted = 0;
-    const next = due.values();
-    const work = async () => {
-      for (const held of next) {
-        if (signal.aborted || (await isPaused?.(signal)) === true) return;
-        if (await this.#delete(held, signal)) deleted += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: parallel }, work));
+    await inParallel(parallel, due, async (held) => {
+      if (signal.aborted || (await isPaused?.(signal)) === true) return;
+      if (await this.#delete(held, signal)) deleted += 1;
+    });
     return deleted;
   }
 

@@ -7,6 +7,7 @@ import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { encodeFreeMap, freeMapName } from "../ledger/free-map.ts";
 import { type ConfigMap, configMaps } from "../ledger/resources.ts";
+import { unless } from "../ledger/unless.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import type { Interval } from "../net/interval.ts";
@@ -63,28 +64,15 @@ export class FreeMapWriter {
   async remove(pool: string, signal: AbortSignal): Promise<void> {
     this.#written.delete(pool);
     const { namespace = "" } = parseKey(pool);
-    try {
-      await this.#client.delete(configMaps, { namespace, name: freeMapName(pool) }, { signal });
-    } catch (error) {
-      if (!isApiError(error, "not-found", "forbidden")) throw error;
-    }
+    const map = this.#client.delete(configMaps, { namespace, name: freeMapName(pool) }, { signal });
+    await unless(["not-found", "forbidden"], map);
   }
 
   /** False: another leader created it at the same moment. */
   async #put(map: ConfigMap, signal: AbortSignal): Promise<boolean> {
-    try {
-      await this.#client.update(configMaps, map, { signal });
-      return true;
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
-    }
-    try {
-      await this.#client.create(configMaps, map, { signal });
-      return true;
-    } catch (error) {
-      if (isApiError(error, "already-exists")) return false;
-      throw error;
-    }
+    const there = await unless(["not-found"], this.#client.update(configMaps, map, { signal }));
+    if (there !== undefined) return true;
+    return (await unless(["already-exists"], this.#client.create(configMaps, map, { signal }))) !== undefined;
   }
 }
 

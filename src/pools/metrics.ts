@@ -23,39 +23,20 @@ export class PoolMetrics {
     this.#used = ofPool("holdfast_pool_used", "Addresses of the pool that are held.");
     this.#free = ofPool("holdfast_pool_free", "Addresses of the pool that nobody holds.");
     this.#total = ofPool("holdfast_pool_total", "Addresses of the pool that can be handed out.");
-    this.#suspected = new Counter({
-      name: "holdfast_leaks_suspected_total",
-      help: "Holds that looked leaked at a first look, by reason.",
-      labelNames: ["reason"],
-      registers,
-    });
-    this.#freed = new Counter({
-      name: "holdfast_leaks_freed_total",
-      help: "Leaked addresses that were freed, by reason.",
-      labelNames: ["reason"],
-      registers,
-    });
-    this.#writes = new Counter({
-      name: "holdfast_mirror_writes_total",
-      help: "Writes of pools and their free maps, by what was written.",
-      labelNames: ["what"],
-      registers,
-    });
-    this.#heldBack = new Gauge({
-      name: "holdfast_leaks_held_back",
-      help: "1 while too much looks leaked at once, and nothing is freed.",
-      registers,
-    });
-    this.#coexistence = new Gauge({
-      name: "holdfast_coexistence",
-      help: "1 while every take is also written where whereabouts looks.",
-      registers,
-    });
-    this.#stray = new Gauge({
-      name: "holdfast_whereabouts_unexpected",
-      help: "1 while whereabouts is seen, and coexistence is not on for it.",
-      registers,
-    });
+    const counter = <T extends string>(name: string, help: string, label: T) =>
+      new Counter({ name, help, labelNames: [label], registers });
+    const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+    const suspected = "Holds that looked leaked at a first look, by reason.";
+    this.#suspected = counter("holdfast_leaks_suspected_total", suspected, "reason");
+    this.#freed = counter("holdfast_leaks_freed_total", "Leaked addresses that were freed, by reason.", "reason");
+    const wrote = "Writes of pools and their free maps, by what was written.";
+    this.#writes = counter("holdfast_mirror_writes_total", wrote, "what");
+    const heldBack = "1 while too much looks leaked at once, and nothing is freed.";
+    this.#heldBack = gauge("holdfast_leaks_held_back", heldBack);
+    const both = "1 while every take is also written where whereabouts looks.";
+    this.#coexistence = gauge("holdfast_coexistence", both);
+    const stray = "1 while whereabouts is seen, and coexistence is not on for it.";
+    this.#stray = gauge("holdfast_whereabouts_unexpected", stray);
   }
 
   /** Gauges are numbers: an IPv6 range is told to 53 bits. Undefined: the pool is gone. */

@@ -12,12 +12,13 @@ import { reservationNamesToRead } from "../api/reservation-name.ts";
 import type { Clock } from "../kube/clock.ts";
 import { isEqual } from "../kube/conditions.ts";
 import type { Reconcile } from "../kube/controller.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectKey } from "../kube/meta.ts";
 import type { JsonPatchOperation } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { holds, ipPools, reservations } from "../ledger/resources.ts";
+import { unless } from "../ledger/unless.ts";
 import type { Address } from "../net/address.ts";
 import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
@@ -148,13 +149,9 @@ export class MirrorWriter {
     const changes = isCoexisting ? await this.#confirmed(range, due, signal) : due;
     if (changes.length === 0) return due.length === 0;
     const operations = [...mirrorPatch(changes), ...this.#clearing(pool, isCoexisting)];
-    try {
-      await this.#options.client.patch(ipPools, at(range), { type: "json", operations }, { signal });
-    } catch (error) {
-      // Something else changed there meanwhile: the cache will tell.
-      if (isApiError(error, "invalid", "conflict", "not-found")) return false;
-      throw error;
-    }
+    const patch = this.#options.client.patch(ipPools, at(range), { type: "json", operations }, { signal });
+    // Something else changed there meanwhile: the cache will tell.
+    if ((await unless(["invalid", "conflict", "not-found"], patch)) === undefined) return false;
     this.#cleared.add(pool.metadata.uid ?? "");
     this.#options.onWrite?.("allocations");
     return changes.length === plan.changes.length;
@@ -172,13 +169,9 @@ export class MirrorWriter {
     const status = statusOf(situation, clock.wallMs());
     if (isEqual(situation.pool.status, status)) return;
     const patch = { type: "merge", body: { status } } as const;
-    try {
-      await client.patch(ipPools, at(situation.range), patch, { signal, subresource: "status" });
-      onWrite?.("status");
-    } catch (error) {
-      // whereabouts' own definition has no status: then there is none to write.
-      if (!isApiError(error, "not-found")) throw error;
-    }
+    // whereabouts' own definition has no status: then there is none to write.
+    const written = client.patch(ipPools, at(situation.range), patch, { signal, subresource: "status" });
+    if ((await unless(["not-found"], written)) !== undefined) onWrite?.("status");
   }
 
   /** Without removals whose hold exists after all: the two kinds are followed separately, and one may lag. */
@@ -197,18 +190,13 @@ export class MirrorWriter {
     const { namespace, name } = pool;
     const own = holdName(formatDomain({ scope: "pool", namespace, name }), address);
     const { client } = this.#options;
-    const reads = [
+    const found = await Promise.all([
       ...reservationNamesToRead(networkOf(pool), address).map((each) =>
-        client.get(reservations, { namespace, name: each }, { signal }),
+        lookUp(client, reservations, { namespace, name: each }, { signal }),
       ),
-      client.get(holds, { namespace, name: own }, { signal }),
-    ];
-    const answers = await Promise.allSettled(reads);
-    return answers.some((answer) => {
-      if (answer.status === "fulfilled") return answer.value.metadata.labels?.[coolingLabelName] !== "true";
-      if (isApiError(answer.reason, "not-found")) return false;
-      throw answer.reason;
-    });
+      lookUp(client, holds, { namespace, name: own }, { signal }),
+    ]);
+    return found.some((each) => each !== undefined && each.metadata.labels?.[coolingLabelName] !== "true");
   }
 }
 

@@ -1,13 +1,13 @@
-import { preconditionsOf } from "../api/version.ts";
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
 //
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.
+import { preconditionsOf } from "../api/version.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -87,8 +87,7 @@ async function repairOne(
 ): Promise<Repaired> {
   if (refusal !== undefined) return { finding, isDone: false, words: refusal };
   try {
-    const words = await perform(snapshot, finding.repair!, observedMs, options);
-    return { finding, isDone: words.isDone, words: words.words };
+    return { finding, ...(await perform(snapshot, finding.repair!, observedMs, options)) };
   } catch (error) {
     return { finding, isDone: false, words: error instanceof Error ? error.message : String(error) };
   }
@@ -97,10 +96,7 @@ async function repairOne(
 const active =
   "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
 
-interface Performed {
-  readonly isDone: boolean;
-  readonly words: string;
-}
+type Performed = Omit<Repaired, "finding">;
 
 async function perform(
   snapshot: Snapshot,
@@ -142,13 +138,8 @@ async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOp
 }
 
 async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, signal: AbortSignal): Promise<boolean> {
-  try {
-    const { metadata } = await client.get(pods, { namespace, name }, { signal });
-    return (uid === "" || metadata.uid === uid) && metadata.deletionTimestamp === undefined;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return false;
-    throw error;
-  }
+  const pod = await lookUp(client, pods, { namespace, name }, { signal });
+  return pod !== undefined && (uid === "" || pod.metadata.uid === uid) && pod.metadata.deletionTimestamp === undefined;
 }
 
 async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions): Promise<Performed> {

@@ -4,7 +4,6 @@
 // what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
-import { isApiError } from "../kube/errors.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { keyOf } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -13,6 +12,7 @@ import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
 import { fetchState } from "../ledger/state.ts";
+import { unless } from "../ledger/unless.ts";
 import { readSlices, sliceSelector, type SlicesSnapshot } from "../slices/snapshot.ts";
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
@@ -98,10 +98,6 @@ async function list<T extends KubeObject>(
   signal: AbortSignal,
   labelSelector?: string,
 ): Promise<T[]> {
-  try {
-    return (await client.list(resource, { labelSelector, signal })).items;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return [];
-    throw error;
-  }
+  const found = await unless(["not-found"], client.list(resource, { labelSelector, signal }));
+  return found?.items ?? [];
 }

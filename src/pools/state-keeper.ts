@@ -10,10 +10,7 @@ import type { IPPool } from "../api/ip-pool.ts";
 import { seenAnnotation } from "../api/node-lease.ts";
 import { isAdopted } from "../api/pool-domain.ts";
 import { orAborted } from "../kube/abort.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
 import { keyOf } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { disownPools } from "../ledger/coexistence/disowning.ts";
 import { whyNotMoved } from "../ledger/coexistence/moving.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
@@ -30,24 +27,18 @@ import {
 import { nodeOfLease } from "../ledger/fencing.ts";
 import { type ConfigMap, configMaps } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
-import type { Log } from "../log/log.ts";
+import { unless } from "../ledger/unless.ts";
 import { adopt } from "./adopter.ts";
 import { bareHolds } from "./coexistence/kept-holds.ts";
 import { firstWord, type Memory, nextCoexistence, unseenWords } from "./coexistence/verdict.ts";
 import { hasForeign, planMirror } from "./mirror.ts";
 import type { NetworkUse } from "./networks.ts";
-import type { World } from "./world.ts";
+import { everyRound, type Work } from "./rounds.ts";
 
-export interface StateKeeperOptions {
-  readonly world: World;
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface StateKeeperOptions extends Work {
   readonly systemNamespace: string;
   /** Undefined: not known yet, and nothing is adopted before, since the networks say in which domain. */
   readonly uses: () => readonly NetworkUse[] | undefined;
-  /** Handing out was paused while pools are adopted. Default: never. */
-  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onChange?: (coexistence: boolean) => void;
   /** Where pools are that no definition has for itself: said before anything is done there. */
   readonly onPlace?: (namespace: string) => void;
@@ -98,16 +89,9 @@ export class StateKeeper {
     await orAborted(this.#known.promise, signal);
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.look(signal);
-      } catch (error) {
-        if (!signal.aborted)
-          this.#options.log.warn("the shared state could not be looked at; it is tried again", { error });
-      }
-      await sleep(this.#options.clock, intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    const every = { what: "looking at the shared state", ms: intervalMs };
+    return everyRound(this.#options, every, signal, () => this.look(signal));
   }
 
   /** One look: the word, signs of whereabouts, adoption, what is in force. */
@@ -223,12 +207,8 @@ export class StateKeeper {
       if (Object.entries(data).every(([key, value]) => object.data?.[key] === value)) return object;
       return client.update(configMaps, { ...object, data: { ...object.data, ...data } }, { signal });
     }
-    try {
-      return await client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
-    } catch (error) {
-      if (!isApiError(error, "already-exists")) throw error;
-      return undefined;
-    }
+    const made = client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
+    return unless(["already-exists"], made);
   }
 
   #begin(current: boolean): void {

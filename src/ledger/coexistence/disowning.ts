@@ -3,9 +3,9 @@
 // daemons look at the pool again when they see that it has been switched.
 import { adoptedAnnotation } from "../../api/hold-marks.ts";
 import { sliceLabelName } from "../../api/slice-grant.ts";
-import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { ipPools } from "../resources.ts";
+import { unless } from "../unless.ts";
 
 export interface DisowningOptions {
   /** Absent: in all namespaces. */
@@ -20,11 +20,7 @@ export async function disownPools(client: KubeClient, { namespace, signal }: Dis
   const body = { metadata: { annotations: { [adoptedAnnotation]: null } } };
   for (const { metadata } of adopted) {
     const at = { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
-    try {
-      await client.patch(ipPools, at, { type: "merge", body }, { signal });
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
-    }
+    await unless(["not-found"], client.patch(ipPools, at, { type: "merge", body }, { signal }));
   }
   return adopted.length;
 }

@@ -54,7 +54,9 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
   const why = [
     ...workloads.map(({ workload }) => `${workload} runs whereabouts.`),
     ...(lease === "forbidden"
-      ? [`Lease ${namespace}/whereabouts may not be read: bind the ClusterRole holdfast-pool-namespace there (docs/install.md).`]
+      ? [
+          `Lease ${namespace}/whereabouts may not be read: bind the ClusterRole holdfast-pool-namespace there (docs/install.md).`,
+        ]
       : lease > now() - lookBackMs
         ? [
             `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,

@@ -7,26 +7,19 @@
 // whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
 import { keptFinalizer, ownerLabelName } from "../../api/hold-marks.ts";
 import { describeOwner } from "../../ipam/owner.ts";
-import { type Clock, sleep } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { claimAlias, isAlias } from "../../ledger/coexistence/alias.ts";
+import { inParallel } from "../../ledger/in-parallel.ts";
 import { recordsOf } from "../../ledger/records.ts";
 import { removeObject } from "../../ledger/removal.ts";
 import { reservations, type StoredReservation } from "../../ledger/resources.ts";
-import type { Log } from "../../log/log.ts";
+import { unless } from "../../ledger/unless.ts";
 import type { Held } from "../held.ts";
+import { everyRound, type Work } from "../rounds.ts";
 import type { World } from "../world.ts";
 
-export interface KeptHoldsOptions {
-  readonly world: World;
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface KeptHoldsOptions extends Work {
   readonly coexistence: () => boolean;
-  /** Handing out is paused: nothing is written. Default: never. */
-  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 const intervalMs = 2000;
@@ -47,32 +40,27 @@ export class KeptHolds {
     this.#options = options;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.round(signal);
-      await sleep(this.#options.clock, intervalMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    const every = { what: "marking what is held for whereabouts", ms: intervalMs };
+    return everyRound(this.#options, every, signal, () => this.round(signal));
   }
 
   /** How many were written. */
   async round(signal: AbortSignal): Promise<number> {
     const { coexistence, isPaused, world, log } = this.#options;
     const isActive = coexistence();
-    const next = (isActive ? bareHolds(world) : leftovers(world)).values();
     let written = 0;
-    const work = async () => {
-      for (const [object, held] of next) {
-        if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
-        try {
-          if (await (held === undefined ? this.#letGo(object, signal) : this.#keep(held, object, signal))) written += 1;
-        } catch (error) {
-          if (signal.aborted) return;
-          const words = isActive ? "a hold could not be kept" : "a hold still has its marks";
-          log.warn(`${words}; it is tried again`, { object: keyOf(object), error });
-        }
+    const due: Iterable<[Reservation, Held | undefined]> = isActive ? bareHolds(world) : leftovers(world);
+    await inParallel(parallel, due, async ([object, held]) => {
+      if (signal.aborted || coexistence() !== isActive || (await isPaused?.(signal)) === true) return;
+      try {
+        if (await (held === undefined ? this.#letGo(object, signal) : this.#keep(held, object, signal))) written += 1;
+      } catch (error) {
+        if (signal.aborted) return;
+        const words = isActive ? "a hold could not be kept" : "a hold still has its marks";
+        log.warn(`${words}; it is tried again`, { object: keyOf(object), error });
       }
-    };
-    await Promise.all(Array.from({ length: parallel }, work));
+    });
     return written;
   }
 
@@ -105,13 +93,9 @@ export class KeptHolds {
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
       { op: "add", path: "/metadata/finalizers", value: finalizers },
     ] as const;
-    try {
-      await this.#options.client.patch(reservations, { namespace, name }, { type: "json", operations }, { signal });
-      return true;
-    } catch (error) {
-      if (isApiError(error, "not-found", "conflict", "invalid")) return false;
-      throw error;
-    }
+    const { client } = this.#options;
+    const patch = client.patch(reservations, { namespace, name }, { type: "json", operations }, { signal });
+    return (await unless(["not-found", "conflict", "invalid"], patch)) !== undefined;
   }
 }
 
