@@ -1,207 +1,192 @@
-// metadata.managedFields: who stated which field. Kept for every write, and what server-side apply decides by.
+// metadata.managedFields: who owns which field of an object, after an update and after an apply.
 import { timestamp } from "../clock.ts";
 import type { JsonObject } from "../json.ts";
-import { isObject } from "../json.ts";
-import type { KubeObject, ManagedFields, ObjectMeta } from "../object.ts";
+import { equal } from "../json.ts";
+import type { KubeObject, ManagedFields } from "../object.ts";
 import type { Schema } from "../schema/schema.ts";
-import type { Cause } from "../status.ts";
 import { ApiError } from "../status.ts";
-import { FieldSet } from "./field-set.ts";
-import { mergeApplied, prune } from "./merge.ts";
-import { differenceOf, fieldsOf } from "./typed.ts";
+import type { Cause } from "../status.ts";
+import { differenceOf, inWords, readFields, statedIn, writeFields } from "./fields.ts";
+import type { Difference, Fields } from "./fields.ts";
+import { mergeApplied, withoutDropped } from "./merge.ts";
 
+/** Who writes, and how. */
 export interface Manager {
   readonly name: string;
   readonly apiVersion: string;
   readonly subresource: string;
   readonly nowMs: number;
-  /** What an object of the kind has before anybody writes to it, and nobody owns. */
+  /** What objects of the kind have before anybody writes: nobody's fields. */
   readonly blank: JsonObject;
 }
 
-/** The same bound as the real server's: older updates are merged into one entry. */
-const updateEntriesMax = 10;
+/** More updaters than that are not told apart: the oldest become one. */
+const updatersMax = 10;
 
-const serverOwned = [
-  "name",
-  "namespace",
-  "generateName",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "selfLink",
-  "uid",
-  "generation",
-  "managedFields",
-  "resourceVersion",
-];
+/** What identifies an object, and what the server itself keeps: nobody owns it. */
+const nobodys = readFields({
+  "f:apiVersion": {},
+  "f:kind": {},
+  "f:metadata": {
+    ".": {},
+    ...Object.fromEntries(
+      [
+        "name",
+        "namespace",
+        "generateName",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "managedFields",
+      ].map((key) => [`f:${key}`, {}]),
+    ),
+  },
+}).add("");
 
-/** The object without what nobody manages: its identity and what the server fills in. */
-function manageable(object: KubeObject | undefined): JsonObject | undefined {
-  if (object === undefined) return undefined;
-  const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
-  const metadata: ObjectMeta = { ...object.metadata };
-  for (const key of serverOwned) delete metadata[key];
-  return { ...rest, metadata };
+/** An entry whose fields are read. */
+interface Owner {
+  readonly entry: ManagedFields;
+  readonly fields: Fields;
 }
 
-/** What a configuration states; metadata that names the object only states nothing. */
-function statedBy(config: KubeObject, schema: Schema | undefined): FieldSet {
-  const { metadata, ...rest } = manageable(config)!;
-  const isBare = isObject(metadata) && Object.keys(metadata).length === 0;
-  return fieldsOf(isBare ? rest : { ...rest, metadata: metadata! }, schema);
+function ownersOf({ metadata }: KubeObject): Owner[] {
+  const entries = (metadata.managedFields ?? []).filter(
+    ({ operation, fieldsType }) => (operation === "Apply" || operation === "Update") && fieldsType === "FieldsV1",
+  );
+  return entries.map((entry) => ({ entry, fields: readFields(entry.fieldsV1 ?? {}) }));
 }
 
-const sameManager = (entry: ManagedFields, manager: Manager, operation: "Apply" | "Update") =>
-  entry.manager === manager.name &&
-  entry.operation === operation &&
-  (entry.subresource ?? "") === manager.subresource &&
-  (operation === "Apply" || entry.apiVersion === manager.apiVersion);
+const entryOf = (by: Manager, operation: "Apply" | "Update"): ManagedFields => ({
+  manager: by.name,
+  operation,
+  apiVersion: by.apiVersion,
+  time: timestamp(by.nowMs),
+  fieldsType: "FieldsV1",
+  ...(by.subresource === "" ? {} : { subresource: by.subresource }),
+});
 
-function entryOf(manager: Manager, operation: "Apply" | "Update", fields: FieldSet): ManagedFields {
-  return {
-    manager: manager.name,
-    operation,
-    apiVersion: manager.apiVersion,
-    time: timestamp(manager.nowMs),
-    fieldsType: "FieldsV1",
-    fieldsV1: fields.toFieldsV1(),
-    ...(manager.subresource === "" ? {} : { subresource: manager.subresource }),
-  };
+/** An applier may change the version in which it states its fields; an updater of another version is another one. */
+const isSame = (a: ManagedFields, b: ManagedFields): boolean =>
+  a.manager === b.manager &&
+  a.operation === b.operation &&
+  a.subresource === b.subresource &&
+  (a.operation === "Apply" || a.apiVersion === b.apiVersion);
+
+/** `owners` where the writer of `entry` owns `fields` and nothing else. The time of an entry is that of its last change. */
+function withOwner(owners: readonly Owner[], entry: ManagedFields, fields: Fields): Owner[] {
+  const known = owners.find((owner) => isSame(owner.entry, entry));
+  const isUnchanged = known !== undefined && equalSets(known.fields, fields);
+  const now = isUnchanged ? known : { entry, fields };
+  return known === undefined ? [...owners, now] : owners.map((owner) => (owner === known ? now : owner));
 }
 
-function without(entry: ManagedFields, fields: FieldSet): ManagedFields | undefined {
-  const had = FieldSet.parse(entry.fieldsV1);
-  const rest = had.minus(fields);
-  if (rest.empty) return undefined;
-  return rest.equals(had) ? entry : { ...entry, fieldsV1: rest.toFieldsV1() };
+const equalSets = (a: Fields, b: Fields): boolean => a.size === b.size && a.isSubsetOf(b);
+
+function record(object: KubeObject, owners: readonly Owner[]): void {
+  const byAge = (a: Owner, b: Owner) => compare(a.entry.time ?? "", b.entry.time ?? "");
+  const told = owners.filter(({ fields }) => fields.size > 0).sort(byAge);
+  const updaters = told.filter(({ entry }) => entry.operation === "Update");
+  const ancient = updaters.length > updatersMax ? updaters.slice(0, 1 - updatersMax) : [];
+  if (ancient.length > 0) {
+    const fields = ancient.reduce((all, owner) => all.union(owner.fields), new Set<string>());
+    told.splice(told.indexOf(ancient.at(-1)!), 1, {
+      entry: { ...ancient.at(-1)!.entry, manager: "ancient-changes" },
+      fields,
+    });
+  }
+  const entries = told.filter((owner) => !ancient.includes(owner)).map(entryFor);
+  if (entries.length === 0) delete object.metadata.managedFields;
+  else object.metadata.managedFields = entries;
 }
 
-const isReset = (entries: ManagedFields[] | undefined) =>
-  entries?.length === 1 && Object.keys(entries[0]!).length === 0;
+const entryFor = ({ entry: { subresource, ...entry }, fields }: Owner): ManagedFields => ({
+  ...entry,
+  fieldsV1: writeFields(fields),
+  ...(subresource === undefined ? {} : { subresource }),
+});
 
-/** Sets `after.metadata.managedFields` for a create, update or patch (not an apply). */
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+function changesOf(before: JsonObject, after: JsonObject, schema: Schema | undefined): Difference {
+  const { gone, come } = differenceOf(before, after, schema);
+  return { gone: gone.difference(nobodys), come: come.difference(nobodys) };
+}
+
+/** Writes the managed fields of `after`, which an update made of `before`; undefined when the object is new. */
 export function trackUpdate(
   before: KubeObject | undefined,
   after: KubeObject,
   schema: Schema | undefined,
-  manager: Manager,
+  by: Manager,
 ): void {
-  if (isReset(after.metadata.managedFields)) {
-    delete after.metadata.managedFields;
-    return;
-  }
   const given = after.metadata.managedFields ?? [];
-  const current = given.length > 0 ? given : (before?.metadata.managedFields ?? []);
-  // An object whose tracking was reset stays untracked until somebody applies.
-  if (before !== undefined && current.length === 0) {
-    delete after.metadata.managedFields;
-    return;
-  }
-  const { changed, removed } = differenceOf(manageable(before) ?? manager.blank, manageable(after), schema);
-  const lost = changed.union(removed);
-  const entries: ManagedFields[] = [];
-  let own: ManagedFields | undefined;
-  for (const entry of current) {
-    if (sameManager(entry, manager, "Update")) own = entry;
-    else {
-      const rest = lost.empty ? entry : without(entry, lost);
-      if (rest !== undefined) entries.push(rest);
-    }
-  }
-  const had = FieldSet.parse(own?.fieldsV1);
-  const has = had.minus(removed).union(changed);
-  if (own !== undefined && has.equals(had)) entries.push(own);
-  else if (!has.empty) entries.push(entryOf(manager, "Update", has));
-  if (entries.length === 0) delete after.metadata.managedFields;
-  else after.metadata.managedFields = capped(entries);
+  const isReset = given.length === 1 && equal(given[0], {});
+  const source = given.length > 0 ? after : (before ?? after);
+  const owners = ownersOf(source);
+  if (isReset || (before !== undefined && owners.length === 0)) return void delete after.metadata.managedFields;
+  const { gone, come } = changesOf(before ?? by.blank, after, schema);
+  const entry = entryOf(by, "Update");
+  const mine = owners.find((owner) => isSame(owner.entry, entry));
+  const left = without(owners, mine, gone.union(come));
+  record(after, withOwner(left, entry, (mine?.fields ?? new Set()).difference(gone).union(come)));
 }
 
-function capped(entries: ManagedFields[]): ManagedFields[] {
-  const updates = entries.filter((entry) => entry.operation === "Update");
-  if (updates.length <= updateEntriesMax) return entries;
-  const [first, second] = updates as [ManagedFields, ManagedFields];
-  const merged = FieldSet.parse(first.fieldsV1).union(FieldSet.parse(second.fieldsV1));
-  const ancient: ManagedFields = { ...second, manager: "ancient-changes", fieldsV1: merged.toFieldsV1() };
-  return capped([ancient, ...entries.filter((entry) => entry !== first && entry !== second)]);
-}
+/** The owners, where all but one have lost some fields. */
+const without = (owners: readonly Owner[], except: Owner | undefined, fields: Fields): Owner[] =>
+  owners.map((owner) => (owner === except ? owner : { ...owner, fields: owner.fields.difference(fields) }));
 
-/** The object after `config` was applied to `live`, managed fields included; throws the conflicts unless forced. */
+/** The object after an apply. Throws a Conflict when it would change what others own, unless it is forced. */
 export function applyConfiguration(
   live: KubeObject,
   config: KubeObject,
   schema: Schema | undefined,
-  manager: Manager,
-  force: boolean,
+  by: Manager,
+  isForced: boolean,
 ): KubeObject {
-  const stated = statedBy(config, schema);
-  const current = managersOf(live, schema, manager);
-  const own = current.find((entry) => sameManager(entry, manager, "Apply"));
-  const others = current.filter((entry) => entry !== own);
-  const { managedFields: _managedFields, ...configMeta } = config.metadata;
-  const laid = { ...config, metadata: configMeta };
-  const previous = FieldSet.parse(own?.fieldsV1);
-  // The identity is stated too, so that no metadata goes for want of an owner.
-  const managed = others.reduce(
-    (all, entry) => all.union(FieldSet.parse(entry.fieldsV1)),
-    stated.union(fieldsOf({ metadata: { name: "" } }, schema)),
-  );
-  const result = prune(mergeApplied(live, laid, schema), schema, previous, managed) as KubeObject;
-
-  const { changed, removed } = differenceOf(manageable(live), manageable(result), schema);
-  const conflicts = conflictsOf(others, changed);
-  if (conflicts.length > 0 && !force) throw conflictError(conflicts);
-  const lost = changed.union(removed);
-  const entry = own !== undefined && previous.equals(stated) ? own : entryOf(manager, "Apply", stated);
-  const entries = others.map((other) => without(other, lost)).filter((other) => other !== undefined);
-  if (!stated.empty) entries.push(entry);
-  result.metadata = { ...result.metadata, managedFields: entries };
-  if (entries.length === 0) delete result.metadata.managedFields;
-  return result;
+  const entry = entryOf(by, "Apply");
+  let owners = ownersOf(live);
+  if (owners.length === 0) owners = [beforeFirstApply(live, schema, by)];
+  const mine = owners.find((owner) => isSame(owner.entry, entry));
+  const stated = statedIn(config, schema).difference(nobodys);
+  const merged = mergeApplied(live, config, schema) as KubeObject;
+  const { gone, come } = changesOf(live, merged, schema);
+  if (!isForced)
+    refuse(
+      owners.filter((owner) => owner !== mine),
+      come,
+    );
+  const left = without(owners, mine, gone.union(come));
+  const owned = left.reduce((all, owner) => (owner === mine ? all : all.union(owner.fields)), stated.union(nobodys));
+  const { result, lost } = withoutDropped(merged, schema, mine?.fields ?? new Set(), owned);
+  record(result as KubeObject, withOwner(without(left, mine, lost), entry, stated));
+  return result as KubeObject;
 }
 
-/** Of an object that nobody has tracked so far, all that is there belongs to `before-first-apply`. */
-function managersOf(live: KubeObject, schema: Schema | undefined, manager: Manager): ManagedFields[] {
-  const entries = live.metadata.managedFields ?? [];
-  if (entries.length > 0) return entries;
-  const { changed } = differenceOf(manager.blank, manageable(live), schema);
-  return changed.empty ? [] : [entryOf({ ...manager, name: "before-first-apply" }, "Update", changed)];
+/** What an object that nobody tracked has belongs to one updater, so that appliers meet conflicts, not silence. */
+function beforeFirstApply(live: KubeObject, schema: Schema | undefined, by: Manager): Owner {
+  const { come } = changesOf(by.blank, live, schema);
+  return { entry: entryOf({ ...by, name: "before-first-apply" }, "Update"), fields: come };
 }
 
-interface Conflict {
-  readonly manager: string;
-  readonly path: string;
-}
-
-function conflictsOf(others: readonly ManagedFields[], changed: FieldSet): Conflict[] {
-  return others.flatMap((entry) =>
-    [...FieldSet.parse(entry.fieldsV1).intersect(changed).paths()].map((path) => ({ manager: inWords(entry), path })),
-  );
-}
-
-function inWords(entry: ManagedFields): string {
-  const name = JSON.stringify(entry.manager ?? "");
-  const subresource = entry.subresource === undefined ? "" : ` with subresource ${JSON.stringify(entry.subresource)}`;
-  if (entry.operation !== "Update") return name + subresource;
-  const at = entry.time === undefined ? "" : ` at ${entry.time}`;
-  return `${name}${subresource} using ${entry.apiVersion}${at}`;
-}
-
-function conflictError(conflicts: readonly Conflict[]): ApiError {
-  const causes: Cause[] = conflicts.map(({ manager, path }) => ({
-    reason: "FieldManagerConflict",
-    message: `conflict with ${manager}`,
-    field: path,
-  }));
-  const managers = new Set(conflicts.map(({ manager }) => manager));
-  const parts = [...managers].map((manager) => {
-    const paths = conflicts.filter((conflict) => conflict.manager === manager).map(({ path }) => path);
-    return paths.length === 1
-      ? `conflict with ${manager}: ${paths[0]}`
-      : `conflicts with ${manager}:\n${paths.map((path) => `- ${path}`).join("\n")}`;
-  });
-  const plural = conflicts.length === 1 ? "" : "s";
-  return new ApiError(409, "Conflict", `Apply failed with ${conflicts.length} conflict${plural}: ${parts.join("\n")}`, {
-    causes,
-  });
+function refuse(others: readonly Owner[], changed: Fields): void {
+  const causes: Cause[] = [];
+  const lines: string[] = [];
+  for (const { entry, fields } of others) {
+    const names = [...fields.intersection(changed)].sort().map(inWords);
+    if (names.length === 0) continue;
+    const { manager, operation, apiVersion, time, subresource } = entry;
+    const update = operation === "Update" ? ` using ${apiVersion}${time === undefined ? "" : ` at ${time}`}` : "";
+    const whom = `${JSON.stringify(manager)}${subresource === undefined ? "" : ` with subresource ${JSON.stringify(subresource)}`}${update}`;
+    for (const field of names) causes.push({ reason: "FieldManagerConflict", message: `conflict with ${whom}`, field });
+    lines.push(
+      names.length === 1 ? `conflict with ${whom}: ${names[0]}` : `conflicts with ${whom}:\n- ${names.join("\n- ")}`,
+    );
+  }
+  if (causes.length === 0) return;
+  const count = `${causes.length} conflict${causes.length === 1 ? "" : "s"}`;
+  throw new ApiError(409, "Conflict", `Apply failed with ${count}: ${lines.join("\n")}`, { causes });
 }

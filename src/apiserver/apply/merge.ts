@@ -1,17 +1,18 @@
 // The two steps of an apply on the object itself: lay the configuration over it, take away what its manager no longer states.
-// What must come out is what the real server's structured-merge-diff makes of it: test/conformance/api, apply and stories.
+// test/conformance/api (apply, apply-lists and the stories) says what must come out.
 import type { JsonObject, JsonValue } from "../json.ts";
 import { assign, isObject, own } from "../json.ts";
 import { childOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
-import type { FieldSet } from "./field-set.ts";
-import { asList, asMap, elementOf, fieldsOf, itemsOf, shapeOf, withHolders } from "./typed.ts";
+import { allIn, elementOf, partsOf, shapeOf, withHolders } from "./fields.ts";
+import type { Fields } from "./fields.ts";
 
 export function mergeApplied(live: JsonValue | undefined, config: JsonValue, schema: Schema | undefined): JsonValue {
   const shape = shapeOf(config, schema);
-  if (shape === "list" && Array.isArray(config)) return mergeLists(asList(live), config, schema!);
-  if (shape !== "map" || !isObject(config)) return config === null && shape !== "leaf" ? (live ?? null) : config;
-  const result: JsonObject = { ...asMap(live) };
+  if (config === null && shape !== "leaf") return live ?? null;
+  if (shape === "list") return mergeLists(Array.isArray(live) ? live : [], config as JsonValue[], schema!);
+  if (shape === "leaf" || !isObject(config)) return config;
+  const result: JsonObject = isObject(live) ? { ...live } : {};
   for (const [key, value] of Object.entries(config)) {
     if (value !== undefined) assign(result, key, mergeApplied(own(result, key), value, childOf(schema, key)));
   }
@@ -23,7 +24,7 @@ export function mergeApplied(live: JsonValue | undefined, config: JsonValue, sch
  * object has the next item of both; what is left of the object's own comes last.
  */
 function mergeLists(live: JsonValue[], config: JsonValue[], schema: Schema): JsonValue[] {
-  const [had, given] = [itemsOf(live, schema), itemsOf(config, schema)];
+  const [had, given] = [partsOf(live, schema), partsOf(config, schema)];
   const wanted = [...given.keys()];
   const result: JsonValue[] = [];
   let at = 0;
@@ -40,50 +41,47 @@ function mergeLists(live: JsonValue[], config: JsonValue[], schema: Schema): Jso
     const landmark = wanted.slice(index).find((each) => had.has(each));
     keepUpTo(landmark);
     if (element === landmark) at++;
-    const before = had.get(element) ?? [];
+    const before = had.get(element)?.values ?? [];
     // An item that the object has twice is replaced: nobody knows which of them is meant.
-    result.push(mergeApplied(before.length === 1 ? before[0] : undefined, given.get(element)![0]!, schema.items));
+    result.push(
+      mergeApplied(before.length === 1 ? before[0] : undefined, given.get(element)!.values[0]!, schema.items),
+    );
   }
   const rest = live.slice(at).filter((item) => !given.has(elementOf(item, schema)));
   return [...result, ...rest];
 }
 
-/** `merged` without what the manager stated before (`last`), unless somebody states it now (`managed`, this manager included). */
-export function prune(merged: JsonValue, schema: Schema | undefined, last: FieldSet, managed: FieldSet): JsonValue {
-  if (last.empty) return merged;
-  const fields = (value: JsonValue) => withHolders(fieldsOf(value, schema), schema);
-  const [all, stated] = [fields(merged), withHolders(last, schema)];
-  const bare = fields(removed(merged, schema, stated));
-  const owned = removed(merged, schema, all.minus(bare.union(withHolders(managed, schema))));
-  // What nobody owns and this manager has never stated stays.
-  return removed(merged, schema, all.minus(fields(owned)).intersect(stated));
-}
-
-/** A list or map of which nothing is left is null, which is less than absent: those who own it go on owning it. */
-function removed(value: JsonValue, schema: Schema | undefined, gone: FieldSet): JsonValue {
-  const shape = shapeOf(value, schema);
-  if (shape === "list") return removeItems(asList(value), schema!, gone);
-  if (shape === "map") return removeEntries(asMap(value), schema, gone);
-  return Array.isArray(value) || isObject(value) ? null : value;
-}
-
-function removeItems(list: JsonValue[], schema: Schema, gone: FieldSet): JsonValue {
-  const kept = list.flatMap((item) => {
-    const below = gone.children.get(elementOf(item, schema));
-    if (below?.member === true) return [];
-    return [below === undefined ? item : removed(item, schema.items, below)];
-  });
-  return kept.length === 0 ? null : kept;
-}
-
-function removeEntries(map: JsonObject, schema: Schema | undefined, gone: FieldSet): JsonValue {
-  const kept: JsonObject = {};
-  let isEmpty = true;
-  for (const [key, item] of Object.entries(map)) {
-    const below = gone.children.get(`f:${key}`);
-    if (item === undefined || below?.member === true) continue;
-    assign(kept, key, below === undefined ? item : removed(item, childOf(schema, key), below));
-    isEmpty = false;
-  }
-  return isEmpty ? null : kept;
+/**
+ * Takes away what the applier stated before and nobody states now: a part of a map when nothing in it is stated, an item of a
+ * list when the item itself is not, or its key. `lost` is what others may have owned in such an item.
+ */
+export function withoutDropped(
+  merged: JsonObject,
+  schema: Schema | undefined,
+  before: Fields,
+  now: Fields,
+): { readonly result: JsonValue; readonly lost: Fields } {
+  const [wasStated, isStated] = [withHolders(before), withHolders(now)];
+  const lost = new Set<string>();
+  const walk = (value: JsonValue, within: Schema | undefined, path: string): JsonValue => {
+    const parts = partsOf(value, within, path);
+    if (parts.size === 0 || (path !== "" && !wasStated.has(path))) return value;
+    const map: JsonObject = {};
+    for (const [element, part] of Array.isArray(value) ? [] : parts) {
+      if (wasStated.has(part.path) && !isStated.has(part.path)) continue;
+      assign(map, element.slice(2), walk(part.values[0]!, part.schema, part.path));
+    }
+    const list = (Array.isArray(value) ? value : []).flatMap((item) => {
+      const element = elementOf(item, within!);
+      const { path: at, schema: inside } = parts.get(element)!;
+      const left = before.has(at) && !now.has(at) ? null : walk(item, inside, at);
+      if (elementOf(left, within!) === element) return [left];
+      allIn(item, inside, at, lost);
+      return [];
+    });
+    // What is emptied is null, which is less than absent: its owner goes on owning it.
+    if (Object.keys(map).length + list.length === 0) return null;
+    return Array.isArray(value) ? list : map;
+  };
+  return { result: walk(merged, schema, ""), lost };
 }

@@ -1,134 +1,111 @@
-// Strategic merge patch: like a merge patch, but lists that have a merge key are merged item by item, and directives delete and order.
-// Directives: `$patch: delete | replace | merge` in an object, `$deleteFromPrimitiveList/field`, `$setElementOrder/field`, `$retainKeys`.
+// Strategic merge patch: a merge patch in which lists are merged by the key that the kind's schema names, and directives
+// (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/<list>`, `$setElementOrder/<list>`) say what a value cannot.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { assign, equal, isObject, own } from "../json.ts";
+import { assign, canonical, isObject, own } from "../json.ts";
 import { childOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import { badRequest } from "../status.ts";
 
-const deletePrefix = "$deleteFromPrimitiveList/";
-const orderPrefix = "$setElementOrder/";
-
-export function applyStrategicPatch(
-  target: JsonValue | undefined,
-  patch: JsonObject,
-  schema: Schema | undefined,
-): JsonObject {
-  if (patch["$patch"] === "replace") return stripDirectives(patch);
-  const result: JsonObject = isObject(target) ? { ...target } : {};
-  if (patch["$patch"] === "delete") return {};
-  retainKeys(result, patch);
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === undefined || key === "$patch" || key === "$retainKeys") continue;
-    if (key.startsWith(deletePrefix)) deletePrimitives(result, key.slice(deletePrefix.length), value);
-    else if (!key.startsWith("$")) mergeKey(result, key, value, childOf(schema, key));
-  }
-  for (const [key, order] of Object.entries(patch)) {
-    if (!key.startsWith(orderPrefix) || !Array.isArray(order)) continue;
-    const field = key.slice(orderPrefix.length);
-    const list = own(result, field);
-    const had = isObject(target) ? own(target, field) : undefined;
-    const by = mergeKeyOf(childOf(schema, field));
-    if (Array.isArray(list)) assign(result, field, ordered(list, order, Array.isArray(had) ? had : [], by));
-  }
-  return result;
-}
-
-function retainKeys(result: JsonObject, patch: JsonObject): void {
-  const retained = patch["$retainKeys"];
-  if (!Array.isArray(retained)) return;
-  for (const key of Object.keys(result)) if (!retained.includes(key)) delete result[key];
-}
-
-function mergeKey(result: JsonObject, key: string, value: JsonValue, schema: Schema | undefined): void {
-  if (value === null) {
-    delete result[key];
-    return;
-  }
-  const current = own(result, key);
-  const strategy = schema?.["x-kubernetes-patch-strategy"]?.split(",") ?? [];
-  if (isObject(value) && isObject(current)) {
-    const isReplaced = strategy.includes("replace");
-    assign(result, key, isReplaced ? stripDirectives(value) : applyStrategicPatch(current, value, schema));
-  } else if (Array.isArray(value) && Array.isArray(current) && strategy.includes("merge")) {
-    assign(result, key, mergeList(current, value, schema));
-  } else {
-    // There is nothing to merge with: the value is taken as it is, and a map that has a directive is not taken at all.
-    const plain = withoutDirectives(value);
-    if (plain !== undefined) assign(result, key, plain);
-  }
-}
-
-function withoutDirectives(value: JsonValue): JsonValue | undefined {
-  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
-  if (!isObject(value)) return value;
-  if (own(value, "$patch") !== undefined) return undefined;
+export function applyStrategicPatch(target: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject {
+  const how = own(patch, "$patch");
+  if (how === "delete") return {};
+  const retained = own(patch, "$retainKeys");
   const result: JsonObject = {};
-  for (const [key, item] of Object.entries(value)) {
-    const plain = item === null || item === undefined || key.startsWith("$") ? undefined : withoutDirectives(item);
-    if (plain !== undefined) assign(result, key, plain);
+  for (const [key, value] of Object.entries(how === "replace" ? {} : target)) {
+    if (value !== undefined && (!Array.isArray(retained) || retained.includes(key))) assign(result, key, value);
+  }
+  // A list that only directives name is changed as well.
+  const keys = Object.keys(patch).map((key) => key.replace(/^\$(deleteFromPrimitiveList|setElementOrder)\//, ""));
+  for (const key of new Set(keys.filter((each) => !each.startsWith("$")))) {
+    const [before, value, inside] = [own(result, key), own(patch, key), childOf(schema, key)];
+    const [order, removed] = [own(patch, `$setElementOrder/${key}`), own(patch, `$deleteFromPrimitiveList/${key}`)];
+    let after: JsonValue | undefined = before;
+    if (Array.isArray(value) || (value === undefined && Array.isArray(before) && isMerged(inside))) {
+      after = mergeLists(before, value ?? [], inside, asList(order), asList(removed));
+    } else if (value !== undefined) after = patched(before, value, inside);
+    if (after === undefined || after === null) delete result[key];
+    else assign(result, key, after);
   }
   return result;
 }
 
-function mergeKeyOf(schema: Schema | undefined): string | undefined {
-  return schema?.["x-kubernetes-patch-merge-key"];
+const asList = (value: JsonValue | undefined): JsonValue[] => (Array.isArray(value) ? value : []);
+
+/** Undefined where nothing is left: a map that says how it is to be treated, where there is none to treat. */
+function patched(target: JsonValue | undefined, patch: JsonValue, schema: Schema | undefined): JsonValue | undefined {
+  if (Array.isArray(patch)) return mergeLists(target, patch, schema, [], []);
+  if (!isObject(patch)) return patch;
+  if (isObject(target)) return applyStrategicPatch(target, patch, schema);
+  return own(patch, "$patch") === undefined ? applyStrategicPatch({}, patch, schema) : undefined;
 }
 
-function mergeList(current: JsonValue[], patch: JsonValue[], schema: Schema | undefined): JsonValue[] {
-  const key = mergeKeyOf(schema);
-  const replaced = patch.find((item) => isObject(item) && item["$patch"] === "replace");
-  if (replaced !== undefined) return patch.filter((item) => item !== replaced);
-  if (key === undefined) {
-    return ordered(
-      [...current, ...patch.filter((item) => !current.some((had) => equal(had, item)))],
-      patch,
-      current,
-      key,
-    );
+const isMerged = (schema: Schema | undefined): boolean =>
+  schema?.["x-kubernetes-patch-strategy"]?.split(",").includes("merge") === true;
+
+const isMarked = (item: JsonValue, how: string): item is JsonObject => isObject(item) && own(item, "$patch") === how;
+
+function mergeLists(
+  target: JsonValue | undefined,
+  patch: JsonValue[],
+  schema: Schema | undefined,
+  order: JsonValue[],
+  removed: JsonValue[],
+): JsonValue[] {
+  const isReplaced = patch.some((item) => isMarked(item, "replace"));
+  const given = patch.filter((item) => !isMarked(item, "delete") && !isMarked(item, "replace"));
+  if (!Array.isArray(target) || !isMerged(schema) || isReplaced) {
+    return given.map((item) => patched(undefined, item, schema?.items)).filter((item) => item !== undefined);
   }
-  let result = [...current];
-  for (const item of patch) {
-    if (!isObject(item)) throw badRequest(`a list merged by ${key} has objects as items`);
-    const id = item[key];
-    if (id === undefined) throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
-    if (item["$patch"] === "delete") {
-      result = result.filter((had) => !(isObject(had) && equal(had[key], id)));
-      continue;
-    }
-    const at = result.findIndex((had) => isObject(had) && equal(had[key], id));
-    if (at < 0) result.push(applyStrategicPatch(undefined, item, schema?.items));
-    else result[at] = applyStrategicPatch(result[at], item, schema?.items);
+  const mergeKey = schema?.["x-kubernetes-patch-merge-key"];
+  const keyOf = (item: JsonValue): string | undefined => {
+    const value = mergeKey === undefined ? item : isObject(item) ? own(item, mergeKey) : undefined;
+    return value === undefined ? undefined : canonical(value);
+  };
+  const keyGiven = (item: JsonValue): string => {
+    const key = keyOf(item);
+    if (key !== undefined) return key;
+    if (!isObject(item)) throw badRequest(`a list merged by ${mergeKey} has objects as items`);
+    throw badRequest(`map: ${canonical(item)} does not contain declared merge key: ${mergeKey}`);
+  };
+  const gone = new Set([...patch.filter((item) => isMarked(item, "delete")).map(keyGiven), ...removed.map(canonical)]);
+  const result = target.filter((item) => !gone.has(keyOf(item) ?? ""));
+  const places = firstPlaces(result.map(keyOf));
+  const known = new Map(places);
+  for (const item of given) {
+    const key = keyGiven(item);
+    const at = known.get(key);
+    const after = patched(at === undefined ? undefined : result[at], item, schema?.items);
+    if (after === undefined) continue;
+    if (at === undefined && mergeKey !== undefined) known.set(key, result.length);
+    result[at ?? result.length] = after;
   }
-  return ordered(result, patch, current, key);
+  return ordered(result, places, firstPlaces([...order, ...given].map(keyOf)), keyOf);
 }
 
-function deletePrimitives(result: JsonObject, field: string, values: JsonValue): void {
-  const list = result[field];
-  if (!Array.isArray(list) || !Array.isArray(values)) return;
-  result[field] = list.filter((item) => !values.some((value) => equal(value, item)));
-}
+/** Key: the key of an item, or undefined for an item without; value: where it is first. */
+type Places = ReadonlyMap<string | undefined, number>;
+
+const firstPlaces = (keys: readonly (string | undefined)[]): Places =>
+  new Map(keys.map((key, at) => [key, at] as const).reverse());
 
 /**
- * Items that `order` names come in its order. Each other item comes before the first of them that followed it in `before`;
- * an item that is new followed nothing.
+ * What the patch names comes in the patch's order. Each of the others stays before the first of these that it preceded in the
+ * object; what is new in the patch comes before them.
  */
-function ordered(list: JsonValue[], order: JsonValue[], before: JsonValue[], key: string | undefined): JsonValue[] {
-  const id = (item: JsonValue) => (key !== undefined && isObject(item) ? item[key] : item);
-  const rankIn = (all: JsonValue[], item: JsonValue) => all.findIndex((one) => equal(id(one), id(item)));
-  const named = list.filter((item) => rankIn(order, item) >= 0);
-  named.sort((a, b) => rankIn(order, a) - rankIn(order, b));
-  const others = list.filter((item) => rankIn(order, item) < 0);
+function ordered(
+  items: readonly JsonValue[],
+  places: Places,
+  named: Places,
+  keyOf: (item: JsonValue) => string | undefined,
+): JsonValue[] {
+  const placeOf = (item: JsonValue) => places.get(keyOf(item)) ?? -1;
+  const rankOf = (item: JsonValue) => named.get(keyOf(item)) ?? -1;
+  const others = items.filter((item) => rankOf(item) < 0);
   const result: JsonValue[] = [];
-  for (const item of named) {
-    const place = rankIn(before, item);
-    while (others.length > 0 && rankIn(before, others[0]!) < place && rankIn(before, others[0]!) >= 0)
-      result.push(others.shift()!);
+  let at = 0;
+  for (const item of items.filter((each) => rankOf(each) >= 0).sort((a, b) => rankOf(a) - rankOf(b))) {
+    while (at < others.length && placeOf(others[at]!) < placeOf(item)) result.push(others[at++]!);
     result.push(item);
   }
-  return [...result, ...others];
-}
-
-function stripDirectives(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith("$")));
+  return [...result, ...others.slice(at)];
 }

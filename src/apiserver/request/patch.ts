@@ -1,7 +1,7 @@
+import { duplicateIn } from "../apply/fields.ts";
 // PATCH: which of the four kinds, and the change that it asks for.
 import { applyConfiguration } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
-import { duplicateIn } from "../apply/typed.ts";
 import type { JsonValue } from "../json.ts";
 import { clone, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
