@@ -20,7 +20,7 @@ export interface ManagedFields extends JsonObject {
   subresource?: string;
 }
 
-export interface ObjectMeta extends JsonObject {
+interface ObjectMeta extends JsonObject {
   name?: string;
   generateName?: string;
   namespace?: string;

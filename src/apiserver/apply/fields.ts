@@ -1,8 +1,9 @@
 // Sets of fields: each field is its path, in the elements by which managedFields (FieldsV1) name the parts of an object.
 import type { JsonObject, JsonValue } from "../json.ts";
-import { canonical, equal, isObject, own } from "../json.ts";
+import { canonical, equal, isObject } from "../json.ts";
 import { childOf, listTypeOf } from "../schema/schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import { mapKeys } from "../schema/validate-list.ts";
 
 /** Paths: elements like `f:spec`, `k:{"name":"a"}` and `v:"a"`, joined by the separator. */
 export type Fields = ReadonlySet<string>;
@@ -76,13 +77,7 @@ export function shapeOf(value: JsonValue | undefined, schema: Schema | undefined
 
 /** The element that names an item of a list of type set or map. */
 export function elementOf(item: JsonValue, schema: Schema): string {
-  if (listTypeOf(schema) === "set") return `v:${canonical(item)}`;
-  const keys: JsonObject = {};
-  for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
-    const value = (isObject(item) ? own(item, key) : undefined) ?? childOf(schema.items, key)?.default;
-    if (value !== undefined) keys[key] = value;
-  }
-  return `k:${canonical(keys)}`;
+  return listTypeOf(schema) === "set" ? `v:${canonical(item)}` : `k:${canonical(mapKeys(item, schema))}`;
 }
 
 /** Key: the element. Empty for a leaf. */

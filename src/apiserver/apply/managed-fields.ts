@@ -47,7 +47,7 @@ const nobodys = readFields({
   },
 }).add("");
 
-/** An entry whose fields are read. */
+/** An entry whose fields are read. It has `fieldsV1` as long as they are as they were read. */
 interface Owner {
   readonly entry: ManagedFields;
   readonly fields: Fields;
@@ -92,20 +92,19 @@ function record(object: KubeObject, owners: readonly Owner[]): void {
   const updaters = told.filter(({ entry }) => entry.operation === "Update");
   const ancient = updaters.length > updatersMax ? updaters.slice(0, 1 - updatersMax) : [];
   if (ancient.length > 0) {
+    const last = ancient.at(-1)!;
     const fields = ancient.reduce((all, owner) => all.union(owner.fields), new Set<string>());
-    told.splice(told.indexOf(ancient.at(-1)!), 1, {
-      entry: { ...ancient.at(-1)!.entry, manager: "ancient-changes" },
-      fields,
-    });
+    const { fieldsV1: _, ...entry } = last.entry;
+    told.splice(told.indexOf(last), 1, { entry: { ...entry, manager: "ancient-changes" }, fields });
   }
   const entries = told.filter((owner) => !ancient.includes(owner)).map(entryFor);
   if (entries.length === 0) delete object.metadata.managedFields;
   else object.metadata.managedFields = entries;
 }
 
-const entryFor = ({ entry: { subresource, ...entry }, fields }: Owner): ManagedFields => ({
+const entryFor = ({ entry: { subresource, fieldsV1, ...entry }, fields }: Owner): ManagedFields => ({
   ...entry,
-  fieldsV1: writeFields(fields),
+  fieldsV1: fieldsV1 ?? writeFields(fields),
   ...(subresource === undefined ? {} : { subresource }),
 });
 
@@ -136,8 +135,12 @@ export function trackUpdate(
 }
 
 /** The owners, where all but one have lost some fields. */
-const without = (owners: readonly Owner[], except: Owner | undefined, fields: Fields): Owner[] =>
-  owners.map((owner) => (owner === except ? owner : { ...owner, fields: owner.fields.difference(fields) }));
+const without = (owners: readonly Owner[], except: Owner | undefined, lost: Fields): Owner[] =>
+  owners.map((owner) => {
+    if (owner === except || owner.fields.isDisjointFrom(lost)) return owner;
+    const { fieldsV1: _, ...entry } = owner.entry;
+    return { entry, fields: owner.fields.difference(lost) };
+  });
 
 /** The object after an apply. Throws a Conflict when it would change what others own, unless it is forced. */
 export function applyConfiguration(
