@@ -15,7 +15,7 @@ const below = (path: string, element: string): string => (path === "" ? element 
 export function readFields(tree: JsonObject, path = "", into = new Set<string>()): Set<string> {
   for (const [element, child] of Object.entries(tree)) {
     if (element === "." && path !== "") into.add(path);
-    if (!/^[fikv]:/.test(element)) continue;
+    if (element[1] !== ":") continue;
     const at = below(path, element);
     if (isObject(child) && Object.keys(child).length > 0) readFields(child, at, into);
     else into.add(at);
