@@ -28,17 +28,11 @@ const subresourceKinds: Readonly<Record<string, readonly [string, string, string
   eviction: ["policy", "v1", "Eviction"],
 };
 
-interface Listed {
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-  readonly singular: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
+interface Listed extends Pick<
+  Resource,
+  "group" | "version" | "plural" | "singular" | "kind" | "namespaced" | "shortNames" | "categories" | "subresources"
+> {
   readonly verbs: string[];
-  readonly shortNames: readonly string[];
-  readonly categories: readonly string[];
-  readonly subresources: readonly string[];
 }
 
 const stored = (resource: Resource): Listed => ({
@@ -46,13 +40,9 @@ const stored = (resource: Resource): Listed => ({
   verbs: resource.storage === "/namespaces" ? verbs.filter((verb) => verb !== "deletecollection") : verbs,
 });
 
-const reviewed = ({ group, version, plural, kind, namespaced }: (typeof reviewKinds)[number]): Listed => ({
-  group,
-  version,
-  plural,
-  kind,
-  namespaced,
-  singular: kind.toLowerCase(),
+const reviewed = (resource: (typeof reviewKinds)[number]): Listed => ({
+  ...resource,
+  singular: resource.kind.toLowerCase(),
   verbs: ["create"],
   shortNames: [],
   categories: [],
@@ -120,21 +110,15 @@ export function resourceList(registry: Registry, group: string, version: string)
 }
 
 function resourceEntries(resource: Listed): JsonObject[] {
-  const below = resource.subresources.map((name) => subresourceEntry(resource, name));
-  return [resourceEntry(resource)].concat(below);
+  const { plural, singular, namespaced, kind, verbs: allowed } = resource;
+  const entry = { name: plural, singularName: singular, namespaced, kind, verbs: allowed, ...aliases(resource) };
+  return [entry as JsonObject].concat(resource.subresources.map((name) => subresourceEntry(resource, name)));
 }
 
-function resourceEntry(resource: Listed): JsonObject {
-  return {
-    name: resource.plural,
-    singularName: resource.singular,
-    namespaced: resource.namespaced,
-    kind: resource.kind,
-    verbs: resource.verbs,
-    ...(resource.shortNames.length === 0 ? {} : { shortNames: [...resource.shortNames] }),
-    ...(resource.categories.length === 0 ? {} : { categories: [...resource.categories] }),
-  };
-}
+const aliases = ({ shortNames, categories }: Listed): JsonObject => ({
+  ...(shortNames.length === 0 ? {} : { shortNames: [...shortNames] }),
+  ...(categories.length === 0 ? {} : { categories: [...categories] }),
+});
 
 function subresourceEntry(resource: Listed, name: string): JsonObject {
   const [group, version, kind] = subresourceKinds[name] ?? ["", "", resource.kind];
@@ -180,8 +164,7 @@ function aggregatedEntry(resource: Listed): JsonObject {
     scope: resource.namespaced ? "Namespaced" : "Cluster",
     singularResource: resource.singular,
     verbs: resource.verbs,
-    ...(resource.shortNames.length === 0 ? {} : { shortNames: [...resource.shortNames] }),
-    ...(resource.categories.length === 0 ? {} : { categories: [...resource.categories] }),
+    ...aliases(resource),
     ...(resource.subresources.length === 0
       ? {}
       : {

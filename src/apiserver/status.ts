@@ -120,66 +120,38 @@ export function expired(message: string): ApiError {
   return new ApiError(410, "Expired", message);
 }
 
-type FieldErrorType =
-  | "FieldValueInvalid"
-  | "FieldValueTypeInvalid"
-  | "FieldValueRequired"
-  | "FieldValueNotSupported"
-  | "FieldValueForbidden"
-  | "FieldValueTooLong"
-  | "FieldValueTooMany"
-  | "FieldValueDuplicate";
-
 /** One thing wrong with one field; `message` is without the field's path. */
 export interface FieldError {
-  readonly type: FieldErrorType;
+  readonly type: `FieldValue${"Invalid" | "TypeInvalid" | "Required" | "NotSupported" | "Forbidden" | "TooLong" | "TooMany" | "Duplicate"}`;
   readonly field: string;
   readonly message: string;
 }
 
 const shown = (value: JsonValue | undefined) => (value === undefined ? "null" : writeJson(value));
+const wrong = (type: FieldError["type"], field: string, message: string): FieldError => ({ type, field, message });
 
 export const fieldError = {
-  invalid: (field: string, value: JsonValue | undefined, detail: string): FieldError => ({
-    type: "FieldValueInvalid",
-    field,
-    message: `Invalid value: ${shown(value)}: ${detail}`,
-  }),
-  wrongType: (field: string, found: string, wanted: string): FieldError => ({
-    type: "FieldValueTypeInvalid",
-    field,
-    message: `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`,
-  }),
-  required: (field: string, detail = ""): FieldError => ({
-    type: "FieldValueRequired",
-    field,
-    message: `Required value${detail === "" ? "" : `: ${detail}`}`,
-  }),
-  unsupported: (field: string, value: JsonValue | undefined, allowed: readonly JsonValue[]): FieldError => ({
-    type: "FieldValueNotSupported",
-    field,
-    message: `Unsupported value: ${shown(value)}: supported values: ${allowed.map(shown).join(", ")}`,
-  }),
-  forbidden: (field: string, detail: string): FieldError => ({
-    type: "FieldValueForbidden",
-    field,
-    message: `Forbidden: ${detail}`,
-  }),
-  tooLong: (field: string, limit: number): FieldError => ({
-    type: "FieldValueTooLong",
-    field,
-    message: `Too long: may not be more than ${limit} bytes`,
-  }),
-  tooMany: (field: string, count: number, limit: number): FieldError => ({
-    type: "FieldValueTooMany",
-    field,
-    message: `Too many: ${count}: must have at most ${limit} items`,
-  }),
-  duplicate: (field: string, value: JsonValue): FieldError => ({
-    type: "FieldValueDuplicate",
-    field,
-    message: `Duplicate value: ${shown(value)}`,
-  }),
+  invalid: (field: string, value: JsonValue | undefined, detail: string) =>
+    wrong("FieldValueInvalid", field, `Invalid value: ${shown(value)}: ${detail}`),
+  wrongType: (field: string, found: string, wanted: string) =>
+    wrong(
+      "FieldValueTypeInvalid",
+      field,
+      `Invalid value: "${found}": ${field} in body must be of type ${wanted}: "${found}"`,
+    ),
+  required: (field: string, detail = "") =>
+    wrong("FieldValueRequired", field, `Required value${detail === "" ? "" : `: ${detail}`}`),
+  unsupported: (field: string, value: JsonValue | undefined, allowed: readonly JsonValue[]) => {
+    const values = allowed.map(shown).join(", ");
+    return wrong("FieldValueNotSupported", field, `Unsupported value: ${shown(value)}: supported values: ${values}`);
+  },
+  forbidden: (field: string, detail: string) => wrong("FieldValueForbidden", field, `Forbidden: ${detail}`),
+  tooLong: (field: string, limit: number) =>
+    wrong("FieldValueTooLong", field, `Too long: may not be more than ${limit} bytes`),
+  tooMany: (field: string, count: number, limit: number) =>
+    wrong("FieldValueTooMany", field, `Too many: ${count}: must have at most ${limit} items`),
+  duplicate: (field: string, value: JsonValue) =>
+    wrong("FieldValueDuplicate", field, `Duplicate value: ${shown(value)}`),
 };
 
 export function invalid(subject: Subject, name: string, errors: readonly FieldError[]): ApiError {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
+import { removeFinalizer } from "./finalizer.ts";
 import { ManualClock } from "./manual-clock.ts";
 import type { AnyObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
@@ -27,29 +27,6 @@ function world(finalizers?: string[]) {
 }
 
 describe("finalizers", () => {
-  test.each([
-    ["the first", undefined, [ours]],
-    ["beside others", ["x"], ["x", ours]],
-  ])("add: %s", async (_name, before, after) => {
-    const { client, object, current } = world(before);
-    expect(await addFinalizer(client, pools, object, ours)).toBe(true);
-    expect(await current()).toEqual(after);
-  });
-
-  test("add: already there, nothing is sent", async () => {
-    const { api, client, object } = world([ours]);
-    expect(hasFinalizer(object, ours)).toBe(true);
-    expect(await addFinalizer(client, pools, object, ours)).toBe(false);
-    expect(api.requests).toHaveLength(0);
-  });
-
-  test("add: from a stale cache it is a conflict, and another's finalizer survives", async () => {
-    const { api, client, object, current } = world();
-    api.put(path, { metadata: { finalizers: ["theirs"] } });
-    await expect(addFinalizer(client, pools, object, ours)).rejects.toMatchObject({ code: "conflict" });
-    expect(await current()).toEqual(["theirs"]);
-  });
-
   test("remove: ours only", async () => {
     const { client, object, current } = world(["x", ours, "y"]);
     expect(await removeFinalizer(client, pools, object, ours)).toBe(true);

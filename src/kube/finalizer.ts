@@ -10,30 +10,6 @@ export function hasFinalizer(object: DeepReadonly<KubeObject>, finalizer: string
 }
 
 /**
- * True if it was added now; false if it was there. Add it before the first thing that must be cleaned up.
- * Throws `conflict` if the object has changed since it was read: read it again.
- */
-export async function addFinalizer<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  object: DeepReadonly<T>,
-  finalizer: string,
-  options: CallOptions = {},
-): Promise<boolean> {
-  if (hasFinalizer(object, finalizer)) return false;
-  const { finalizers, resourceVersion } = object.metadata;
-  const operations: JsonPatchOperation[] = [
-    // The server compares it with the current one: a stale cache must not wipe another's finalizer.
-    { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
-    finalizers === undefined
-      ? { op: "add", path: "/metadata/finalizers", value: [finalizer] }
-      : { op: "add", path: "/metadata/finalizers/-", value: finalizer },
-  ];
-  await client.patch(resource, nameOf(object), { type: "json", operations }, options);
-  return true;
-}
-
-/**
  * True if it was removed now; false if the object given has it no more, or is gone from the server.
  * Throws `invalid` if the finalizers, or the uid, have changed since it was read: read it again.
  */

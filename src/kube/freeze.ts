@@ -9,8 +9,3 @@ export function deepFreeze<T>(value: T): DeepReadonly<T> {
   }
   return value as DeepReadonly<T>;
 }
-
-/** A copy to change and send. */
-export function thaw<T>(object: DeepReadonly<T>): T {
-  return structuredClone(object) as T;
-}

@@ -5,11 +5,24 @@ import {
   claimOwnerAnnotation,
   managedLabelName,
 } from "../../src/api/claim-marks.ts";
-import { controllerReference } from "../../src/kube/owner.ts";
 import { ipamClaims, pods, type StoredClaim, virtualMachines } from "../../src/ledger/resources.ts";
 import type { Machine } from "./kubevirt/machine.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";
 import { claimOf, type Stage } from "./webhook-stage.ts";
+
+/** The reference of what the VM controls. */
+export const ownedBy = ({
+  metadata: { name = "", uid = "" },
+}: {
+  readonly metadata: { name?: string; uid?: string };
+}) => ({
+  apiVersion: "kubevirt.io/v1",
+  kind: "VirtualMachine",
+  name,
+  uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
 
 export function scenes(open: () => Stage) {
   /** interface's definition -> reference, of the pod that runs. */
@@ -37,7 +50,7 @@ export function scenes(open: () => Stage) {
         annotations: { [claimOwnerAnnotation]: vm.metadata.uid!, [claimNicAnnotation]: nic },
         labels: { [managedLabelName]: "true" },
         finalizers: [claimFinalizer],
-        ownerReferences: [controllerReference(virtualMachines, vm)],
+        ownerReferences: [ownedBy(vm)],
       }),
     );
     return made;

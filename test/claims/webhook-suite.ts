@@ -12,7 +12,6 @@ import { moveAll } from "../../src/claims/moving.ts";
 import { readClaims } from "../../src/claims/snapshot.ts";
 import { planTakeover } from "../../src/claims/takeover.ts";
 import { realClock } from "../../src/kube/clock.ts";
-import { controllerReference } from "../../src/kube/owner.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { ipamClaims, pods, virtualMachines } from "../../src/ledger/resources.ts";
@@ -20,7 +19,7 @@ import { until } from "../lab/wait.ts";
 import { plug, unplug } from "./kubevirt/hotplug.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";
 import { deletionStories } from "./webhook-deletions.ts";
-import { scenes } from "./webhook-scenes.ts";
+import { ownedBy, scenes } from "./webhook-scenes.ts";
 import { claimOf, type Ground, Stage } from "./webhook-stage.ts";
 
 const storyMs = 120_000;
@@ -173,7 +172,7 @@ export function webhookStories(server: string, open: () => Promise<Ground>, star
       const theirs = claimOf(namespace, "vm1.a", `blue-${namespace}`, {
         finalizers: ["kubevirt.io/persistent-ipam"],
         labels: { "kubevirt.io/vm": "vm1" },
-        ownerReferences: [controllerReference(virtualMachines, vm)],
+        ownerReferences: [ownedBy(vm)],
       });
       const claim = await tenant.create(ipamClaims, theirs);
       const { signal } = new AbortController();

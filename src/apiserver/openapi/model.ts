@@ -11,10 +11,16 @@ interface Operation {
   readonly parameters: readonly string[];
 }
 
-export interface Path {
+interface Path {
   readonly path: string;
   readonly resource: Resource;
   readonly operations: readonly Operation[];
+}
+
+/** How a version of OpenAPI writes a parameter's type, and what an operation answers with. */
+interface Form {
+  readonly parameter: JsonObject;
+  answer(resource: Resource): JsonObject;
 }
 
 const writeParameters = ["dryRun", "fieldManager", "fieldValidation"];
@@ -31,7 +37,27 @@ const collectionOperations: readonly Operation[] = [
   { method: "post", action: "post", parameters: writeParameters },
 ];
 
-export function pathsOf(resources: readonly Resource[]): Path[] {
+/** The `paths` of a document. */
+export function writtenPaths(resources: readonly Resource[], form: Form): JsonObject {
+  const paths: JsonObject = {};
+  for (const { resource, operations, path } of pathsOf(resources)) {
+    const { group, version, kind } = resource;
+    const item: JsonObject = {};
+    for (const { method, action, parameters } of operations) {
+      item[method] = {
+        operationId: `${action}_${path.replaceAll(/[^a-zA-Z]+/g, "_")}`,
+        parameters: parameters.map((name) => ({ name, in: "query", ...form.parameter })),
+        responses: { "200": { description: "OK", ...form.answer(resource) } },
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": { group, version, kind },
+      };
+    }
+    paths[path] = item;
+  }
+  return paths;
+}
+
+function pathsOf(resources: readonly Resource[]): Path[] {
   return resources.flatMap((resource) => {
     const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
     const collection = `${root}/${resource.namespaced ? "namespaces/{namespace}/" : ""}${resource.plural}`;

@@ -2,8 +2,7 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
-import { definitionsOf, pathsOf, withReferences } from "./model.ts";
-import type { Path } from "./model.ts";
+import { definitionsOf, withReferences, writtenPaths } from "./model.ts";
 
 const beyondV2 = new Set(["nullable", "anyOf", "oneOf", "not", "allOf", "x-kubernetes-validations"]);
 
@@ -12,24 +11,11 @@ export function documentV2(registry: Registry): JsonObject {
   for (const [name, schema] of Object.entries(definitionsOf(registry))) {
     definitions[name] = withReferences(reduced(schema), "#/definitions/");
   }
-  const paths: JsonObject = {};
-  for (const path of pathsOf(registry.all())) paths[path.path] = pathItem(path);
+  const paths = writtenPaths(registry.all(), {
+    parameter: { type: "string", uniqueItems: true },
+    answer: () => ({}),
+  });
   return { swagger: "2.0", info: { title: "Holdfast embedded API", version: "v1.36.3" }, paths, definitions };
-}
-
-function pathItem({ resource, operations, path }: Path): JsonObject {
-  const kind = { group: resource.group, version: resource.version, kind: resource.kind };
-  const item: JsonObject = {};
-  for (const { method, action, parameters } of operations) {
-    item[method] = {
-      operationId: `${action}_${path.replaceAll(/[^a-zA-Z]+/g, "_")}`,
-      parameters: parameters.map((name) => ({ name, in: "query", type: "string", uniqueItems: true })),
-      responses: { "200": { description: "OK" } },
-      "x-kubernetes-action": action,
-      "x-kubernetes-group-version-kind": kind,
-    };
-  }
-  return item;
 }
 
 /** A field of two types, or of unknown content, has no type in v2: clients then accept anything there. */

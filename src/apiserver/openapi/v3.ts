@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Resource } from "../registry/resource.ts";
-import { definitionsOf, pathsOf, withReferences } from "./model.ts";
-import type { Path } from "./model.ts";
+import { definitionsOf, withReferences, writtenPaths } from "./model.ts";
 
 /** `api/v1` or `apis/GROUP/VERSION`. */
 const rootOf = ({ group, version }: Resource) => (group === "" ? `api/${version}` : `apis/${group}/${version}`);
@@ -29,28 +28,16 @@ export function documentV3(registry: Registry, root: string): JsonObject | undef
   for (const [name, schema] of Object.entries(definitionsOf(registry, resources))) {
     schemas[name] = withReferences(schema, "#/components/schemas/");
   }
-  const paths: JsonObject = {};
-  for (const path of pathsOf(resources)) paths[path.path] = pathItem(path);
+  const paths = writtenPaths(resources, {
+    parameter: { schema: { type: "string", uniqueItems: true } },
+    answer: ({ definition }) => ({
+      content: { "application/json": { schema: { $ref: `#/components/schemas/${definition}` } } },
+    }),
+  });
   return {
     openapi: "3.0.0",
     info: { title: "Holdfast embedded API", version: "v1.36.3" },
     paths,
     components: { schemas },
   };
-}
-
-function pathItem({ resource, operations, path }: Path): JsonObject {
-  const kind = { group: resource.group, version: resource.version, kind: resource.kind };
-  const reference = { schema: { $ref: `#/components/schemas/${resource.definition}` } };
-  const item: JsonObject = {};
-  for (const { method, action, parameters } of operations) {
-    item[method] = {
-      operationId: `${action}_${path.replaceAll(/[^a-zA-Z]+/g, "_")}`,
-      parameters: parameters.map((name) => ({ name, in: "query", schema: { type: "string", uniqueItems: true } })),
-      responses: { "200": { description: "OK", content: { "application/json": reference } } },
-      "x-kubernetes-action": action,
-      "x-kubernetes-group-version-kind": kind,
-    };
-  }
-  return item;
 }

@@ -76,37 +76,27 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
+/** Selectors that are named as the path in the object is. */
+const named = (...paths: string[]) => Object.fromEntries(paths.map((path) => [path, path]));
+
 /** Key: storage, then the selector's name; value: the path in the object. */
 const selectable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "/pods": {
-    "spec.nodeName": "spec.nodeName",
-    "spec.restartPolicy": "spec.restartPolicy",
-    "spec.schedulerName": "spec.schedulerName",
-    "spec.serviceAccountName": "spec.serviceAccountName",
-    "spec.hostNetwork": "spec.hostNetwork",
-    "status.phase": "status.phase",
-    "status.podIP": "status.podIP",
-    "status.nominatedNodeName": "status.nominatedNodeName",
+    ...named("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+    ...named("spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"),
   },
   "/events": {
-    "involvedObject.kind": "involvedObject.kind",
-    "involvedObject.namespace": "involvedObject.namespace",
-    "involvedObject.name": "involvedObject.name",
-    "involvedObject.uid": "involvedObject.uid",
-    "involvedObject.apiVersion": "involvedObject.apiVersion",
-    "involvedObject.resourceVersion": "involvedObject.resourceVersion",
-    "involvedObject.fieldPath": "involvedObject.fieldPath",
-    reason: "reason",
-    reportingComponent: "reportingComponent",
+    ...named("involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid"),
+    ...named("involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath"),
+    ...named("reason", "reportingComponent", "type"),
     source: "source.component",
-    type: "type",
   },
-  "/namespaces": { "status.phase": "status.phase", name: "metadata.name" },
-  "/nodes": { "spec.unschedulable": "spec.unschedulable" },
-  "/secrets": { type: "type" },
-  "/services": { "spec.clusterIP": "spec.clusterIP", "spec.type": "spec.type" },
-  "/replicationcontrollers": { "status.replicas": "status.replicas" },
-  "apps/replicasets": { "status.replicas": "status.replicas" },
+  "/namespaces": { ...named("status.phase"), name: "metadata.name" },
+  "/nodes": named("spec.unschedulable"),
+  "/secrets": named("type"),
+  "/services": named("spec.clusterIP", "spec.type"),
+  "/replicationcontrollers": named("status.replicas"),
+  "apps/replicasets": named("status.replicas"),
   "batch/jobs": { "status.successful": "status.succeeded" },
 };
 
@@ -167,47 +157,17 @@ export const builtinResources: readonly Resource[] = Object.entries(tables).flat
 });
 
 /** Kinds of which a request is the whole life: they are answered, never stored. */
-export const reviewKinds: readonly {
-  group: string;
-  version: string;
-  plural: string;
-  kind: string;
-  namespaced: boolean;
-}[] = [
-  {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "subjectaccessreviews",
-    kind: "SubjectAccessReview",
-    namespaced: false,
-  },
-  {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "selfsubjectaccessreviews",
-    kind: "SelfSubjectAccessReview",
-    namespaced: false,
-  },
-  {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "selfsubjectrulesreviews",
-    kind: "SelfSubjectRulesReview",
-    namespaced: false,
-  },
-  {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "localsubjectaccessreviews",
-    kind: "LocalSubjectAccessReview",
-    namespaced: true,
-  },
-  { group: "authentication.k8s.io", version: "v1", plural: "tokenreviews", kind: "TokenReview", namespaced: false },
-  {
-    group: "authentication.k8s.io",
-    version: "v1",
-    plural: "selfsubjectreviews",
-    kind: "SelfSubjectReview",
-    namespaced: false,
-  },
-];
+export const reviewKinds = [
+  { group: "authorization.k8s.io", kind: "SubjectAccessReview" },
+  { group: "authorization.k8s.io", kind: "SelfSubjectAccessReview" },
+  { group: "authorization.k8s.io", kind: "SelfSubjectRulesReview" },
+  { group: "authorization.k8s.io", kind: "LocalSubjectAccessReview" },
+  { group: "authentication.k8s.io", kind: "TokenReview" },
+  { group: "authentication.k8s.io", kind: "SelfSubjectReview" },
+].map(({ group, kind }) => ({
+  group,
+  version: "v1",
+  plural: `${kind.toLowerCase()}s`,
+  kind,
+  namespaced: kind.startsWith("Local"),
+}));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { connect } from "../../../src/kube/connect.ts";
 import { bearer, fixedCredentials } from "../../../src/kube/credentials.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
-import { addFinalizer, removeFinalizer } from "../../../src/kube/finalizer.ts";
+import { removeFinalizer } from "../../../src/kube/finalizer.ts";
 import { loadKubeconfig } from "../../../src/kube/kubeconfig.ts";
 import { configMaps, map, type World } from "./world.ts";
 
@@ -145,11 +145,17 @@ export function writeTests(world: World): void {
     const namespace = await world.space();
     const at = { namespace, name: "a" };
     const ours = "holdfast.io/test";
-    const made = await world.client.create(configMaps, map(namespace, "a"));
-    expect(await addFinalizer(world.client, configMaps, made, ours)).toBe(true);
-    await expect(addFinalizer(world.client, configMaps, made, "holdfast.io/stale")).rejects.toMatchObject({
-      code: "conflict",
-    });
+    const { metadata } = await world.client.create(configMaps, map(namespace, "a"));
+    const adding = (finalizer: string) =>
+      world.client.patch(configMaps, at, {
+        type: "json",
+        operations: [
+          { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
+          { op: "add", path: "/metadata/finalizers", value: [finalizer] },
+        ],
+      });
+    expect((await adding(ours)).metadata.finalizers).toEqual([ours]);
+    await expect(adding("holdfast.io/stale")).rejects.toMatchObject({ code: "conflict" });
     const going = await world.client.delete(configMaps, at);
     expect(going?.metadata.deletionTimestamp).toBeDefined();
     const left = await world.client.get(configMaps, at);
