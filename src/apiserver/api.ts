@@ -5,11 +5,12 @@
 // protobuf, authorisation: whoever may speak to it may do everything. It is for one machine; clusters have their own API server.
 import { randomBytes } from "node:crypto";
 
+import { timestamp } from "../kube/clock.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../kube/transport.ts";
 import { Admission } from "./admission/admission.ts";
 import { callOverHttps } from "./admission/call.ts";
 import type { CallWebhook } from "./admission/call.ts";
-import { systemClock, timestamp } from "./clock.ts";
+import { systemClock } from "./clock.ts";
 import type { Clock } from "./clock.ts";
 import { ConnectionLost } from "./faults.ts";
 import type { Faults } from "./faults.ts";

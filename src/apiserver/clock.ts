@@ -23,8 +23,3 @@ export const systemClock: Clock = {
       signal?.addEventListener("abort", finish);
     }),
 };
-
-/** RFC 3339 with whole seconds, as metav1.Time is written. */
-export function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-}

@@ -88,3 +88,8 @@ export function deadline(clock: Clock, timeoutMs: number, parent?: AbortSignal):
     },
   };
 }
+
+/** RFC 3339 with whole seconds, as metav1.Time is written. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}

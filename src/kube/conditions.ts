@@ -1,4 +1,5 @@
 // Status conditions, by the API conventions: one per type, and the time of the last change of `status`, not of the last write.
+import { timestamp } from "./clock.ts";
 import type { DeepReadonly, KubeObject } from "./meta.ts";
 import type { Resource } from "./resource.ts";
 import type { CallOptions, KubeClient } from "./rest.ts";
@@ -21,7 +22,7 @@ export function withCondition(
   nowMs: number,
 ): readonly Condition[] {
   const before = findCondition(conditions, condition.type);
-  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z"); // metav1.Time has whole seconds
+  const now = timestamp(nowMs);
   const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : now;
   const after: Condition = { ...condition, lastTransitionTime };
   if (before === undefined) return [...conditions, after];

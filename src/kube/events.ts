@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 // Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
 import { asError } from "./abort.ts";
-import { type Clock, deadline, realClock, sleep } from "./clock.ts";
+import { type Clock, deadline, realClock, sleep, timestamp } from "./clock.ts";
 import { isApiError, retryAfterOf } from "./errors.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import type { DeepReadonly, KubeObject } from "./meta.ts";
@@ -173,8 +173,4 @@ export class EventRecorder {
       reportingInstance: instance,
     };
   }
-}
-
-function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

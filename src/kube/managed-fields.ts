@@ -52,8 +52,8 @@ function closingOf(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** The closing quote of the string that begins there. */
-function endOfString(text: string, start: number): number {
+/** The index of the quote that closes the string which begins there; the text's end where none does. */
+export function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
   return at;

@@ -3,7 +3,7 @@
 //
 // Promised: the object is there and Ready before `register` ends. Not promised: that anything runs the pods.
 import { asError } from "./abort.ts";
-import { type Clock, sleep } from "./clock.ts";
+import { type Clock, sleep, timestamp } from "./clock.ts";
 import { isApiError } from "./errors.ts";
 import { lookUp } from "./look-up.ts";
 import type { KubeObject } from "./meta.ts";
@@ -94,7 +94,7 @@ export class OwnNode {
 
   #status(before: readonly Condition[]): Node["status"] {
     const { clock, name, keeper } = this.#options;
-    const now = new Date(clock.wallMs()).toISOString().replace(/\.\d+Z$/, "Z");
+    const now = timestamp(clock.wallMs());
     const last = before.find(({ type }) => type === "Ready");
     const since = last?.status === "True" ? (last.lastTransitionTime ?? now) : now;
     const ready = {

@@ -1,5 +1,5 @@
 // metadata.managedFields: who owns which field of an object, after an update and after an apply.
-import { timestamp } from "../clock.ts";
+import { timestamp } from "../../kube/clock.ts";
 import type { JsonObject } from "../json.ts";
 import { equal } from "../json.ts";
 import type { KubeObject, ManagedFields } from "../object.ts";

@@ -1,7 +1,7 @@
+import { timestamp } from "../../kube/clock.ts";
 // What the controllers of a cluster do for the API itself: garbage collection by owner references, the end of namespaces and of CRDs.
 // It works off a queue of places that may need care, level-based: it looks at what is there, never at what happened.
 import type { Clock } from "../clock.ts";
-import { timestamp } from "../clock.ts";
 import { dig, digList, digObject, equal, isObject } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
 import { conditionOf, crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";

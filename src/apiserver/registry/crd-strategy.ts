@@ -1,5 +1,5 @@
 // What the API does with a CustomResourceDefinition itself: defaults, checks, and the conditions that say whether it is served.
-import { timestamp } from "../clock.ts";
+import { timestamp } from "../../kube/clock.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { dig, digList, digObject, digString, equal, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";

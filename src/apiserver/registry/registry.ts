@@ -2,6 +2,7 @@
 import type { Store } from "../store/store.ts";
 import { builtinResources } from "./builtin.ts";
 import { crdStorage, resourcesOf } from "./crd.ts";
+import { apiVersion as versionOf } from "./resource.ts";
 import type { Resource } from "./resource.ts";
 
 export class Registry {
@@ -45,21 +46,15 @@ export class Registry {
 
   /** By kind, as owner references name it. */
   byKind(apiVersion: string, kind: string): Resource | undefined {
-    return this.all().find(
-      (resource) =>
-        resource.kind === kind &&
-        apiVersion === (resource.group === "" ? resource.version : `${resource.group}/${resource.version}`),
-    );
+    return this.all().find((resource) => resource.kind === kind && apiVersion === versionOf(resource));
   }
 
   /** One resource for each kind that is stored: the version it is stored in, or else the first that is served. */
   stored(): Resource[] {
     const found = new Map<string, Resource>();
     for (const resource of this.all()) {
-      const isStorage =
-        resource.storageVersion ===
-        (resource.group === "" ? resource.version : `${resource.group}/${resource.version}`);
-      if (isStorage || !found.has(resource.storage)) found.set(resource.storage, resource);
+      if (resource.storageVersion === versionOf(resource) || !found.has(resource.storage))
+        found.set(resource.storage, resource);
     }
     return [...found.values()];
   }

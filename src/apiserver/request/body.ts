@@ -1,12 +1,12 @@
 // Reading a request's body: JSON, or YAML where the real server takes it.
 import { parse } from "yaml";
 
+import { endOfString } from "../../kube/managed-fields.ts";
 import type { JsonValue } from "../json.ts";
 import { digString, isObject, parseJson, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
-import { endOfString } from "../schema/duplicates.ts";
 import { ApiError, badRequest, fieldError, invalid } from "../status.ts";
 
 /** The real server's limit on a request's body. */

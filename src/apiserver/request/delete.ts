@@ -1,5 +1,5 @@
 // Deletion of one object: preconditions, grace, finalizers, and what shall become of its dependents.
-import { timestamp } from "../clock.ts";
+import { timestamp } from "../../kube/clock.ts";
 import type { JsonObject } from "../json.ts";
 import { dig, digList, digString } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -34,16 +34,14 @@ export interface Deletion {
   readonly gone: boolean;
 }
 
+const isPolicy = (text: string | undefined): text is DeleteOptions["propagation"] =>
+  text === undefined || text === "Background" || text === "Foreground" || text === "Orphan";
+
 export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): DeleteOptions {
   const grace = dig(body, "gracePeriodSeconds") ?? query.get("gracePeriodSeconds") ?? undefined;
   const propagation = digString(body, "propagationPolicy") ?? query.get("propagationPolicy") ?? undefined;
   const orphan = dig(body, "orphanDependents") ?? query.get("orphanDependents") ?? undefined;
-  if (
-    propagation !== undefined &&
-    propagation !== "Background" &&
-    propagation !== "Foreground" &&
-    propagation !== "Orphan"
-  ) {
+  if (!isPolicy(propagation)) {
     const policies = ["Foreground", "Background", "Orphan", "nil"];
     throw invalidOptions("DeleteOptions", fieldError.unsupported("propagationPolicy", propagation, policies));
   }

@@ -1,5 +1,6 @@
-import type { ApiResponse } from "../../kube/transport.ts";
+import { timestamp } from "../../kube/clock.ts";
 // A request on a resource: which verb it is, and the answer.
+import type { ApiResponse } from "../../kube/transport.ts";
 import type { JsonObject } from "../json.ts";
 import { digList, digObject, digString, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";
@@ -13,6 +14,7 @@ import { parseDeleteOptions, remove } from "./delete.ts";
 import type { Deletion } from "./delete.ts";
 import { filterOf } from "./filter.ts";
 import { list } from "./list.ts";
+import type { Page } from "./list.ts";
 import { patch } from "./patch.ts";
 import { entryText, includeObject, listText, negotiate, respond, respondJson, warningHeaders } from "./represent.ts";
 import { parseRevision, refuseFuture } from "./revision.ts";
@@ -45,7 +47,9 @@ const isTrue = (value: string | null) => value === "true" || value === "1";
 async function answerCollection(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
   switch (method) {
     case "GET":
-      return isTrue(context.query.get("watch")) ? answerWatch(serving, context) : answerList(serving, context);
+      return isTrue(context.query.get("watch"))
+        ? answerWatch(serving, context)
+        : listed(serving, context, list(serving.store, context));
     case "POST": {
       if (context.resource.namespaced && context.namespace === "") throw methodNotAllowed();
       const given = readObject(context, body);
@@ -69,12 +73,8 @@ async function answerObject(serving: Serving, context: Context, method: string, 
     case "PUT": {
       const given = readObject(context, body);
       if (context.resource.createsOnUpdate === true && serving.store.get(placeOf(context)) === undefined) {
-        return written(
-          serving,
-          context,
-          201,
-          await create(serving, context, { ...given, metadata: { ...given.metadata, name: context.name } }),
-        );
+        const named = { ...given, metadata: { ...given.metadata, name: context.name } };
+        return written(serving, context, 201, await create(serving, context, named));
       }
       return written(serving, context, 200, await update(serving, context, { transform: () => given }));
     }
@@ -106,16 +106,10 @@ function written(serving: Serving, context: Context, status: number, entry: Entr
   return respond(status, [text], form, warningHeaders(context.warnings));
 }
 
-function answerList(serving: Serving, context: Context): ApiResponse {
+function listed(serving: Serving, context: Context, page: Page): ApiResponse {
   const form = negotiate(context.headers["accept"]);
-  const include = includeObject(context.query);
-  const page = list(serving.store, context);
-  return respond(
-    200,
-    listText(context.resource, page, form, include, serving.clock.now()),
-    form,
-    warningHeaders(context.warnings),
-  );
+  const text = listText(context.resource, page, form, includeObject(context.query), serving.clock.now());
+  return respond(200, text, form, warningHeaders(context.warnings));
 }
 
 function answerWatch(serving: Serving, context: Context): ApiResponse {
@@ -172,14 +166,7 @@ async function deleteCollection(serving: Serving, context: Context, body: Body):
     ),
   );
   const entries = removed.flatMap((deletion) => (deletion === undefined ? [] : [deletion.entry]));
-  const form = negotiate(context.headers["accept"]);
-  const page = { entries, revision: serving.store.revision };
-  return respond(
-    200,
-    listText(context.resource, page, form, includeObject(context.query), serving.clock.now()),
-    form,
-    warningHeaders(context.warnings),
-  );
+  return listed(serving, context, { entries, revision: serving.store.revision });
 }
 
 async function answerSubresource(serving: Serving, context: Context, method: string, body: Body): Promise<ApiResponse> {
@@ -191,18 +178,11 @@ async function answerSubresource(serving: Serving, context: Context, method: str
     if (!isObject(given)) throw badRequest(`the body of a ${subresource} is an object`);
     return subresource === "binding" ? bind(serving, context, given) : evict(serving, context, given);
   }
-  switch (method) {
-    case "GET":
-      return written(serving, context, 200, read(serving, context));
-    case "PUT": {
-      const given = readObject(context, body);
-      return written(serving, context, 200, await update(serving, context, { transform: () => given }));
-    }
-    case "PATCH":
-      return written(serving, context, 200, (await patch(serving, context, body.text, body.type)).entry);
-    default:
-      throw methodNotAllowed();
-  }
+  if (method === "GET") return written(serving, context, 200, read(serving, context));
+  if (method === "PATCH") return answerObject(serving, context, method, body);
+  if (method !== "PUT") throw methodNotAllowed();
+  const given = readObject(context, body);
+  return written(serving, context, 200, await update(serving, context, { transform: () => given }));
 }
 
 /** The scheduler's word: on which node the pod runs. Once only. */
@@ -225,7 +205,7 @@ async function bind(serving: Serving, context: Context, binding: JsonObject): Pr
     const scheduled = {
       type: "PodScheduled",
       status: "True",
-      lastTransitionTime: new Date(serving.clock.now()).toISOString().replace(/\.\d+Z$/, "Z"),
+      lastTransitionTime: timestamp(serving.clock.now()),
     };
     const conditions = digList(pod, "status", "conditions").filter(
       (condition) => !isObject(condition) || condition["type"] !== "PodScheduled",
@@ -238,12 +218,15 @@ async function bind(serving: Serving, context: Context, binding: JsonObject): Pr
     };
   };
   await update(serving, context, { transform });
-  return respondJson(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+  return done();
 }
 
 /** Disruption budgets are only stored here, so an eviction is a deletion. */
 async function evict(serving: Serving, context: Context, eviction: JsonObject): Promise<ApiResponse> {
   const options = digObject(eviction, "deleteOptions");
   await remove(serving, { ...context, subresource: "" }, parseDeleteOptions(options, context.query), options);
-  return respondJson(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+  return done();
 }
+
+const done = (): ApiResponse =>
+  respondJson(201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });

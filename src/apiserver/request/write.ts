@@ -1,3 +1,4 @@
+import { timestamp } from "../../kube/clock.ts";
 // Creates and updates: one pipeline for every kind and every way of changing an object.
 //
 // An update is a function from the object as it is to the object as it shall be. Without webhooks it runs inside the store's own write, so
@@ -6,7 +7,6 @@ import type { Admission } from "../admission/admission.ts";
 import { trackUpdate } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
 import type { Clock } from "../clock.ts";
-import { timestamp } from "../clock.ts";
 import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";

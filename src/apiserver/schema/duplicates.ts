@@ -1,4 +1,5 @@
 // Finds keys that a JSON text gives twice, which JSON.parse passes over in silence: `data.k`.
+import { endOfString } from "../../kube/managed-fields.ts";
 
 /** The text is known to be valid JSON. */
 export function duplicateFields(text: string): string[] {
@@ -37,16 +38,7 @@ export function duplicateFields(text: string): string[] {
   return found;
 }
 
-const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket, colon] = [
-  0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d, 0x3a,
-];
-
-/** The index of the quote that closes the string at `from`; the text's end where none does. */
-export function endOfString(text: string, from: number): number {
-  let at = from + 1;
-  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
-  return at;
-}
+const [quote, openBrace, closeBrace, openBracket, closeBracket, colon] = [0x22, 0x7b, 0x7d, 0x5b, 0x5d, 0x3a];
 
 /** A string is a key when a colon follows. */
 function isKey(text: string, end: number): boolean {
