@@ -75,7 +75,6 @@ export async function controller(options: ControllerOptions): Promise<void> {
     presence,
     reservations,
     holds,
-    pools: pools.world.pools,
     cutRules: options.cutRules,
     events,
     metrics: new SliceMetrics(registry),

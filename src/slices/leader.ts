@@ -8,7 +8,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
 import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { Presence } from "../ledger/presence.ts";
-import type { Node, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
+import type { Node, StoredHold, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import type { CutRules } from "./consent.ts";
 import type { SliceMetrics } from "./metrics.ts";
@@ -23,8 +23,6 @@ export interface SlicesOptions {
   readonly presence: Presence;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
-  /** IPPools that are no slices. Absent: what is recorded under an old name is asked for, slice by slice. */
-  readonly pools?: Informer<StoredPool>;
   readonly definitions: FollowedDefinitions;
   /** Who may cut ranges into slices, and how many. Default: definitions in the system namespace and in `default`, with the usual limits. */
   readonly cutRules?: CutRules;

@@ -1,5 +1,5 @@
 // Brings one NodeSlicePool and its slices to what the plan says, in the order that src/slices/plan asks for: what goes, new objects without
-// a grant, the status, grants. What is recorded under old names goes between the last two: a grant means that none is left.
+// a grant, the status, grants.
 //
 // Promised: nothing is done while whereabouts is active or handing out is paused; a write that is refused ends the round, and the next begins from
 // what is there then.
@@ -153,7 +153,6 @@ export class PoolWriter {
     const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
     const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
     await crowd.each(taken, (each) => writer.lookFor(placeOf(each), signal), signal);
-    await crowd.each(changed, (each) => writer.removeOld(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.grant(placeOf(each), each.grant, signal), signal);
   }
 

@@ -1,4 +1,4 @@
-// Writes of slice objects: made, taken over from whereabouts, under whatever name, granted, removed.
+// Writes of slice objects: made, taken over from whereabouts, granted, removed.
 //
 // Promised: a grant is changed only where it is still the one that the decision was made from; an object goes only as the one that was
 // seen; what became of a write whose answer was lost is known before the next plan.
@@ -8,10 +8,8 @@ import { lookUp } from "../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
 import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { Cache } from "../kube/store.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import type { Latest } from "./latest.ts";
-import { isInUse, OldPools } from "./old-pools.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "./slice-object.ts";
 import { StaleError } from "./stale-error.ts";
 import type { SliceWorld } from "./world.ts";
@@ -22,19 +20,16 @@ export class SliceWriter {
   readonly #client: KubeClient;
   readonly #world: SliceWorld;
   readonly #slices: Latest<StoredPool>;
-  readonly #old: OldPools;
   readonly #left: KeepLeft;
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
 
-  /** `left`: keeps what a slice that is not sealed holds. `others`: the IPPools that are no slices, followed; absent: old names are asked for. */
-  constructor(client: KubeClient, world: SliceWorld, left: KeepLeft, others?: Pick<Cache<StoredPool>, "get">) {
+  /** `left`: keeps what a slice that is not sealed holds. */
+  constructor(client: KubeClient, world: SliceWorld, left: KeepLeft) {
     this.#client = client;
     this.#left = left;
     this.#world = world;
     this.#slices = world.slices;
-    // What whereabouts wrote was written before it was found not to be active: minutes ago, and followed since.
-    this.#old = new OldPools(client, world.leases, others && ((key) => others.get(key) !== undefined));
   }
 
   /** Reads what a write without an answer left of the pool's slices. */
@@ -48,22 +43,10 @@ export class SliceWriter {
     }
   }
 
-  /** The object is there afterwards, without a grant if it is new, with what an object under an old name has entered. */
+  /** The object is there afterwards, without a grant if it is new. */
   async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    const known = this.#slices.get(key);
-    this.#old.forget(key);
-    if (known !== undefined && isInUse(known)) return;
-    await this.#surely(place, key, async () => {
-      const making = known === undefined ? this.#make(place, key, signal) : undefined;
-      const [old] = await Promise.all([this.#old.find(place, signal), making]);
-      if (old.length > 0) this.#put(await this.#old.bring(old, key, signal));
-    });
-  }
-
-  /** The objects under old names, of which the slice has everything, are gone afterwards. Only once the slice is assigned. */
-  async removeOld(place: SlicePlace, signal: AbortSignal): Promise<void> {
-    await this.#old.remove(keyOfPlace(place), signal);
+    if (this.#slices.get(key) === undefined) await this.#surely(place, key, () => this.#make(place, key, signal));
   }
 
   /** The object carries the grant afterwards. */

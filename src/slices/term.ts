@@ -130,8 +130,8 @@ export class Term {
   }
 
   async #othersReady(signal: AbortSignal): Promise<void> {
-    const { nodes, reservations, holds, pools } = this.#options;
-    await Promise.all([nodes, reservations, holds, ...(pools ? [pools] : [])].map((each) => each.synced(signal)));
+    const { nodes, reservations, holds } = this.#options;
+    await Promise.all([nodes, reservations, holds].map((each) => each.synced(signal)));
   }
 
   #controller(
@@ -159,13 +159,13 @@ export class Term {
   }
 
   #makeWriter(): PoolWriter {
-    const { client, clock, metrics, pools } = this.#options;
+    const { client, clock, metrics } = this.#options;
     const keeping = { client, reserved: this.#reserved, nowMs: () => clock.wallMs() };
     const left = recordLeft.bind(undefined, keeping);
     return new PoolWriter({
       client,
       world: this.#world,
-      writer: new SliceWriter(client, this.#world, left, pools?.cache),
+      writer: new SliceWriter(client, this.#world, left),
       reserved: this.#view,
       crowd: this.#crowd,
       nowMs: () => clock.wallMs(),
