@@ -10,6 +10,8 @@ import { holdfastGroup } from "./kind.ts";
 export const leaseNodeAnnotation = `${holdfastGroup}/node`;
 /** Annotation, written by the daemon: the version of the sliced ranges (src/ledger/sliced-ranges.ts) that it works by. */
 export const seenAnnotation = `${holdfastGroup}/seen`;
+/** Annotation, written by the daemon: the slices that its journal has a grant of and has not sealed, whatever the API server knows. */
+export const journalAnnotation = `${holdfastGroup}/journal`;
 /** Annotation, written by the controller: what the node has, and waits for. */
 export const slicesAnnotation = `${holdfastGroup}/slices`;
 
@@ -35,6 +37,8 @@ const nodeSlices = z.object({
   grants: z.record(z.string(), z.string()).default({}),
   /** `namespace network range` -> in a sentence why the node has no slice of it */
   waiting: z.record(z.string(), z.string()).default({}),
+  /** So many grants are not named. The node keeps what it has of them, and learns of no new one. */
+  more: z.int().nonnegative().default(0),
 });
 
 export type NodeSlices = z.infer<typeof nodeSlices>;
@@ -44,22 +48,61 @@ export function readNodeSlices(text: string | undefined): NodeSlices {
   try {
     return nodeSlices.parse(JSON.parse(text ?? "{}"));
   } catch {
-    return { grants: {}, waiting: {} };
+    return { grants: {}, waiting: {}, more: 0 };
   }
 }
 
-/** All annotations of an object have 256 KiB: sentences never keep a grant from being told. */
 const longestSentence = 500;
-const mostBytesOfSentences = 64 * 1024;
+/** All annotations of an object have 256 KiB, and sentences never keep a grant from being told. A grant takes 30 to 330 bytes. */
+const mostBytes = { grants: 96 * 1024, sentences: 64 * 1024, journal: 64 * 1024 } as const;
 
-/** Keys in order: the same contents are the same text. Sentences are cut short, and those after the first 64 KiB left out; grants never are. */
-export function writeNodeSlices({ grants, waiting }: NodeSlices): string {
+/** Keys in order: the same contents are the same text. What does not fit is counted, of sentences left out; these are cut short too. */
+export function writeNodeSlices({ grants, waiting }: Pick<NodeSlices, "grants" | "waiting">): string {
   const inOrder = (map: Readonly<Record<string, string>>) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sentences = inOrder(waiting).map(([key, words]) => [key, shortened(words, longestSentence)] as const);
+  const told = within(inOrder(grants), mostBytes.grants);
+  const more = Object.keys(grants).length - told.length;
+  return JSON.stringify({
+    grants: Object.fromEntries(told),
+    waiting: Object.fromEntries(within(sentences, mostBytes.sentences)),
+    ...(more > 0 && { more }),
+  });
+}
+
+/** The first that fit. */
+function within<T>(items: readonly T[], most: number): T[] {
   let bytes = 0;
-  const sentences = inOrder(waiting)
-    .map(([key, words]) => [key, shortened(words, longestSentence)] as const)
-    .filter((entry) => (bytes += Buffer.byteLength(JSON.stringify(entry))) <= mostBytesOfSentences);
-  return JSON.stringify({ grants: Object.fromEntries(inOrder(grants)), waiting: Object.fromEntries(sentences) });
+  return items.filter((each) => (bytes += Buffer.byteLength(JSON.stringify(each)) + 1) <= most);
+}
+
+const journalSlices = z.object({
+  /** namespace, network_name, range, name of the NodeSlicePool, block */
+  slices: z.array(z.tuple([z.string(), z.string(), z.string(), z.string(), z.string()])),
+  /** So many more are not named. */
+  more: z.number().default(0),
+  /** The daemon has just noticed that the API server was restored from an older copy. */
+  restored: z.boolean().default(false),
+});
+
+export type JournalSlices = z.infer<typeof journalSlices>;
+
+export function writeJournalSlices(
+  slices: readonly (readonly [...JournalSlices["slices"][number]])[],
+  restored = false,
+): string {
+  const inOrder = slices.toSorted((a, b) => (a.join(" ") < b.join(" ") ? -1 : 1));
+  const named = within(inOrder, mostBytes.journal);
+  const more = slices.length - named.length;
+  return JSON.stringify({ slices: named, ...(more > 0 && { more }), ...(restored && { restored }) });
+}
+
+/** Absent: a daemon that says nothing of it. What cannot be read is of nobody knows how many. */
+export function readJournalSlices(text: string | undefined): JournalSlices {
+  try {
+    return journalSlices.parse(JSON.parse(text ?? '{"slices":[]}'));
+  } catch {
+    return { slices: [], more: Number.POSITIVE_INFINITY, restored: false };
+  }
 }
 
 /** At most so many characters. */

@@ -46,6 +46,7 @@ import { SharedSource } from "./shared-source.ts";
 import { SharedState } from "./shared-state.ts";
 import { assembleSlices, openJournal, seenVersion, type SliceAssembly } from "./slice-assembly.ts";
 import { SlicedSource } from "./sliced-source.ts";
+import { sliceHolder } from "./slices/slice-holder.ts";
 import { Spool } from "./spool.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -162,6 +163,7 @@ class Assembly {
       sandboxes: this.#sandboxes,
       intents: this.#intents,
       pictures: () => pictures,
+      inSlice: (place, within) => sliceHolder(client, state.sliced.ranges, place, within),
       cooldownMs: this.#options.cooldownMs,
       vouchMs: () => 3 * upkeep.longestLookMs,
       now,
@@ -231,6 +233,7 @@ class Assembly {
       ledgerOf: (namespace, domain) => ledgers.of(namespace, domain),
       onOrphan: () => this.#options.sliceMetrics?.orphan(),
       daemons: () => upkeep.daemons,
+      assure: (within) => history.assure(within),
     });
     stateInformer.handle(() => slices.keeper.look());
     this.#options.sliceMetrics?.watch(slices.keeper);

@@ -60,6 +60,7 @@ let marks: string[];
 let made: number;
 /** Once, before the ledger takes. */
 let meanwhile: () => void;
+let inSlice: Hold | undefined;
 let reassert: Reassert;
 let held: Held;
 beforeEach(() => {
@@ -73,6 +74,7 @@ beforeEach(() => {
     [],
     0,
   ];
+  inSlice = undefined;
   [held, meanwhile, existing] = [new Held(), () => {}, "one"];
   const ledger = new MemoryLedger(store, {
     now: () => 0,
@@ -97,6 +99,7 @@ beforeEach(() => {
     },
     intents: { get: () => (promised ? ({} as never) : undefined) },
     pictures: () => ({ find: () => undefined }),
+    inSlice: async () => inSlice,
     cooldownMs: 0,
     vouchMs: () => 900_000,
     now: () => 0,
@@ -188,6 +191,36 @@ describe("a hold that is gone", () => {
     const before = now();
     await round();
     expect([now(), told]).toEqual([before, []]);
+  });
+});
+
+describe("a hold of a range that was cut since", () => {
+  const sliceHold = (owner: Owner): Hold => ({ domain: "slice:kube-system/blue", address, owner, version: "" });
+
+  it("is made again, and an alarm where a slice has given the address: said once in the mark, each time to the pod", async () => {
+    live();
+    inSlice = sliceHold(pod("q"));
+    await round();
+    await round(false, [now()!]);
+    expect(now()).toMatchObject({ owner: pod("p") });
+    expect([told, marks.length, reassert.conflicts]).toEqual([
+      ["Pod p AddressConflict", "Pod p AddressConflict"],
+      1,
+      1,
+    ]);
+  });
+
+  it("also where the mirror of the slice shows it later; not where it is the pod's own", async () => {
+    live();
+    inSlice = sliceHold(pod("p"));
+    await round();
+    expect(reassert.conflicts).toBe(0);
+    inSlice = sliceHold(pod("q"));
+    await round(false, [now()!]);
+    expect(reassert.conflicts).toBe(1);
+    known.clear();
+    await round();
+    expect(reassert.conflicts).toBe(0);
   });
 });
 

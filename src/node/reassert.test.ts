@@ -57,6 +57,7 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Pro
     },
     intents: { get: () => undefined },
     pictures: () => ({ find: () => undefined }),
+    inSlice: async () => undefined,
     cooldownMs: 0,
     vouchMs: () => 900_000,
     now: () => 0,

@@ -35,6 +35,8 @@ export interface ReassertOptions {
   readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
   readonly intents: Pick<Intents, "get">;
   readonly pictures: () => Pick<Pictures, "find">;
+  /** Who has the address out of a node's slice, where its range was cut. */
+  readonly inSlice: (place: HoldPlace, signal: AbortSignal) => Promise<Hold | undefined>;
   readonly cooldownMs: number;
   /** Longer than between two rounds. */
   readonly vouchMs: () => number;
@@ -61,6 +63,8 @@ export class Reassert {
   readonly #options: ReassertOptions;
   /** container/interface address -> the sandbox, of those whose address another holds */
   readonly #conflicts = new Map<string, KnownSandbox>();
+  /** The same, of holds that were made again: a slice may have given the address while it was on nobody's record, and show it later. */
+  readonly #made = new Map<string, { readonly sandbox: KnownSandbox; readonly hold: SandboxHold }>();
 
   constructor(options: ReassertOptions) {
     this.#options = options;
@@ -79,6 +83,10 @@ export class Reassert {
   async round(round: Round): Promise<void> {
     const { sandboxes, intents } = this.#options;
     const { listed, signal } = round;
+    for (const [key, { sandbox, hold }] of this.#made) {
+      if (sandboxes.get(sandbox) === sandbox) await this.#askSlices(sandbox, hold, signal);
+      else this.#made.delete(key);
+    }
     const missing: { sandbox: KnownSandbox; hold: SandboxHold }[] = [];
     const vouched: { sandbox: KnownSandbox; place: SandboxHold; hold: Hold }[] = [];
     const byAddress = Map.groupBy(listed, ([, { address }]) => String(address));
@@ -199,6 +207,13 @@ export class Reassert {
       owner: describeOwner(owner),
       containerId: sandbox.containerId,
     });
+    this.#made.set(conflictKey(sandbox, lost), { sandbox, hold: lost });
+    await this.#askSlices(sandbox, lost, signal);
+  }
+
+  async #askSlices(sandbox: KnownSandbox, hold: SandboxHold, signal: AbortSignal): Promise<void> {
+    const found = await this.#options.inSlice(hold, signal);
+    if (found !== undefined && !sameOwner(hold.owner, found.owner)) await this.#alarm(sandbox, hold, found, signal);
   }
 
   /** There is a hold. */
@@ -262,9 +277,12 @@ export class Reassert {
       heldBy: other,
     });
     const records = recordsOf(lost.domain, lost.namespace);
-    const body = {
-      metadata: { annotations: { [usedByAnnotation]: `pod ${namespace}/${name} (${interfaceName}) on node ${node}` } },
-    };
+    // A slice's hold has no record of its own: this pod's has the mark then.
+    const isInSlice = found.domain !== lost.domain;
+    const user = isInSlice
+      ? `${other} (${found.domain})`
+      : `pod ${namespace}/${name} (${interfaceName}) on node ${node}`;
+    const body = { metadata: { annotations: { [usedByAnnotation]: user } } };
     const at = { namespace: lost.namespace, name: records.nameOf(found.address) };
     await client.patch(records.resource, at, { type: "merge", body }, { signal });
   }

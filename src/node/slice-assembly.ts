@@ -47,6 +47,7 @@ export interface SliceAssemblyOptions {
   readonly onOrphan: () => void;
   /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
+  readonly assure: (signal: AbortSignal) => Promise<void>;
 }
 
 export interface SliceAssembly {

@@ -1,6 +1,6 @@
 // The leader's work on node slices, put together. What it follows beside its own objects is followed already by others and comes in:
 // nodes, reservations, holds, shared pools, definitions.
-import type { Clock } from "../kube/clock.ts";
+import { type Clock, sleep } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
@@ -31,6 +31,9 @@ export interface SlicesOptions {
   readonly kubeMetrics?: KubeMetrics;
 }
 
+/** Between two terms of one leader. */
+const pauseMs = 1000;
+
 export class SlicesLeader {
   readonly #options: SlicesOptions;
 
@@ -38,9 +41,20 @@ export class SlicesLeader {
     this.#options = options;
   }
 
-  /** Under the lease. What was known before another led counts no more: each term begins with a list. */
+  /**
+   * Under the lease. What was known before another led counts no more: each term begins with a list. So does what was known before the
+   * connection was lost: whether the server was restored from an older copy meanwhile cannot be told from its versions when others have written since.
+   */
   readonly lead: Runnable = {
     name: "slices",
-    run: (signal) => new Term(this.#options).run(signal),
+    run: async (signal) => {
+      const { clock, log } = this.#options;
+      do {
+        const lost = new AbortController();
+        const term = new Term(this.#options, () => lost.abort(new Error("the connection was lost")));
+        await term.run(AbortSignal.any([signal, lost.signal]));
+        if (!signal.aborted) log.info("the API server was away: slices are listed anew");
+      } while (await sleep(clock, pauseMs, signal));
+    },
   };
 }

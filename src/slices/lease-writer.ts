@@ -5,7 +5,6 @@
 import {
   leaseNodeAnnotation,
   nodeLeaseName,
-  type NodeSlices,
   sliceUseKey,
   slicesAnnotation,
   writeNodeSlices,
@@ -32,6 +31,8 @@ export interface LeaseWriterOptions {
   readonly waiting: () => Iterable<{ readonly target: Target; readonly why: (node: string) => string | undefined }>;
 }
 
+type Content = Parameters<typeof writeNodeSlices>[0];
+
 export class LeaseWriter {
   readonly #options: LeaseWriterOptions;
 
@@ -56,7 +57,7 @@ export class LeaseWriter {
     await this.#write(node, lease, content, note, signal);
   }
 
-  #content(node: string, slices: readonly SliceObject[], isGone: boolean): NodeSlices {
+  #content(node: string, slices: readonly SliceObject[], isGone: boolean): Content {
     const grants: Record<string, string> = {};
     for (const slice of slices) {
       const { grant, object } = slice;
@@ -85,7 +86,7 @@ export class LeaseWriter {
   async #write(
     node: string,
     lease: DeepReadonly<Lease> | undefined,
-    content: NodeSlices,
+    content: Content,
     note: Record<string, string | null>,
     signal: AbortSignal,
   ): Promise<void> {

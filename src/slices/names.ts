@@ -35,7 +35,8 @@ function newNames({ network, range, uses }: Wish): string[] {
   return own !== undefined && index === 0 ? [own, ...further] : further;
 }
 
-function attempt(make: () => string): string | undefined {
+/** Undefined: no object may have such a name. */
+export function attempt(make: () => string): string | undefined {
   try {
     return make();
   } catch (error) {

@@ -10,6 +10,7 @@ import type { Log } from "../log/log.ts";
 import { formatInterval } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { CutRules } from "./consent.ts";
+import type { Journals } from "./journals.ts";
 import type { SliceMetrics } from "./metrics.ts";
 import type { PoolBlocks } from "./phases.ts";
 import type { SlicePlan } from "./plan/facts.ts";
@@ -24,6 +25,7 @@ import type { SliceWorld } from "./world.ts";
 export interface OverviewOptions {
   readonly world: SliceWorld;
   readonly state: StateRound;
+  readonly journals: Pick<Journals, "forgotten">;
   readonly definitions: FollowedDefinitions;
   readonly clock: Clock;
   readonly log: Log;
@@ -104,17 +106,21 @@ export class Overview {
   }
 
   /**
-   * Of every pool that is there: what its status assigns and what has an object. Of one that is wanted it only matters whether there
-   * is any, and the whole range says that.
+   * Of every pool that is there: what its status assigns, what has an object, and what only a journal has. Of one that is wanted it only
+   * matters whether there is any, and the whole range says that.
    */
   *blocks(): IterableIterator<PoolBlocks> {
-    const { world } = this.#options;
+    const { world, journals } = this.#options;
+    const forgotten = Map.groupBy(journals.forgotten(), ({ pool }) => pool);
     for (const { key, namespace, network, range, name: pool, wanted, refusal } of this.#targets.values()) {
       const object = world.pools.get(key);
       const read = object && readPool(object);
       const allocations = read?.allocations ?? [];
       const assigned = allocations.filter(({ node }) => node !== floatingNode).map(({ block }) => block);
-      const objects = world.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []);
+      const objects = [
+        ...world.slices.byIndex("pool", key).flatMap((each) => readSlice(each)?.block ?? []),
+        ...(forgotten.get(key) ?? []).map(({ block }) => block),
+      ];
       const all = [...assigned, ...objects];
       const isStaying = wanted && refusal === undefined;
       const blocks = isStaying ? (all.length === 0 ? [] : [range]) : joinedBlocks(all, range);
@@ -163,14 +169,14 @@ export class Overview {
 
   /** One look at everything. */
   async look(signal: AbortSignal): Promise<void> {
-    const { definitions, state, systemNamespace, world, cutRules, nodes } = this.#options;
+    const { definitions, state, systemNamespace, world, cutRules, nodes, journals } = this.#options;
     const objects = definitions.list();
     await this.#lookAtState(signal);
     // What is not listed yet would look like nothing.
     if (objects === undefined || state.gate.isPaused) return;
     const there: ExistingPool[] = [...world.pools.list()].flatMap((object) => readPool(object) ?? []);
     const slices = [...world.slices.list()].flatMap((object) => readSlice(object) ?? []);
-    const pools = [...there, ...lostPools(there, slices)];
+    const pools = [...there, ...lostPools(there, [...slices, ...journals.forgotten()])];
     const { readable } = readDefinitions(objects, systemNamespace);
     this.#targets = targetsOf(wishesOf(readable, pools, { ...cutRules, nodes: nodes.cache.size }), pools);
     await state.move(this.#targets.values(), signal);

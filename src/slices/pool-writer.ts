@@ -9,6 +9,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { nodeSlicePools, type StoredSlicePool } from "../ledger/resources.ts";
 import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Crowd } from "./crowd.ts";
+import type { Journals } from "./journals.ts";
 import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "./plan/facts.ts";
 import { planSlices } from "./plan/plan.ts";
 import {
@@ -32,6 +33,7 @@ export interface PoolWriterOptions {
   readonly world: SliceWorld;
   readonly writer: SliceWriter;
   readonly reserved: ReservedView;
+  readonly journals: Pick<Journals, "obstacle" | "forgotten" | "within">;
   readonly crowd: Crowd;
   readonly nowMs: () => number;
   readonly nodes: (extra: Iterable<string>) => NodeFacts[];
@@ -62,15 +64,16 @@ export class PoolWriter {
 
   /** True when nothing of the pool is left. */
   async reconcile(target: Target, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
-    const { world, writer, reserved, onPlan } = this.#options;
+    const { world, writer, reserved, journals, onPlan } = this.#options;
     await writer.settle(target.key, signal);
     const pool = await this.#object(target, signal);
     if (pool === undefined) return true;
     const slices = this.#slices(target.key);
+    const held = await reserved.of(target, slices, signal);
     const plan = planSlices({
       ...this.#facts(target, pool, slices),
-      ...(await reserved.of(target, slices, signal)),
-      ...granting(target, phase),
+      reserved: [...held, ...journals.within(target)],
+      ...granting(target, phase, journals.obstacle),
     });
     try {
       await this.#carryOut({ target, pool, slices, plan, phase }, signal);
@@ -78,7 +81,8 @@ export class PoolWriter {
       onPlan(target, plan, pool);
     }
     const now = world.pools.get(target.key);
-    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
+    const isForgotten = [...journals.forgotten()].some(({ pool: key }) => key === target.key);
+    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0 && !isForgotten;
     if (target.wanted || !isEmpty || now === undefined) return now === undefined;
     return this.#removePool(now as StoredSlicePool, signal);
   }
@@ -182,9 +186,10 @@ export class PoolWriter {
   }
 }
 
-function granting(target: Target, { phase, floatingInUse }: PoolPhase) {
-  const mayGrant = phase === "open" && target.refusal === undefined;
-  return { mayGrant, ...(floatingInUse !== undefined && { floatingInUse }) };
+function granting(target: Target, { phase, floatingInUse }: PoolPhase, obstacle: string) {
+  const isOpen = phase === "open" && target.refusal === undefined;
+  const mayGrant = isOpen && obstacle === "";
+  return { mayGrant, ...(isOpen && !mayGrant && { obstacle }), ...(floatingInUse !== undefined && { floatingInUse }) };
 }
 
 function placeIn(target: Target, { node, block }: Allocation): SlicePlace {

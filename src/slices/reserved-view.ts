@@ -23,7 +23,7 @@ export class ReservedView {
     this.#world = world;
   }
 
-  async of(target: Target, slices: readonly SliceObject[], signal: AbortSignal): Promise<{ reserved: Interval[] }> {
+  async of(target: Target, slices: readonly SliceObject[], signal: AbortSignal): Promise<Interval[]> {
     const scope = { namespace: target.namespace, network: target.network, pool: target.name, range: target.range };
     let held = this.#reserved.in(scope);
     const sealed = slices.filter(({ word }) => (word?.moved.length ?? 0) > 0);
@@ -36,7 +36,7 @@ export class ReservedView {
       held = this.#reserved.in(scope);
     }
     for (const each of unknown) this.#lookedFor.set(uidOf(each), labelOf(each));
-    return { reserved: [...held, ...this.#draining(target)] };
+    return [...held, ...this.#draining(target)];
   }
 
   /** A slice that is gone is not asked about again. */

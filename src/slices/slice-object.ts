@@ -23,6 +23,7 @@ const sliceNodeAnnotation = `${holdfastGroup}/node`;
 
 export interface SliceObject {
   readonly object: DeepReadonly<StoredPool>;
+  readonly namespace: string;
   readonly node: string;
   readonly block: Prefix;
   /** namespace/name of the NodeSlicePool. */
@@ -55,6 +56,7 @@ function reading(object: DeepReadonly<StoredPool>): SliceObject | undefined {
   const word = readNodeWord({ annotations });
   return {
     object,
+    namespace,
     node,
     block,
     pool: `${namespace}/${pool}`,

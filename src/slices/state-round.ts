@@ -22,6 +22,7 @@ import {
 import { fetchState, readState, restsOf, stateName } from "../ledger/state.ts";
 import type { Log } from "../log/log.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { Journals } from "./journals.ts";
 import type { Nodes } from "./nodes.ts";
 import {
   isSharedOver,
@@ -44,6 +45,7 @@ export interface StateRoundOptions {
   readonly systemNamespace: string;
   readonly nodes: Nodes;
   readonly reserved: Reserved;
+  readonly journals: Pick<Journals, "restored">;
   /** Every pool that is there, with what is still a slice. */
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
@@ -71,6 +73,11 @@ const closed: Gate = { rests: "the state has not been read yet", isPaused: true,
 export class StateRound {
   readonly #options: StateRoundOptions;
   #gate: Gate = closed;
+  /** Looks and writes that were begun, and the last of them that counts. */
+  #begun = 0;
+  #counts = 0;
+  /** In this term: every daemon is told something new once, and so says at once what it has. */
+  #hasTold = false;
   /** The version of the state at which the reservation ledger was listed with every daemon having seen it. */
   #listedAt = -1;
   /** Lease -> the version that was ignored last, and said to be. */
@@ -87,12 +94,14 @@ export class StateRound {
   /** Reads the state. */
   async look(signal: AbortSignal): Promise<Gate> {
     const { client, systemNamespace: namespace } = this.#options;
+    const turn = ++this.#begun;
     const object = await fetchState(client, { namespace, signal }).catch((error: unknown) => {
       this.#gate = closed;
       throw error;
     });
-    // Two looks at once: the later answer counts.
-    if (object !== undefined && versionOf(object) < versionOf(this.#gate.object)) return this.#gate;
+    // Two at once: the later one counts.
+    if (turn < this.#counts) return this.#gate;
+    this.#counts = turn;
     const state = readState(object);
     this.#gate = {
       rests: restsOf(state),
@@ -109,6 +118,7 @@ export class StateRound {
     if (object === undefined || isPaused) return false;
     const pools = [...this.#options.pools()];
     const known = { told, pools, seen: this.#seen() };
+    if (known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0))) this.#options.journals.restored();
     if (rests !== "") {
       if (told === undefined) await this.#write(object, toldAgain(known), signal);
       return told === undefined;
@@ -126,9 +136,13 @@ export class StateRound {
       next = nextSliced({ ...facts, isListed: true });
     }
     await this.#record(all, next.sliced, signal);
-    if (next.sliced === told && writeRefusals(this.#options.refusals()) === (object.data?.[refusedKey] ?? "{}"))
-      return false;
-    await this.#write(object, next.sliced, signal);
+    // Where nothing is cut nobody is asked for slices.
+    const isAsked = !this.#hasTold && next.sliced.ranges.length > 0;
+    const isNew = next.sliced !== told || isAsked;
+    if (!isNew && writeRefusals(this.#options.refusals()) === (object.data?.[refusedKey] ?? "{}")) return false;
+    const { version, ranges } = next.sliced;
+    await this.#write(object, next.sliced === told && isAsked ? { version: version + 1, ranges } : next.sliced, signal);
+    this.#hasTold = ranges.length > 0;
     return true;
   }
 
@@ -225,14 +239,11 @@ export class StateRound {
     const refused = writeRefusals(this.#options.refusals());
     const data = { ...object.data, [slicedKey]: writeSlicedRanges(sliced), [refusedKey]: refused };
     const written = await client.update(configMaps, { ...object, data }, { signal });
+    this.#counts = ++this.#begun;
     this.#gate = { ...this.#gate, sliced, object: written };
     const ranges = sliced.ranges.map(({ network, range, phase }) => `${network} ${range} ${phase}`.trim());
     log.info("the sliced ranges have changed", { version: sliced.version, ranges });
   }
-}
-
-function versionOf(object: ConfigMap | undefined): number {
-  return Number(object?.metadata.resourceVersion ?? "0");
 }
 
 function isOf(entry: Pick<SlicedRange, "namespace" | "network" | "range" | "pool">, target: Target): boolean {

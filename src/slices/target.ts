@@ -28,13 +28,15 @@ export interface Target extends PoolSpec {
   readonly definitions: readonly DefinitionObject[];
 }
 
-/** Pools that a hand deleted while slices of them are there: they are made again under the names that those know. */
-export function lostPools(pools: readonly ExistingPool[], slices: Iterable<SliceObject>): ExistingPool[] {
+/** Pools that are gone while slices of them are there, or in journals: they are made again under the names that those know. */
+export function lostPools(
+  pools: readonly ExistingPool[],
+  slices: Iterable<Pick<SliceObject, "pool" | "namespace" | "network" | "block" | "range">>,
+): ExistingPool[] {
   const there = new Set(pools.map(({ namespace, name }) => `${namespace}/${name}`));
   const lost = new Map<string, ExistingPool>();
-  for (const { pool, object, network, block, range = block } of slices) {
+  for (const { pool, namespace, network, block, range = block } of slices) {
     if (there.has(pool)) continue;
-    const namespace = object.metadata.namespace ?? "";
     const sliceLength = Math.min(block.length, lost.get(pool)?.sliceLength ?? block.length);
     lost.set(pool, { namespace, name: pool.slice(namespace.length + 1), network, range, sliceLength, hasSlices: true });
   }

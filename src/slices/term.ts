@@ -1,5 +1,5 @@
 // One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
-import { seenAnnotation } from "../api/node-lease.ts";
+import { journalAnnotation, seenAnnotation } from "../api/node-lease.ts";
 import { grantAnnotation } from "../api/slice-grant.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
@@ -11,6 +11,7 @@ import type { Node, StoredPool } from "../ledger/resources.ts";
 import { contains } from "../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { Crowd } from "./crowd.ts";
+import { Journals } from "./journals.ts";
 import type { SlicesOptions } from "./leader.ts";
 import { LeaseWriter } from "./lease-writer.ts";
 import { recordLeft } from "./left-behind.ts";
@@ -48,6 +49,7 @@ export class Term {
   readonly #reserved: Reserved;
   readonly #view: ReservedView;
   readonly #nodes: Nodes;
+  readonly #journals: Journals;
   readonly #told: Told;
   readonly #overview: Overview;
   readonly #pools: Controller;
@@ -62,15 +64,17 @@ export class Term {
   /** Aborts when the term ends. */
   #lifetime: AbortSignal = AbortSignal.abort();
 
-  constructor(options: SlicesOptions) {
+  /** `onLost`: the server may come back with another history. */
+  constructor(options: SlicesOptions, onLost: () => void) {
     this.#options = options;
     const { client, clock, log, systemNamespace, reservations, holds, nodes, events } = options;
     const onError = (error: Error) => log.warn("following slices", { error });
     const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
-    this.#world = new SliceWorld({ client, clock, systemNamespace, onError }, listeners);
+    this.#world = new SliceWorld({ client, clock, systemNamespace, onError, onLost }, listeners);
     this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#world);
     const { presence } = options;
+    this.#journals = new Journals({ world: this.#world, presence, clock });
     this.#nodes = new Nodes({
       client,
       systemNamespace,
@@ -86,6 +90,7 @@ export class Term {
       systemNamespace,
       nodes: this.#nodes,
       reserved: this.#reserved,
+      journals: this.#journals,
       pools: () => this.#overview.blocks(),
       floating: (key) => this.#overview.floating(key),
       refusals: () => this.#overview.refusals(),
@@ -97,6 +102,7 @@ export class Term {
       cutRules,
       world: this.#world,
       state,
+      journals: this.#journals,
       touch: (key) => this.#pace.touch(key),
     });
     this.#pools = this.#controller("slices", 4, (key, signal) => this.#reconcilePool(key, signal));
@@ -120,6 +126,7 @@ export class Term {
     }
     if (signal.aborted) return ending;
     this.#isRunning = true;
+    this.#journals.begin();
     const ends = [
       this.#options.nodes.handle(({ object }) => this.#onNode(object)),
       this.#options.definitions.handle(() => this.#overview.wake()),
@@ -167,6 +174,7 @@ export class Term {
       world: this.#world,
       writer: new SliceWriter(client, this.#world, left),
       reserved: this.#view,
+      journals: this.#journals,
       crowd: this.#crowd,
       nowMs: () => clock.wallMs(),
       nodes: (extra) => this.#nodes.all(extra),
@@ -262,7 +270,21 @@ export class Term {
     if (isGone || previous === undefined) this.#touchLease(node);
     const seenOf = (each: DeepReadonly<Lease> | undefined) => each?.metadata.annotations?.[seenAnnotation];
     if (isGone || seenOf(lease) !== seenOf(previous)) this.#overview.wake();
+    this.#compareJournal(lease, previous);
   };
+
+  /** What only its journal has is looked at when that changes; all of it when the last that was waited for has spoken. */
+  #compareJournal(lease: DeepReadonly<Lease>, previous: DeepReadonly<Lease> | undefined): void {
+    if (!this.#isRunning) return;
+    if (this.#journals.heard(lease)) return this.#touchPools();
+    const said = [lease, previous].map((each) => each?.metadata.annotations?.[journalAnnotation]);
+    if (said[0] === said[1]) return;
+    const pools = new Set(
+      [lease, ...(previous ? [previous] : [])].flatMap((each) => [...this.#journals.forgotten(each)]),
+    );
+    for (const { pool } of pools) this.#pace.touch(pool);
+    if (pools.size > 0) this.#overview.wake();
+  }
 
   readonly #onReserved = ({ namespace, domain, address }: ReservedPlace) => {
     for (const target of this.#overview.targets()) {
@@ -279,15 +301,23 @@ export class Term {
 
   /** What nobody tells: a Lease that is not renewed any more, a quarantine that is over, reservations that are gone. */
   async #tick(signal: AbortSignal): Promise<void> {
+    let wasWhole = true;
     while (await sleep(this.#options.clock, tickMs, signal)) {
       this.#touchAll(this.#nodes.changed());
+      const { isWhole } = this.#journals;
+      if (isWhole && !wasWhole) this.#touchPools();
+      wasWhole = isWhole;
       if (this.#reserved.isAhead) await this.#reserved.refresh(signal).catch(() => {}); // the next tick asks again
     }
   }
 
+  #touchPools(): void {
+    for (const { key } of this.#overview.targets()) this.#pace.touch(key);
+  }
+
   #touchAll(nodes: readonly string[]): void {
     if (nodes.length === 0) return;
-    for (const { key } of this.#overview.targets()) this.#pace.touch(key);
+    this.#touchPools();
     for (const node of nodes) this.#touchLease(node);
     this.#overview.wake();
   }

@@ -2,7 +2,7 @@
 // together with its own writes.
 //
 // Promised: once `ready`, nothing that an earlier leader wrote before this one led is missing.
-import { leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
+import { journalAnnotation, leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
@@ -19,6 +19,8 @@ export interface SliceWorldOptions {
   readonly clock: Clock;
   readonly systemNamespace: string;
   readonly onError: (error: Error) => void;
+  /** A watch ended before its time: the server may come back with another history. */
+  readonly onLost: () => void;
 }
 
 export interface SliceWorldListeners {
@@ -33,7 +35,8 @@ export class SliceWorld {
   readonly leases: Latest<Lease>;
   readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
 
-  constructor({ systemNamespace, ...options }: SliceWorldOptions, listeners: SliceWorldListeners) {
+  constructor({ systemNamespace, onLost, ...given }: SliceWorldOptions, listeners: SliceWorldListeners) {
+    const options = { ...given, onWatching: (is: string) => (is === "early" ? onLost() : undefined) };
     const onError = (error: unknown) => options.onError(error as Error);
     const sliceIndexes = {
       pool: (object: kinds.StoredPool | object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
@@ -76,7 +79,14 @@ export class SliceWorld {
 
 const oneOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
-const keptAnnotations = [leaseNodeAnnotation, seenAnnotation, slicesAnnotation, goneSinceAnnotation, offAnnotation];
+const keptAnnotations = [
+  leaseNodeAnnotation,
+  seenAnnotation,
+  journalAnnotation,
+  slicesAnnotation,
+  goneSinceAnnotation,
+  offAnnotation,
+];
 
 export function trimLease({ apiVersion, kind, metadata, spec }: Lease): Lease {
   const { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} } = metadata;

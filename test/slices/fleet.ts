@@ -10,7 +10,7 @@ import { networkAttachmentDefinitions, nodes, pods } from "../../src/ledger/reso
 import { fetchState, readState } from "../../src/ledger/state.ts";
 import { hastened } from "../haste.ts";
 import { until } from "../lab/wait.ts";
-import { Rig } from "../node/rig.ts";
+import { Rig, type RigOptions } from "../node/rig.ts";
 import { podArgs, type Told } from "../node/shim.ts";
 import { network as configOf, type Server } from "../node/world.ts";
 import { dangers, type Given, remains } from "./audit.ts";
@@ -68,6 +68,7 @@ export class Fleet {
   /** The controller's. */
   readonly clock = new ShiftedClock(this.#clock);
   readonly #server: Pick<Server, "transport">;
+  readonly #daemons: Partial<RigOptions>;
   /** Key: node name. */
   readonly #nodes = new Map<string, FleetNode>();
   readonly #retired: FleetNode[] = [];
@@ -76,8 +77,10 @@ export class Fleet {
   readonly #given = new Map<string, Given>();
   #number = 0;
 
-  constructor(server: Pick<Server, "transport">) {
+  /** `daemons`: what they have beside a node's name. */
+  constructor(server: Pick<Server, "transport">, daemons: Partial<RigOptions> = {}) {
     this.#server = server;
+    this.#daemons = daemons;
     this.admin = new KubeClient({ transport: server.transport });
   }
 
@@ -147,7 +150,8 @@ export class Fleet {
 
   async #begin(name: string, more: { readonly state?: string } = {}): Promise<FleetNode> {
     const line = new Line(this.#server.transport);
-    const rig = await Rig.start({ transport: line.transport, node: name, clock: this.#clock, ...more });
+    const common = { ...this.#daemons, clock: this.#clock };
+    const rig = await Rig.start({ ...common, transport: line.transport, node: name, ...more });
     const made = { name, line, rig };
     this.#nodes.set(name, made);
     return made;

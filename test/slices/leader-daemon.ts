@@ -1,19 +1,25 @@
 // A node's daemon as far as the leader can see it: accepts grants, hands out of them, lends, drains and seals, by docs/decisions/0013. Its
 // journal is a map; what it promises is that two of them never have one address, which the stage checks.
 import {
+  journalAnnotation,
   leaseNodeAnnotation,
   nodeLeaseName,
   readNodeSlices,
   seenAnnotation,
   slicesAnnotation,
+  writeJournalSlices,
 } from "../../src/api/node-lease.ts";
 import {
   blocksOf,
+  grantAnnotation,
   nodeWordAnnotation,
   type NodeWord,
   readGrant,
   type SliceGrant,
+  sliceLabelName,
+  slicedRangeAnnotation,
   slicePoolAnnotation,
+  writeGrant,
   writeNodeWord,
 } from "../../src/api/slice-grant.ts";
 import type { Clock } from "../../src/kube/clock.ts";
@@ -44,6 +50,7 @@ interface Slice {
   readonly key: string;
   readonly pool: string;
   readonly network: string;
+  readonly range: string;
   readonly block: Prefix;
   grant: SliceGrant;
   isSealed: boolean;
@@ -125,7 +132,10 @@ export class Daemon {
     const isDue = clock.monotonicMs() - this.#lastRenewedMs >= 60_000;
     const { version } = await this.#stage.sliced();
     const there = await client.get(kinds.leases, metadata).catch(() => undefined);
-    const isSeen = there?.metadata.annotations?.[seenAnnotation] === `${version}`;
+    const { [seenAnnotation]: seen, [journalAnnotation]: said = "" } = there?.metadata.annotations ?? {};
+    // What was given up is said at once; what is new with the next renewal.
+    const own = this.#journalText();
+    const isSeen = seen === `${version}` && said.length <= own.length;
     if (there !== undefined && !isDue && isSeen) return there;
     this.#lastRenewedMs = clock.monotonicMs();
     const spec = {
@@ -133,9 +143,37 @@ export class Daemon {
       leaseDurationSeconds: 12 * 3600,
       renewTime: `2026-01-01T00:00:00.${String(this.#renewals++).padStart(6, "0")}Z`,
     };
-    const annotations = { [leaseNodeAnnotation]: this.name, [seenAnnotation]: `${version}` };
+    const annotations = {
+      [leaseNodeAnnotation]: this.name,
+      [seenAnnotation]: `${version}`,
+      [journalAnnotation]: this.#journalText(),
+    };
     if (there === undefined) return client.create(kinds.leases, { metadata: { ...metadata, annotations }, spec });
     return client.patch(kinds.leases, metadata, { type: "merge", body: { metadata: { annotations }, spec } });
+  }
+
+  #journalText(): string {
+    const own = [...this.slices.values()].filter(({ isSealed }) => !isSealed);
+    return writeJournalSlices(
+      own.map(({ network, range, pool, block }) => [system, network, range, pool, `${block}`] as const),
+    );
+  }
+
+  /** As it is in the journal: for an API server that has forgotten it. */
+  async makeAgain(): Promise<void> {
+    for (const { key, network, range, pool, block, grant } of this.slices.values()) {
+      const { namespace, name } = parseKey(key);
+      const labels = { [sliceLabelName]: "true", "holdfast.io/node": this.name };
+      const annotations = {
+        "holdfast.io/node": this.name,
+        [networkName]: network,
+        [slicePoolAnnotation]: pool,
+        [slicedRangeAnnotation]: range,
+        [grantAnnotation]: writeGrant(grant),
+      };
+      const metadata = { namespace: namespace!, name, labels, annotations };
+      await this.#stage.client.create(kinds.ipPools, { metadata, spec: { range: `${block}`, allocations: {} } });
+    }
   }
 
   async #follow(key: string): Promise<void> {
@@ -167,6 +205,7 @@ export class Daemon {
       key,
       pool: annotations[slicePoolAnnotation] ?? "",
       network: annotations[networkName] ?? "",
+      range: annotations[slicedRangeAnnotation] ?? "",
       block,
       grant,
       isSealed: false,

@@ -2,8 +2,8 @@
 //
 // Promised: no address is handed out of a slice that the journal has no active grant for, nor after the node's authority is over, nor,
 // with the API server there, before the slices were compared with it. Not promised: that there is an address; `why` says why not.
-import { formatDomain } from "../../api/domain.ts";
-import { type NodeSlices, readNodeSlices, sliceUseKey } from "../../api/node-lease.ts";
+import { formatDomain, parseDomain } from "../../api/domain.ts";
+import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/node-lease.ts";
 import { poolName } from "../../api/pool-name.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -44,6 +44,8 @@ export interface SliceKeeperOptions {
   readonly toldVersion?: () => number;
   /** How many daemons there are; 0 or absent: not known. */
   readonly daemons?: () => number;
+  /** Looks whether the API server was restored, where the connection was lost since; `restored` is called when it was. */
+  readonly assure?: (signal: AbortSignal) => Promise<void>;
   /** Where shared addresses of a namespace are recorded. */
   readonly ledgerOf: (namespace: string) => Ledger;
   /** A hold of the journal is in the reservation ledger now. */
@@ -73,6 +75,8 @@ export interface SliceKeeperOptions {
  * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;
+/** So long the leader is told of a restore: one that begins to lead meanwhile waits for nodes that the server has forgotten. */
+const restoredMs = 180_000;
 /** Half a day: a control plane that is away for a night leaves its nodes at work. */
 const defaultAuthorityMs = 12 * 3_600_000;
 
@@ -94,6 +98,9 @@ export class SliceKeeper {
   /** When the Lease was last renewed by this process. */
   #renewedMs = Number.NEGATIVE_INFINITY;
   #returns = 0;
+  /** Keys of the slices that the Lease names as this journal's. */
+  #reported: ReadonlySet<string> = new Set();
+  #restoredMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SliceKeeperOptions) {
     const { journal, clock, authorityMs = defaultAuthorityMs, moment, memory, log } = options;
@@ -118,6 +125,7 @@ export class SliceKeeper {
       namespace: options.systemNamespace,
       identity: journal.id,
       authorityMs,
+      journalText: () => this.#journalText(),
       onRenewed: (at) => this.#renewed(at),
       onFailed: () => {
         this.#isAway = true;
@@ -125,7 +133,7 @@ export class SliceKeeper {
       },
       onSlices: (slices) => {
         this.#slices = slices;
-        this.#tending.name(slices.grants);
+        this.#tending.name(slices);
       },
     });
   }
@@ -135,16 +143,25 @@ export class SliceKeeper {
     this.#lease.look();
   }
 
-  /** The API server was restored from an older copy. */
+  /** The API server was restored from an older copy: the leader is told at once what the journal has, and each slice is compared anew. */
   restored(): void {
-    this.#lease.relist();
+    this.#restoredMs = this.#options.clock.monotonicMs();
+    this.#lease.restored();
+    this.#tending.compareAnew();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     // Before the authority is known nothing is handed out.
     await this.#holdBackOthers();
     await this.#authority.load();
-    await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]);
+    // What was given up is nobody's before the Lease says so.
+    const unfollow = this.journal.follow(() => {
+      const left = new Set(this.#unsealed().map(({ key }) => key));
+      if (!this.#reported.isSubsetOf(left)) this.#lease.renewSoon();
+    });
+    await Promise.all([this.#lease.run(signal), this.#tending.run(signal), this.#orphans.run(signal)]).finally(
+      unfollow,
+    );
   }
 
   /** Undefined: the range is not known to be cut into slices. */
@@ -235,6 +252,21 @@ export class SliceKeeper {
           each.range.family === range.family &&
           comparePrefixes(each.range, range) === 0,
       );
+  }
+
+  #unsealed(): JournalGrant[] {
+    return this.journal.grants().filter(({ sealed }) => !sealed);
+  }
+
+  #journalText(): string {
+    const grants = this.#unsealed();
+    this.#reported = new Set(grants.map(({ key }) => key));
+    const isRestored = this.#options.clock.monotonicMs() - this.#restoredMs < restoredMs;
+    const slices = grants.flatMap(({ domain, namespace, network, range, slice }) => {
+      const parts = parseDomain(domain);
+      return parts.scope === "slice" ? [[namespace, network, `${range}`, parts.name, `${slice}`] as const] : [];
+    });
+    return writeJournalSlices(slices, isRestored);
   }
 
   /** The API server is away, and the journal alone may be believed. */

@@ -17,7 +17,9 @@ let running: Promise<void>;
 /** What the API server has told, what takes still work by, and how often that was asked. */
 let versions: { told: number; seen: number; asked: number };
 
+let journal = "";
 beforeEach(() => {
+  journal = "";
   clock = new ManualClock();
   api = new FakeApi();
   stop = new AbortController();
@@ -44,6 +46,7 @@ function start({ daemons = 0, random = 0.5 } = {}): NodeLease {
     },
     toldVersion: () => versions.told,
     daemons: () => daemons,
+    journalText: () => journal,
     onRenewed: async () => {},
     onFailed: () => {},
     onSlices: () => {},

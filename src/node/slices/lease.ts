@@ -3,6 +3,7 @@
 // Promised: a renewal is a merge patch of the daemon's own keys, so that the controller's stay. It is sent once a minute, at once when
 // the daemon works by another version of the sliced ranges, and after a failure with growing pauses.
 import {
+  journalAnnotation,
   leaseNodeAnnotation,
   type NodeSlices,
   nodeLeaseName,
@@ -36,8 +37,12 @@ export interface NodeLeaseOptions {
   readonly seenVersion: () => number;
   /** The version that the API server has told last; absent: not known, and `seenVersion` is asked all the time. */
   readonly toldVersion?: () => number;
+  /** What the journal has, as the leader is told it. */
+  readonly journalText: () => string;
   /** How many nodes tell the same at the same time; 0 or absent: not known. */
   readonly daemons?: () => number;
+  /** Before the leader is told of a version that was seen: whether the server was restored is known by then. */
+  readonly assure?: (signal: AbortSignal) => Promise<void>;
   readonly onRenewed: (at: Moment) => Promise<void>;
   readonly onFailed: (error: Error) => void;
   /** Once the Lease has been heard of, and at every change. */
@@ -60,6 +65,7 @@ export class NodeLease {
   readonly #informer: Informer<Lease>;
   /** Ends the rest between two renewals. */
   #woken = new AbortController();
+  #isDue = false;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -85,9 +91,16 @@ export class NodeLease {
     this.#woken = new AbortController();
   }
 
+  /** The leader waits for what is to be said. */
+  renewSoon(): void {
+    this.#isDue = true;
+    this.look();
+  }
+
   /** The API server was restored from an older copy. */
-  relist(): void {
+  restored(): void {
     this.#informer.relist();
+    this.renewSoon();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -102,10 +115,13 @@ export class NodeLease {
     const { clock, random, seenVersion, moment, onRenewed, onFailed, log } = this.#options;
     const pauses = new Backoff(backoff, clock, random);
     while (!signal.aborted) {
+      this.#isDue = false;
       const seen = seenVersion();
       const at = moment();
       let pauseMs = renewEveryMs * (0.9 + 0.2 * random());
       try {
+        // Where it cannot be told now it is looked at again, and told then.
+        await this.#options.assure?.(signal).catch(() => {});
         await this.#renew(seen, signal);
         await onRenewed(at);
       } catch (error) {
@@ -125,7 +141,7 @@ export class NodeLease {
     const { clock, seenVersion, toldVersion, random, daemons = () => 0 } = this.#options;
     const untilMs = clock.monotonicMs() + pauseMs;
     for (let left = pauseMs; left > 0; left = untilMs - clock.monotonicMs()) {
-      if (seenVersion() !== seen) {
+      if (this.#isDue || seenVersion() !== seen) {
         const spreadMs = Math.min(daemons() * perNodeMs, longestSpreadMs);
         await sleep(clock, Math.min(left, random() * spreadMs), signal);
         return;
@@ -139,10 +155,16 @@ export class NodeLease {
   }
 
   async #renew(seen: number, signal: AbortSignal): Promise<void> {
-    const { client, namespace, node, clock, identity, authorityMs } = this.#options;
+    const { client, namespace, node, clock, identity, authorityMs, journalText } = this.#options;
     const name = nodeLeaseName(node);
     const body = {
-      metadata: { annotations: { [leaseNodeAnnotation]: node, [seenAnnotation]: String(seen) } },
+      metadata: {
+        annotations: {
+          [leaseNodeAnnotation]: node,
+          [seenAnnotation]: String(seen),
+          [journalAnnotation]: journalText(),
+        },
+      },
       spec: {
         holderIdentity: identity,
         leaseDurationSeconds: Math.ceil(authorityMs / 1000),

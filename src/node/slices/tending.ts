@@ -3,7 +3,7 @@
 // while the API server is away, and what waits is never more than the slices there are.
 //
 // Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
-import { sliceUseKey } from "../../api/node-lease.ts";
+import { type NodeSlices, sliceUseKey } from "../../api/node-lease.ts";
 import type { Hold, Ledger } from "../../ipam/ledger.ts";
 import { asError } from "../../kube/abort.ts";
 import { Backoff } from "../../kube/backoff.ts";
@@ -66,6 +66,8 @@ export class Tending {
   /** Domain -> the key of its range. */
   readonly #uses = new Map<string, string>();
   #named: Readonly<Record<string, string>> = {};
+  /** The Lease names not all. */
+  #hasMore = false;
   /** Raised when all slices must be read anew before they are handed out of. */
   #epoch = 1;
   /** What the journal had when the comparing began, and was not read since. */
@@ -105,9 +107,10 @@ export class Tending {
     }
   }
 
-  /** What the Lease names: key -> `GENERATION.SERIAL`. */
-  name(grants: Readonly<Record<string, string>>): void {
+  /** What the Lease names. */
+  name({ grants, more }: Pick<NodeSlices, "grants" | "more">): void {
     this.#named = grants;
+    this.#hasMore = more > 0;
     const keys = new Set([...Object.keys(grants), ...this.#options.journal.grants().map(({ key }) => key)]);
     for (const key of keys) if (this.#states.get(key)?.token !== this.#tokenOf(key)) this.#controller.enqueue(key);
   }
@@ -223,7 +226,7 @@ export class Tending {
   /** A journal that lost lines is believed again when every slice of it, and every one that it may have lost, was read. */
   async #trust(): Promise<void> {
     const { journal, isLeaseHeard } = this.#options;
-    if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared) return;
+    if (journal.suspect === "" || !isLeaseHeard() || !this.isCompared || this.#hasMore) return;
     if (Object.keys(this.#named).some((key) => this.#states.get(key)?.epoch !== this.#epoch)) return;
     await journal.trusted();
   }

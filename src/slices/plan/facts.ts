@@ -40,6 +40,8 @@ export interface PoolFacts {
   readonly wanted: boolean;
   /** False (closing, the leader rests): nothing new is assigned or granted. */
   readonly mayGrant: boolean;
+  /** In a sentence why not; absent: the range is being changed over. */
+  readonly obstacle?: string;
   /**
    * What some daemon may still take from as the floating part. Absent: not known, and a floating part that is assigned stays
    * assigned, since a daemon may be taking from it through the reservation ledger.

@@ -207,8 +207,11 @@ function waitingOf(facts: PoolFacts, needs: readonly Need[], { given, exhausted 
   return waiting;
 }
 
-function whyWaiting({ range, sliceLength, wanted, mayGrant }: PoolFacts, exhausted: string | undefined): string {
+function whyWaiting(
+  { range, sliceLength, wanted, mayGrant, obstacle }: PoolFacts,
+  exhausted: string | undefined,
+): string {
   if (!wanted) return `No network asks for slices of ${range} any more: its addresses are shared again.`;
-  if (!mayGrant) return `Slices of ${range} are not handed out yet: the range is being changed over.`;
+  if (!mayGrant) return obstacle ?? `Slices of ${range} are not handed out yet: the range is being changed over.`;
   return exhausted ?? `No slice of /${sliceLength} in ${range} is free; other nodes are asked for a part of theirs.`;
 }

@@ -140,6 +140,28 @@ export function lossStories(get: () => Fleet): void {
       await fleet.settle();
     });
 
+    it("state, NodeSlicePool and slices are deleted at once: what journals have is given to no other, and made again", async () => {
+      const fleet = get();
+      const { cut, leader, before } = await stage(fleet);
+      await leader.stop();
+      await loseState(fleet);
+      await fleet.admin.delete(nodeSlicePools, { namespace: systemNamespace, name: "cut" });
+      const { items } = await fleet.admin.list(ipPools, { labelSelector: "holdfast.io/slice" });
+      for (const { metadata } of items)
+        await fleet.admin.delete(ipPools, { namespace: systemNamespace, name: metadata.name! });
+      await resayCoexistence(fleet);
+      // By its name it would be the first to get a slice, the lowest that seems free.
+      await fleet.join("0");
+      fleet.lead();
+      for (const node of ["a", "b"]) await added(fleet, cut, node);
+      await expect.poll(() => slices(fleet), patient).toEqual(expect.arrayContaining(before));
+      // It waits for nodes that nobody knows of any more.
+      fleet.clock.shiftMs += 120_000;
+      for (const node of ["0", "a", "b"]) await added(fleet, cut, node);
+      expect(await fleet.dangers()).toEqual([]);
+      await fleet.settle();
+    });
+
     it("the state is an older one: it is not believed, and told again with a version that nobody has seen", async () => {
       const fleet = get();
       const { cut, plain, other, leader, before } = await stage(fleet);

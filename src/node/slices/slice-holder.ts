@@ -1,0 +1,44 @@
+// Who has an address out of a slice, by the mirror of the slice that it lies in: for a hold of a shared range that was lost and made again after the
+// range was cut. The ledgers of the two do not know each other; what is held when a range is cut is left out of its slices only as long as it is on record.
+import { parseDomain } from "../../api/domain.ts";
+import { ipPoolKind } from "../../api/ip-pool.ts";
+import { parseObject } from "../../api/kind.ts";
+import { poolName } from "../../api/pool-name.ts";
+import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { ipPools, nodeSlicePools } from "../../ledger/resources.ts";
+import type { SlicedRange } from "../../ledger/sliced-ranges.ts";
+import { parseAddress } from "../../net/address.ts";
+import { contains } from "../../net/prefix.ts";
+import type { HoldPlace } from "../sandboxes.ts";
+import { holdsIn, readSliceObject } from "./slice-object.ts";
+
+/** Undefined: nobody, as far as the mirrors show. `ranges`: those that are sliced. */
+export async function sliceHolder(
+  client: KubeClient,
+  ranges: readonly SlicedRange[],
+  { namespace, domain, address: text }: HoldPlace,
+  signal: AbortSignal,
+): Promise<Hold | undefined> {
+  const parts = parseDomain(domain);
+  const address = parseAddress(text);
+  // Of a pool that is a domain of its own: whatever network has the range in its namespace.
+  const isOfNetwork = ({ network }: SlicedRange) => parts.scope !== "network" || parts.network === network;
+  const cut = ranges.filter(
+    (each) => each.namespace === namespace && isOfNetwork(each) && contains(each.range, address),
+  );
+  for (const { pool, network } of cut) {
+    const { status } = (await lookUp(client, nodeSlicePools, { namespace, name: pool }, { signal })) ?? {};
+    for (const { nodeName: node, sliceRange } of status?.allocations ?? []) {
+      const [range] = blocksOf([sliceRange]);
+      if (range === undefined || node === "" || node === floatingNode || !contains(range, address)) continue;
+      const object = await lookUp(client, ipPools, { namespace, name: poolName({ range, network, node }) }, { signal });
+      const slice = object && readSliceObject(parseObject(ipPoolKind, object));
+      const found = slice && holdsIn(slice).find((hold) => `${hold.address}` === `${address}`);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,183 @@
+// What daemons that live say their journals have of slices (src/api/node-lease.ts), and whether all of them have been heard: for a leader that
+// finds less on the API server than was granted, because etcd was restored from an older copy or a hand deleted it.
+//
+// Promised: nothing free is given to a node before every daemon of which there is a Lease has spoken in this term, or had the time for it; where one has
+// seen more than the server knows, before all had that time, also those that the server has forgotten.
+import { journalAnnotation, type JournalSlices, readJournalSlices } from "../api/node-lease.ts";
+import { poolName } from "../api/pool-name.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
+import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
+import type { Presence } from "../ledger/presence.ts";
+import { difference } from "../net/interval-set.ts";
+import { type Interval, intervalOf } from "../net/interval.ts";
+import { overlaps, type Prefix } from "../net/prefix.ts";
+import { attempt } from "./names.ts";
+import { readPool } from "./pool-object.ts";
+import { prefixOf, readSlice } from "./slice-object.ts";
+import type { SliceWorld } from "./world.ts";
+
+/** A slice that no object has and no NodeSlicePool assigns. */
+export interface ForgottenSlice {
+  readonly node: string;
+  readonly namespace: string;
+  readonly network: string;
+  readonly range: Prefix;
+  /** namespace/name of the NodeSlicePool. */
+  readonly pool: string;
+  readonly block: Prefix;
+  /** namespace/name of the IPPool that it had. */
+  readonly key: string;
+}
+
+export interface JournalsOptions {
+  readonly world: SliceWorld;
+  readonly presence: Pick<Presence, "isFresh">;
+  readonly clock: Pick<Clock, "monotonicMs">;
+}
+
+/** A daemon renews its Lease after 66 s at the latest, and a call may take 10. Thousands that are back at once are slower: 20 ms more for each. */
+const hearMs = { least: 80_000, perNode: 20 };
+
+export class Journals {
+  readonly #options: JournalsOptions;
+  /** Node -> what its Lease says, read once for each text. */
+  readonly #read = new Map<string, { readonly text: string | undefined; readonly said: Said }>();
+  /** Node -> renewTime of its Lease when the term began; those that have not been heard since. */
+  #unheard: Map<string, string> | undefined;
+  #untilMs = Number.POSITIVE_INFINITY;
+  #isRestored = false;
+
+  constructor(options: JournalsOptions) {
+    this.#options = options;
+  }
+
+  /** All has been listed. */
+  begin(): void {
+    this.#unheard = new Map();
+    this.#untilMs = this.#hearUntilMs();
+    for (const lease of this.#options.world.leases.list()) {
+      const node = nodeOfLease(lease);
+      if (node === undefined || !this.#lives(node, lease)) continue;
+      this.#unheard.set(node, renewTimeOf(lease));
+      if (this.#said(node, lease).restored) this.restored();
+    }
+  }
+
+  /** Some daemon has seen what the server has forgotten: others of which it knows nothing may have as well. */
+  restored(): void {
+    if (this.#isRestored) return;
+    this.#isRestored = true;
+    this.#untilMs = this.#hearUntilMs();
+  }
+
+  #hearUntilMs(): number {
+    const { clock, world } = this.#options;
+    return clock.monotonicMs() + hearMs.least + hearMs.perNode * world.leases.size;
+  }
+
+  /** True: it was the last that was waited for. */
+  heard(lease: DeepReadonly<Lease>): boolean {
+    const node = nodeOfLease(lease) ?? "";
+    if (this.#said(node, lease).restored) this.restored();
+    const before = this.#unheard?.get(node);
+    if (before === undefined || before === renewTimeOf(lease)) return false;
+    this.#unheard?.delete(node);
+    return this.isWhole;
+  }
+
+  /** Empty, or in a sentence why nothing free may be given to a node. */
+  get obstacle(): string {
+    if (!this.isWhole) {
+      const who = this.#isRestored || this.#unheard === undefined ? "all nodes" : `${this.#unheard.size} of the nodes`;
+      return `The controller has just begun, and waits until ${who} have said which slices they have.`;
+    }
+    const [node] = this.#incomplete();
+    return node === undefined
+      ? ""
+      : `Node ${node} has more slices than its Lease can name, and not all of them are known.`;
+  }
+
+  get isWhole(): boolean {
+    if (this.#options.clock.monotonicMs() >= this.#untilMs) return true;
+    return !this.#isRestored && this.#unheard?.size === 0;
+  }
+
+  /** Of all nodes that live, or of one by its Lease. */
+  *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
+    for (const lease of of === undefined ? this.#options.world.leases.list() : [of]) {
+      const node = nodeOfLease(lease);
+      if (node === undefined || !this.#lives(node, lease)) continue;
+      for (const slice of this.#said(node, lease).slices) if (this.#isForgotten(slice)) yield slice;
+    }
+  }
+
+  /** What of the range is some node's, and of no slice that is known. */
+  within({ namespace, network, range }: Pick<ForgottenSlice, "namespace" | "network" | "range">): Interval[] {
+    const { world } = this.#options;
+    const own = [...this.forgotten()].filter(
+      (each) => each.namespace === namespace && each.network === network && overlaps(each.block, range),
+    );
+    return own.flatMap(({ block, pool }) => {
+      const object = world.pools.get(pool);
+      const assigned = (object && readPool(object)?.allocations) ?? [];
+      const objects = world.slices.byIndex("pool", pool).flatMap((each) => readSlice(each) ?? []);
+      const known = [...assigned, ...objects].filter((each) => overlaps(each.block, block));
+      return [
+        ...difference(
+          [intervalOf(block)],
+          known.map((each) => intervalOf(each.block)),
+        ),
+      ];
+    });
+  }
+
+  #isForgotten({ key, pool, block }: ForgottenSlice): boolean {
+    const { world } = this.#options;
+    if (world.slices.get(key) !== undefined) return false;
+    const object = world.pools.get(pool);
+    const isSame = (each: { readonly block: Prefix }) => `${each.block}` === `${block}`;
+    if (object !== undefined && readPool(object)?.allocations.some(isSame) === true) return false;
+    return !world.slices.byIndex("pool", pool).some((each) => isSame({ block, ...readSlice(each) }));
+  }
+
+  *#incomplete(): IterableIterator<string> {
+    for (const lease of this.#options.world.leases.list()) {
+      const node = nodeOfLease(lease);
+      if (node === undefined || !this.#lives(node, lease)) continue;
+      const { slices, more } = this.#said(node, lease);
+      const known = more === 0 ? 0 : this.#options.world.slices.byIndex("node", node).length;
+      if (more > 0 && known < slices.length + more) yield node;
+    }
+  }
+
+  #lives(node: string, lease: DeepReadonly<Lease>): boolean {
+    return renewTimeOf(lease) !== "" && this.#options.presence.isFresh(node);
+  }
+
+  #said(node: string, { metadata }: DeepReadonly<Lease>): Said {
+    const text = metadata.annotations?.[journalAnnotation];
+    const known = this.#read.get(node);
+    if (known !== undefined && known.text === text) return known.said;
+    const said = saidBy(node, readJournalSlices(text));
+    this.#read.set(node, { text, said });
+    return said;
+  }
+}
+
+interface Said {
+  readonly slices: readonly ForgottenSlice[];
+  readonly more: number;
+  readonly restored: boolean;
+}
+
+function saidBy(node: string, { slices, more, restored }: JournalSlices): Said {
+  const read = slices.flatMap(([namespace, network, rangeText, pool, blockText]): ForgottenSlice[] => {
+    const [range, block] = [prefixOf(rangeText), prefixOf(blockText)];
+    const name = block && attempt(() => poolName({ range: block, network, node }));
+    if (range === undefined || block === undefined || name === undefined) return [];
+    return [{ node, namespace, network, range, pool: `${namespace}/${pool}`, block, key: `${namespace}/${name}` }];
+  });
+  return { slices: read, more: more + slices.length - read.length, restored };
+}

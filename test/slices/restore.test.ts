@@ -1,0 +1,114 @@
+// The API server is restored from a copy that knows less than the nodes' journals: of a range that was not cut yet, of a node that had not joined.
+// Whoever leads gives nothing of what a journal has to another, and takes it up again. Nobody stops the controller for it.
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import { journalAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
+import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { lookUp } from "../../src/kube/look-up.ts";
+import { KubeClient } from "../../src/kube/rest.ts";
+import { leases, nodes } from "../../src/ledger/resources.ts";
+import { readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
+import { fetchState } from "../../src/ledger/state.ts";
+import { Fleet, moment, systemNamespace } from "./fleet.ts";
+import { added, addMany } from "./scenes.ts";
+import { prepare } from "./wipe.ts";
+
+let folder: string;
+let api: Api;
+let fleet: Fleet;
+const path = () => join(folder, "api.db");
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "holdfast-slices-"));
+  api = openApi({ path: path() });
+  const transport: Api["transport"] = (request) => api.transport(request);
+  await prepare(new KubeClient({ transport }));
+  // Long enough for a busy machine to let every daemon notice.
+  fleet = new Fleet({ transport }, { restoreSettleMs: 20_000 });
+});
+afterEach(async () => {
+  await fleet.close();
+  api.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+/** As etcd's: the server is down while its storage is copied or replaced. */
+function reopened(work: () => void): void {
+  api.close();
+  work();
+  api = openApi({ path: path() });
+}
+const snapshot = () => reopened(() => copyFileSync(path(), join(folder, "copy")));
+const restore = () => reopened(() => copyFileSync(join(folder, "copy"), path()));
+
+const patient = { timeout: 120_000, interval: 250 };
+const sliced = async () => readSlicedRanges(await fetchState(fleet.admin, { namespace: systemNamespace }))?.ranges[0];
+/** What the node's Lease says that its journal has. */
+async function said(node: string): Promise<string> {
+  const at = { namespace: systemNamespace, name: nodeLeaseName(node) };
+  return (await lookUp(fleet.admin, leases, at))?.metadata.annotations?.[journalAnnotation] ?? "";
+}
+
+it(
+  "from before the range was cut: what journals have of it is not shared, and comes back when it is moved",
+  { timeout: 400_000 },
+  async () => {
+    const range = { range: "10.120.0.0/24", network_name: "cut" };
+    let net = await fleet.define("cut", range);
+    for (const name of ["a", "b", "c"]) await fleet.join(name);
+    await fleet.ledAlone();
+    for (const node of ["a", "b", "c"]) await added(fleet, net, node);
+    await fleet.settle();
+    snapshot();
+    net = await fleet.redefine(net, { ...range, node_slice_size: "/28" });
+    await expect.poll(async () => (await sliced())?.phase, patient).toBe("open");
+    for (const node of ["a", "b"]) await addMany(fleet, net, node, 4);
+    await fleet.killLeaders();
+    restore();
+    fleet.lead();
+    // The copy's definition shares the range.
+    net = { ...net, config: { ...net.config, ipam: { type: "holdfast", ...range } } };
+    await Promise.all(["a", "b", "c", "c", "c"].map((node) => addMany(fleet, net, node, 3)));
+    expect(await fleet.dangers()).toEqual([]);
+    await expect.poll(sliced, patient).toBeUndefined();
+    await addMany(fleet, net, "c", 20);
+    expect(await fleet.dangers()).toEqual([]);
+  },
+);
+
+it(
+  "from before a node joined: its block is nobody's until it has spoken, and is its own again then",
+  { timeout: 400_000 },
+  async () => {
+    const net = await fleet.define("cut", { range: "10.121.0.0/26", node_slice_size: "/28", network_name: "cut" });
+    await fleet.join("a");
+    fleet.lead();
+    await added(fleet, net, "a");
+    await fleet.settle();
+    // Pods that the server has forgotten are ended by their kubelet.
+    const guests = [await fleet.pod("m"), await fleet.pod("m")];
+    snapshot();
+    const { line } = await fleet.join("m");
+    for (const guest of guests) await fleet.add(guest, net);
+    await fleet.settle();
+    await fleet.killLeaders();
+    // It comes back after the leader has begun.
+    line.cut();
+    restore();
+    await fleet.join("b");
+    fleet.lead();
+    const waits = fleet.tryAdd(await fleet.pod("b"), net);
+    await moment();
+    expect(await fleet.dangers()).toEqual([]);
+    line.heal();
+    await fleet.admin.create(nodes, { metadata: { name: "m" } });
+    await expect.poll(() => said("m"), patient).toContain("10.121.0.");
+    expect(await waits).toMatchObject({ status: 1 });
+    fleet.clock.shiftMs += 120_000;
+    for (const node of ["b", "m", "a"]) await addMany(fleet, net, node, 3);
+    expect(await fleet.dangers()).toEqual([]);
+  },
+);
