@@ -1,9 +1,23 @@
 // What stands in a node's Lease stays within what an object may carry.
 import { expect, it } from "vitest";
 
-import { readNodeSlices, readSeen, writeNodeSlices } from "./node-lease.ts";
+import { readJournalSlices, readNodeSlices, readSeen, writeJournalSlices, writeNodeSlices } from "./node-lease.ts";
 
-it("sentences are cut short and bounded in all; grants never are", () => {
+it("what is beyond the bytes of an annotation is counted, never forgotten", () => {
+  const numbers = Array.from({ length: 10_000 }, (_, index) => index);
+  const grants = Object.fromEntries(numbers.map((index) => [`kube-system/${"n".repeat(100)}-${index}`, "1.1"]));
+  const told = writeNodeSlices({ grants, waiting: {} });
+  const block = (index: number) => `10.${index >> 8}.${index & 255}.0/24`;
+  const own = numbers.map((index) => ["kube-system", "net", "10.0.0.0/8", "net", block(index)] as const);
+  const said = writeJournalSlices(own, true);
+  expect(Buffer.byteLength(told) + Buffer.byteLength(said)).toBeLessThan(170 * 1024);
+  const [read, journal] = [readNodeSlices(told), readJournalSlices(said)];
+  expect([Object.keys(read.grants).length + read.more, journal.slices.length + journal.more]).toEqual([10_000, 10_000]);
+  expect([journal.restored, journal.slices.length > 500, readJournalSlices(undefined).more]).toEqual([true, true, 0]);
+  expect(readJournalSlices("{").more, "nobody knows how many").toBe(Number.POSITIVE_INFINITY);
+});
+
+it("sentences are cut short and bounded in all, and keep no grant from being told", () => {
   const key = (index: number) => `shop ${"n".repeat(200)} 10.${index >> 8}.${index & 255}.0/24`;
   const numbers = Array.from({ length: 1000 }, (_, index) => index);
   const grants = Object.fromEntries(numbers.map((index) => [`kube-system/blue-n1-${index}`, "1.1"]));

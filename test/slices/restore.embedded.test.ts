@@ -27,7 +27,7 @@ beforeEach(async () => {
   const transport: Api["transport"] = (request) => api.transport(request);
   await prepare(new KubeClient({ transport }));
   // Long enough for a busy machine to let every daemon notice.
-  fleet = new Fleet({ transport }, { restoreSettleMs: 20_000 });
+  fleet = new Fleet({ transport }, { restoreSettleMs: 160_000 });
 });
 afterEach(async () => {
   await fleet.close();
