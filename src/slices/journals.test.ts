@@ -25,7 +25,11 @@ function stage(texts: Record<string, string>, known: readonly string[] = []) {
     slices: objects,
     pools: { get: () => undefined },
   };
-  const journals = new Journals({ world: world as unknown as SliceWorld, presence: { isFresh: () => true }, clock });
+  const journals = new Journals({
+    world: world as unknown as SliceWorld,
+    presence: { isFresh: () => true, fenced: () => undefined },
+    clock,
+  });
   journals.begin();
   return { clock, journals, renew: (node: string, text: string) => journals.heard(lease(node, text)) };
 }

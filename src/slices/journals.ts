@@ -1,8 +1,9 @@
-// What daemons that live say their journals have of slices (src/api/node-lease.ts), and whether all of them have been heard: for a leader that
+// What daemons say their journals have of slices (src/api/node-lease.ts), and whether all of them have been heard: for a leader that
 // finds less on the API server than was granted, because etcd was restored from an older copy or a hand deleted it.
 //
-// Promised: nothing free is given to a node before every daemon of which there is a Lease has spoken in this term, or had the time for it; where one has
-// seen more than the server knows, before all had that time, also those that the server has forgotten.
+// Promised: what a node has by its own word is given to nobody before the node is fenced. Nothing free is given to a node before every daemon of which
+// there is a Lease has spoken in this term, or had the time for it; where one has seen more than the server knows, before all had that time, also
+// those that the server has forgotten.
 import { journalAnnotation, type JournalSlices, readJournalSlices } from "../api/node-lease.ts";
 import { poolName } from "../api/pool-name.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -33,7 +34,7 @@ export interface ForgottenSlice {
 
 export interface JournalsOptions {
   readonly world: SliceWorld;
-  readonly presence: Pick<Presence, "isFresh">;
+  readonly presence: Pick<Presence, "isFresh" | "fenced">;
   readonly clock: Pick<Clock, "monotonicMs">;
 }
 
@@ -59,7 +60,7 @@ export class Journals {
     this.#untilMs = this.#hearUntilMs();
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
-      if (node === undefined || !this.#lives(node, lease)) continue;
+      if (node === undefined || renewTimeOf(lease) === "" || !this.#options.presence.isFresh(node)) continue;
       this.#unheard.set(node, renewTimeOf(lease));
       if (this.#said(node, lease).restored) this.restored();
     }
@@ -104,11 +105,11 @@ export class Journals {
     return !this.#isRestored && this.#unheard?.size === 0;
   }
 
-  /** Of all nodes that live, or of one by its Lease. */
+  /** Of all nodes, or of one by its Lease. */
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
     for (const lease of of === undefined ? this.#options.world.leases.list() : [of]) {
       const node = nodeOfLease(lease);
-      if (node === undefined || !this.#lives(node, lease)) continue;
+      if (node === undefined || this.#options.presence.fenced(node) !== undefined) continue;
       for (const slice of this.#said(node, lease).slices) if (this.#isForgotten(slice)) yield slice;
     }
   }
@@ -145,15 +146,11 @@ export class Journals {
   *#incomplete(): IterableIterator<string> {
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
-      if (node === undefined || !this.#lives(node, lease)) continue;
+      if (node === undefined || this.#options.presence.fenced(node) !== undefined) continue;
       const { slices, more } = this.#said(node, lease);
       const known = more === 0 ? 0 : this.#options.world.slices.byIndex("node", node).length;
       if (more > 0 && known < slices.length + more) yield node;
     }
-  }
-
-  #lives(node: string, lease: DeepReadonly<Lease>): boolean {
-    return renewTimeOf(lease) !== "" && this.#options.presence.isFresh(node);
   }
 
   #said(node: string, { metadata }: DeepReadonly<Lease>): Said {
