@@ -9,7 +9,6 @@ import {
   slicesAnnotation,
   writeNodeSlices,
 } from "../api/node-lease.ts";
-import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -19,7 +18,7 @@ import type { NodeFacts } from "./plan/facts.ts";
 import { allocationKey, readPool } from "./pool-object.ts";
 import { readSlice, type SliceObject } from "./slice-object.ts";
 import type { Target } from "./target.ts";
-import { trimLease, type SliceWorld } from "./world.ts";
+import { gone, trimLease, type SliceWorld } from "./world.ts";
 
 export interface LeaseWriterOptions {
   readonly client: KubeClient;
@@ -116,12 +115,9 @@ export class LeaseWriter {
   async #remove(lease: DeepReadonly<Lease> | undefined, signal: AbortSignal): Promise<void> {
     if (lease === undefined) return;
     const { namespace = "", name = "", uid = "", resourceVersion = "" } = lease.metadata;
-    try {
-      const preconditions = { uid, resourceVersion };
-      await this.#options.client.delete(leases, { namespace, name }, { preconditions, signal });
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
-    }
+    await gone(
+      this.#options.client.delete(leases, { namespace, name }, { preconditions: { uid, resourceVersion }, signal }),
+    );
     this.#options.world.leases.drop(lease);
   }
 }

@@ -22,11 +22,11 @@ import {
   withSpec,
 } from "./pool-object.ts";
 import { poolStatus } from "./pool-status.ts";
-import type { ReservedView } from "./reserved-view.ts";
+import type { ReservedView } from "./reserved.ts";
 import { readSlice, type SliceObject, type SlicePlace } from "./slice-object.ts";
 import type { SliceWriter } from "./slice-writer.ts";
 import { isUnheard, type Target } from "./target.ts";
-import type { SliceWorld } from "./world.ts";
+import { gone, type SliceWorld } from "./world.ts";
 
 export interface PoolWriterOptions {
   readonly client: KubeClient;
@@ -176,11 +176,7 @@ export class PoolWriter {
     const { client, world } = this.#options;
     const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
     const known = world.pools.get(`${namespace}/${name}`);
-    try {
-      await client.delete(nodeSlicePools, { namespace, name }, { preconditions: { uid, resourceVersion }, signal });
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
-    }
+    await gone(client.delete(nodeSlicePools, { namespace, name }, { preconditions: { uid, resourceVersion }, signal }));
     if (known !== undefined) world.pools.drop(known);
     return true;
   }

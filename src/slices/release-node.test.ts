@@ -6,7 +6,7 @@ import { nodeLeaseName, slicesAnnotation } from "../api/node-lease.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { offAnnotation, offBy } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
-import { releaseNode, type ReleaseNodeOptions } from "./release-node.ts";
+import { releaseNode, type ReleaseOptions } from "./release-node.ts";
 import { entry, leaseObject, offLease, system } from "./testing/objects.ts";
 import { nowMs } from "./testing/snapshot.ts";
 
@@ -22,10 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-async function release(options: Partial<ReleaseNodeOptions> = {}) {
+async function release(options: Partial<ReleaseOptions> = {}) {
   const said: string[] = [];
   const { client, clock } = stage;
-  const given: ReleaseNodeOptions = {
+  const given: ReleaseOptions = {
     client,
     clock,
     systemNamespace: system,
@@ -56,7 +56,7 @@ const patchLease = (body: object) =>
   stage.client.patch(kinds.leases, { namespace: system, name: nodeLeaseName("n1") }, { type: "merge", body });
 
 describe("refused", () => {
-  const stories: readonly [string, () => Promise<unknown>, Partial<ReleaseNodeOptions>, string, RegExp][] = [
+  const stories: readonly [string, () => Promise<unknown>, Partial<ReleaseOptions>, string, RegExp][] = [
     ["a node that is Ready", () => stage.node("n1", "True"), {}, "node-alive", /^Node n1 is Ready/],
     [
       "a Lease of a minute ago, whatever the Node says",

@@ -6,10 +6,27 @@ import { describeOwner } from "../ipam/owner.ts";
 import { freshMs } from "../ledger/fencing.ts";
 import { columnLines } from "../log/columns.ts";
 import { count } from "./count.ts";
-import { ReleaseError } from "./release-error.ts";
 import type { SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 import { stateOf } from "./table.ts";
+
+export type ReleaseErrorCode =
+  /** Its Node is Ready, or its daemon has been heard. */
+  | "node-alive"
+  | "not-confirmed"
+  /** Fenced, and not removed yet. */
+  | "not-removed"
+  | "called-off";
+
+export class ReleaseError extends Error {
+  readonly code: ReleaseErrorCode;
+
+  constructor(code: ReleaseErrorCode, message: string) {
+    super(message);
+    this.name = "ReleaseError";
+    this.code = code;
+  }
+}
 
 /** Held addresses named for one slice; the rest is counted. A screen has 24 to 60 lines. */
 const namedMax = 10;

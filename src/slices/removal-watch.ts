@@ -1,10 +1,10 @@
 // Waits until the controller has removed the fenced slices of a node, and says how far it is.
 import { type Clock, sleep } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases } from "../ledger/resources.ts";
 import { count } from "./count.ts";
-import { ReleaseError } from "./release-error.ts";
+import { ReleaseError } from "./release.ts";
 import type { SliceView } from "./slice-view.ts";
 
 export interface RemovalOptions {
@@ -50,12 +50,8 @@ async function stillThere(slices: readonly SliceView[], { client, signal }: Remo
   const left: SliceView[] = [];
   for (const slice of slices) {
     const { namespace, name, uid } = slice;
-    try {
-      const { metadata } = await client.get(ipPools, { namespace, name }, { signal });
-      if (metadata.uid === uid) left.push(slice);
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
-    }
+    const object = await lookUp(client, ipPools, { namespace, name }, { signal });
+    if (object?.metadata.uid === uid) left.push(slice);
   }
   return left;
 }
@@ -96,12 +92,7 @@ class LeaderWatch {
   /** Empty: nobody holds it. */
   async #readVersion(): Promise<string> {
     const { client, leader, signal } = this.#options;
-    try {
-      const { metadata, spec } = await client.get(leases, leader, { signal });
-      return (spec?.holderIdentity ?? "") === "" ? "" : (metadata.resourceVersion ?? "");
-    } catch (error) {
-      if (isApiError(error, "not-found")) return "";
-      throw error;
-    }
+    const { metadata, spec } = (await lookUp(client, leases, leader, { signal })) ?? {};
+    return (spec?.holderIdentity ?? "") === "" ? "" : (metadata?.resourceVersion ?? "");
   }
 }

@@ -76,33 +76,30 @@ export function prefixOf(text: string | undefined): Prefix | undefined {
 }
 
 /** Entries are the node's mirror and some 150 bytes for each pod: nobody here reads them. */
-export function trimSlice({ apiVersion, kind, metadata, spec }: StoredPool): StoredPool {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp, labels, annotations = {} } = metadata;
-  const kept = Object.entries(annotations).filter(([key]) => keptAnnotations.has(key));
+export function trimSlice({ metadata, spec, ...object }: StoredPool): StoredPool {
   return {
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
+    ...picked(object, "apiVersion", "kind"),
     metadata: {
-      ...(name !== undefined && { name }),
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(labels !== undefined && { labels }),
-      annotations: Object.fromEntries(kept),
+      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "labels"),
+      annotations: picked(metadata.annotations ?? {}, ...keptAnnotations),
     },
     spec: { range: spec.range, allocations: {} },
   };
 }
 
-const keptAnnotations: ReadonlySet<string> = new Set([
+/** These keys, where they are there. */
+export function picked<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
+}
+
+const keptAnnotations = [
   sliceNodeAnnotation,
   networkAnnotation,
   slicePoolAnnotation,
   slicedRangeAnnotation,
   grantAnnotation,
   nodeWordAnnotation,
-]);
+];
 
 export interface SlicePlace {
   readonly namespace: string;

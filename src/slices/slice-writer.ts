@@ -12,7 +12,7 @@ import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import type { Latest } from "./latest.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "./slice-object.ts";
 import { StaleError } from "./stale-error.ts";
-import type { SliceWorld } from "./world.ts";
+import { gone, type SliceWorld } from "./world.ts";
 
 type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
 
@@ -68,13 +68,13 @@ export class SliceWriter {
     const { uid = "", resourceVersion = "" } = there?.metadata ?? {};
     const options = { preconditions: { uid, resourceVersion }, signal };
     if (there !== undefined) {
-      await this.#surely(place, key, () => this.#delete(() => this.#client.delete(ipPools, parseKey(key), options)));
+      await this.#surely(place, key, () => gone(this.#client.delete(ipPools, parseKey(key), options)));
     }
     if (known !== undefined) this.#slices.drop(known);
     const lease = this.#world.leases.get(key);
     if (lease === undefined) return;
     const preconditions = { uid: lease.metadata.uid ?? "" };
-    await this.#delete(() => this.#client.delete(leases, parseKey(key), { preconditions, signal }));
+    await gone(this.#client.delete(leases, parseKey(key), { preconditions, signal }));
     this.#world.leases.drop(lease);
   }
 
@@ -146,14 +146,6 @@ export class SliceWriter {
       if (there === undefined) this.#slices.drop(known);
       else this.#put(there);
       throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
-    }
-  }
-
-  async #delete(call: () => Promise<unknown>): Promise<void> {
-    try {
-      await call();
-    } catch (error) {
-      if (!isApiError(error, "not-found")) throw error;
     }
   }
 

@@ -7,7 +7,8 @@ import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from
 import { floatingNode, sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { KubeObject, ObjectName } from "../kube/meta.ts";
+import { lookUp } from "../kube/look-up.ts";
+import type { KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
 import { nodeOfLease, offBy } from "../ledger/fencing.ts";
@@ -118,12 +119,14 @@ async function readSliceObjects({ client, node, signal }: SlicesOptions): Promis
 
 async function readLeases({ client, systemNamespace: namespace, node, signal }: SlicesOptions): Promise<Lease[]> {
   if (node === undefined) return list(client, kinds.leases, { namespace }, signal);
-  return one(client, kinds.leases, { namespace, name: nodeLeaseName(node) }, signal);
+  const lease = await lookUp(client, kinds.leases, { namespace, name: nodeLeaseName(node) }, { signal });
+  return lease === undefined ? [] : [lease];
 }
 
 async function readNodes({ client, node, signal }: SlicesOptions): Promise<kinds.Node[]> {
   if (node === undefined) return list(client, kinds.nodes, {}, signal);
-  return one(client, kinds.nodes, { name: node }, signal);
+  const found = await lookUp(client, kinds.nodes, { name: node }, { signal });
+  return found === undefined ? [] : [found];
 }
 
 /** Undefined: it is no node's Lease of ours. */
@@ -156,21 +159,6 @@ async function list<T extends KubeObject>(
 ): Promise<T[]> {
   try {
     return (await client.list(resource, { ...scope, signal })).items;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return [];
-    throw error;
-  }
-}
-
-/** The object, or nothing. */
-async function one<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  at: ObjectName,
-  signal: AbortSignal,
-) {
-  try {
-    return [await client.get(resource, at, { signal })];
   } catch (error) {
     if (isApiError(error, "not-found")) return [];
     throw error;

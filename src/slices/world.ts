@@ -5,14 +5,14 @@
 import { journalAnnotation, leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";
+import { isApiError } from "../kube/errors.ts";
 import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { goneSinceAnnotation, nodeOfLease, offAnnotation } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
 import { Latest, type LatestListener } from "./latest.ts";
-import { readSlice, trimSlice } from "./slice-object.ts";
+import { picked, readSlice, trimSlice } from "./slice-object.ts";
 
 export interface SliceWorldOptions {
   readonly client: KubeClient;
@@ -88,28 +88,21 @@ const keptAnnotations = [
   offAnnotation,
 ];
 
-export function trimLease({ apiVersion, kind, metadata, spec }: Lease): Lease {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, annotations = {} } = metadata;
-  const kept = keptAnnotations.filter((key) => annotations[key] !== undefined).map((key) => [key, annotations[key]!]);
-  const { holderIdentity, renewTime, leaseDurationSeconds } = spec ?? {};
-  const trimmed: KubeObject = {
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(creationTimestamp !== undefined && { creationTimestamp }),
-      annotations: Object.fromEntries(kept),
-    },
-  };
+export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
+  const { annotations = {} } = metadata;
   return {
-    ...trimmed,
-    spec: {
-      ...(holderIdentity !== undefined && { holderIdentity }),
-      ...(renewTime !== undefined && { renewTime }),
-      ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
+    ...picked(object, "apiVersion", "kind"),
+    metadata: {
+      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
+      annotations: picked(annotations, ...keptAnnotations),
     },
+    spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
   };
+}
+
+/** It was deleted, by whomever. */
+export async function gone(deletion: Promise<unknown>): Promise<void> {
+  await deletion.catch((error: unknown) => {
+    if (!isApiError(error, "not-found")) throw error;
+  });
 }

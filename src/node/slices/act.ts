@@ -1,28 +1,16 @@
 // What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it.
 //
 // Each step is durable in the journal before the next; a crash between two of them repeats at most the last.
-import type { Hold, Ledger } from "../../ipam/ledger.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import type { Journal } from "../../ledger/journal/journal.ts";
-import type { Log } from "../../log/log.ts";
 import { moveHold, settledPlace } from "./drain.ts";
 import { pieceOf } from "./free.ts";
-import type { SliceState } from "./slice-state.ts";
+import type { SliceParts } from "./slice-state.ts";
 import { viewOf } from "./view.ts";
 
-export interface ActParts {
-  readonly key: string;
-  readonly state: SliceState;
-  readonly signal: AbortSignal;
-  readonly client: KubeClient;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly ledgerOf: (namespace: string) => Ledger;
-  readonly onMoved: (namespace: string, hold: Hold) => void;
-}
+export type ActParts = Pick<
+  SliceParts,
+  "key" | "state" | "signal" | "client" | "journal" | "clock" | "log" | "ledgerOf" | "onMoved"
+>;
 
 /** An address that another has recorded is asked for again when its pod may have gone. */
 const stuckMs = 10_000;

@@ -17,7 +17,6 @@ import type { Prefix } from "../../net/prefix.ts";
 import { comparePrefixes } from "../../net/prefix.ts";
 import { Authority, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
-import type { TellSlice } from "./look.ts";
 import { Orphans } from "./orphans.ts";
 import { Shortage } from "./shortage.ts";
 import { Tending } from "./tending.ts";
@@ -31,6 +30,14 @@ export interface SliceUse {
   readonly range: Prefix;
 }
 
+/** An event on the slice's IPPool. */
+type TellSlice = (
+  slice: { readonly namespace: string; readonly name: string },
+  type: "Normal" | "Warning",
+  reason: string,
+  message: string,
+) => void;
+
 export interface SliceKeeperOptions {
   readonly client: KubeClient;
   readonly node: string;
@@ -40,7 +47,10 @@ export interface SliceKeeperOptions {
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
-  /** The version that the API server has told last. Who gives it calls `look` whenever it may have changed. */
+  /**
+   * The version that the API server has told last. Who gives it calls `look` whenever it may have changed. Absent: not known, and `seenVersion`
+   * is asked all the time.
+   */
   readonly toldVersion?: () => number;
   /** How many daemons there are; 0 or absent: not known. */
   readonly daemons?: () => number;

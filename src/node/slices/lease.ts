@@ -13,41 +13,29 @@ import {
 } from "../../api/node-lease.ts";
 import { asError } from "../../kube/abort.ts";
 import { Backoff } from "../../kube/backoff.ts";
-import { type Clock, sleep } from "../../kube/clock.ts";
+import { sleep } from "../../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../../kube/errors.ts";
 import { Informer } from "../../kube/informer.ts";
 import type { Lease } from "../../kube/lease.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { leases } from "../../ledger/resources.ts";
-import type { Log } from "../../log/log.ts";
 import type { Moment } from "./authority.ts";
+import type { SliceKeeperOptions } from "./keeper.ts";
 
-export interface NodeLeaseOptions {
-  readonly client: KubeClient;
-  readonly node: string;
+export interface NodeLeaseOptions extends Pick<
+  SliceKeeperOptions,
+  "client" | "node" | "clock" | "random" | "moment" | "seenVersion" | "toldVersion" | "daemons" | "assure" | "log"
+> {
   /** The system namespace. */
   readonly namespace: string;
   /** The journal's id. */
   readonly identity: string;
   readonly authorityMs: number;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly moment: () => Moment;
-  /** The version of the sliced ranges that no take works against any more. */
-  readonly seenVersion: () => number;
-  /** The version that the API server has told last; absent: not known, and `seenVersion` is asked all the time. */
-  readonly toldVersion?: () => number;
   /** What the journal has, as the leader is told it. */
   readonly journalText: () => string;
-  /** How many nodes tell the same at the same time; 0 or absent: not known. */
-  readonly daemons?: () => number;
-  /** Before the leader is told of a version that was seen: whether the server was restored is known by then. */
-  readonly assure?: (signal: AbortSignal) => Promise<void>;
   readonly onRenewed: (at: Moment) => Promise<void>;
   readonly onFailed: (error: Error) => void;
   /** Once the Lease has been heard of, and at every change. */
   readonly onSlices: (slices: NodeSlices) => void;
-  readonly log: Log;
 }
 
 /** 5,000 nodes once a minute are 83 writes a second of 1 KB each: what kubelets' own Leases cost is six times that. */

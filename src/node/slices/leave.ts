@@ -13,11 +13,10 @@ import { contains, type Prefix } from "../../net/prefix.ts";
 import type { ActParts } from "./act.ts";
 import { moveHold, settledPlace } from "./drain.ts";
 import { readSlicePool } from "./lost-object.ts";
+import type { SliceParts } from "./slice-state.ts";
 import { viewOf } from "./view.ts";
 
-export interface LeaveParts extends Omit<ActParts, "state"> {
-  readonly node: string;
-}
+export type LeaveParts = Omit<ActParts, "state"> & Pick<SliceParts, "node">;
 
 const callMs = 10_000;
 

@@ -4,38 +4,19 @@ import type { IPPool } from "../../api/ip-pool.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { readPool } from "../../ledger/pool-object.ts";
-import type { Pod } from "../../ledger/resources.ts";
 import { contains } from "../../net/prefix.ts";
-import { leave, type LeaveParts } from "./leave.ts";
+import { leave } from "./leave.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
 import { holdsOfPods } from "./pod-holds.ts";
 import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
-import type { SliceState } from "./slice-state.ts";
+import type { SliceParts } from "./slice-state.ts";
 import { judgeAbsence, judgeObject, type Verdict } from "./verdict.ts";
-
-/** An event on the slice's IPPool. */
-export type TellSlice = (
-  slice: { readonly namespace: string; readonly name: string },
-  type: "Normal" | "Warning",
-  reason: string,
-  message: string,
-) => void;
-
-export interface LookParts extends LeaveParts {
-  readonly state: SliceState;
-  readonly node: string;
-  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
-  readonly tell: TellSlice;
-  /** The API server answered. */
-  readonly onHeard: () => void;
-}
 
 const callMs = 10_000;
 
-export async function look(parts: LookParts, isMade = false): Promise<void> {
+export async function look(parts: SliceParts, isMade = false): Promise<void> {
   const { key, state, client, signal, journal, node } = parts;
   const object = await read(client, key, signal);
   parts.onHeard();
@@ -66,7 +47,7 @@ function unreadable(known: JournalGrant | undefined): Verdict {
   return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
 }
 
-async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
+async function carryOut(parts: SliceParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
   const { journal, key } = parts;
   const known = journal.grant(key);
   // A journal that lost lines learns from the object what it may have answered.
@@ -92,7 +73,7 @@ async function carryOut(parts: LookParts, verdict: Verdict, slice: SliceObject |
   }
 }
 
-async function accept(parts: LookParts, grant: JournalGrant, slice: SliceObject): Promise<void> {
+async function accept(parts: SliceParts, grant: JournalGrant, slice: SliceObject): Promise<void> {
   const { journal, key, log } = parts;
   const holds = grant.sealed ? [] : takenOver(parts, slice);
   await journal.put(grant, holds);
@@ -102,7 +83,7 @@ async function accept(parts: LookParts, grant: JournalGrant, slice: SliceObject)
 }
 
 /** What the object has entered; then what running pods say that they use, where the journal cannot know. */
-function takenOver({ journal, pods, key }: LookParts, slice: SliceObject): Hold[] {
+function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold[] {
   if (!pods.hasSynced) throw new Error(`slice ${key} waits until this node's pods are known`);
   const isNew = journal.grant(key) === undefined || journal.suspect !== "";
   const all = [...holdsIn(slice), ...(isNew ? holdsOfPods(pods.cache.list(), slice) : [])];
@@ -114,7 +95,7 @@ function takenOver({ journal, pods, key }: LookParts, slice: SliceObject): Hold[
   return [...byAddress.values()];
 }
 
-async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<void> {
+async function lost(parts: SliceParts, known: JournalGrant | undefined): Promise<void> {
   const { key, state, client, node, journal, signal } = parts;
   state.present = undefined;
   state.granted = undefined;
@@ -136,7 +117,7 @@ async function lost(parts: LookParts, known: JournalGrant | undefined): Promise<
   await leave(parts, known);
 }
 
-function warn({ log, tell, key }: LookParts, reason: string, message: string): void {
+function warn({ log, tell, key }: SliceParts, reason: string, message: string): void {
   const { namespace = "", name } = parseKey(key);
   log.warn(message, { slice: key });
   tell({ namespace, name }, "Warning", reason, message);

@@ -7,26 +7,21 @@ import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { asError } from "../../kube/abort.ts";
-import { type Clock, sleep } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { sleep } from "../../kube/clock.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { type Pod, pods } from "../../ledger/resources.ts";
-import type { Log } from "../../log/log.ts";
+import type { SliceKeeperOptions } from "./keeper.ts";
 
-export interface OrphansOptions {
-  readonly client: KubeClient;
-  readonly node: string;
+export interface OrphansOptions extends Pick<
+  SliceKeeperOptions,
+  "client" | "node" | "pods" | "cooldownMs" | "clock" | "log"
+> {
   readonly journal: Pick<Journal, "holds" | "get" | "release">;
-  /** Of this node's pods. */
-  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   /** The API server answers now. */
   readonly isHeard: () => boolean;
-  readonly cooldownMs: number;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly onFreed: (hold: Hold) => void;
 }
 
@@ -85,12 +80,7 @@ export class Orphans {
   }
 
   async #read({ namespace, name }: PodOwner, signal: AbortSignal): Promise<Looked> {
-    try {
-      return await this.#options.client.get(pods, { namespace, name }, { signal, timeoutMs: callMs });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+    return lookUp(this.#options.client, pods, { namespace, name }, { signal, timeoutMs: callMs });
   }
 }
 

@@ -3,29 +3,16 @@ import { parseObject } from "../../api/kind.ts";
 // Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
 import { sliceUseKey } from "../../api/node-lease.ts";
 import { grantAnnotation, type NodeWord } from "../../api/slice-grant.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/meta.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { ipPools } from "../../ledger/resources.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
-import type { Shortage } from "./shortage.ts";
-import type { SliceState } from "./slice-state.ts";
+import type { SliceParts } from "./slice-state.ts";
 import { type SliceView, viewOf } from "./view.ts";
 import { showing, wordOf } from "./word.ts";
 
-export interface ShowParts {
-  readonly key: string;
-  readonly state: SliceState;
-  readonly signal: AbortSignal;
-  readonly client: KubeClient;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly shortage: Shortage;
-  /** The API server answered. */
-  readonly onHeard: () => void;
-}
+type ShowParts = Pick<SliceParts, "key" | "state" | "signal" | "client" | "journal" | "clock" | "shortage" | "onHeard">;
 
 /** 5,000 nodes with ten busy slices each would be 50,000 writes a second without it; pods come some per second and node. */
 export const writeEveryMs = 1000;

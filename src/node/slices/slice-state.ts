@@ -1,6 +1,16 @@
-// What a daemon remembers of one slice beside the journal. Lost with the process, and learned again from the object.
+// What a daemon remembers of one slice beside the journal, lost with the process and learned again from the object; and what its work on one needs.
 import type { IPPool } from "../../api/ip-pool.ts";
 import type { ReadGrant, SharedPlace } from "./slice-object.ts";
+import type { TendingOptions } from "./tending.ts";
+
+/** Of one slice, for as long as it is with a worker. */
+export interface SliceParts extends Omit<TendingOptions, "workers" | "isLeaseHeard" | "onCompared" | "onAnswer"> {
+  readonly key: string;
+  readonly state: SliceState;
+  readonly signal: AbortSignal;
+  /** The API server answered. */
+  readonly onHeard: () => void;
+}
 
 export interface SliceState {
   /** What the Lease said when the object was read; undefined: it must be read. */

@@ -4,39 +4,25 @@
 //
 // Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
 import { type NodeSlices, sliceUseKey } from "../../api/node-lease.ts";
-import type { Hold, Ledger } from "../../ipam/ledger.ts";
 import { asError } from "../../kube/abort.ts";
 import { Backoff } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { Controller } from "../../kube/controller.ts";
 import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
 import { perItemExponential } from "../../kube/ratelimit.ts";
-import type { KubeClient } from "../../kube/rest.ts";
-import type { Cache } from "../../kube/store.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { Pod } from "../../ledger/resources.ts";
-import type { Log } from "../../log/log.ts";
 import { act } from "./act.ts";
-import { look, type TellSlice } from "./look.ts";
+import type { SliceKeeperOptions } from "./keeper.ts";
+import { look } from "./look.ts";
 import { Rest } from "./rest.ts";
 import type { Shortage } from "./shortage.ts";
 import { show, writeEveryMs } from "./show.ts";
 import { newSliceState, type SliceState } from "./slice-state.ts";
 
-export interface TendingOptions {
-  readonly client: KubeClient;
-  readonly node: string;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
-  readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
-  readonly ledgerOf: (namespace: string) => Ledger;
-  readonly onMoved: (namespace: string, hold: Hold) => void;
-  readonly tell: TellSlice;
+export interface TendingOptions extends Pick<
+  SliceKeeperOptions,
+  "client" | "node" | "journal" | "clock" | "random" | "log" | "pods" | "ledgerOf" | "onMoved" | "tell" | "workers"
+> {
   readonly shortage: Shortage;
-  /** How many slices are tended at once. Default: one. */
-  readonly workers?: number;
   /** What the controller wrote on the Lease is known, be it nothing. */
   readonly isLeaseHeard: () => boolean;
   /** All slices have been compared. */
