@@ -14,7 +14,6 @@ import { sameContainer, sameOwner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 import { type Asking, askingOf } from "./asking.ts";
-import { heldByClaim } from "./claims/check.ts";
 import { claimOf } from "./claims/of-pod.ts";
 import type { ClaimUse } from "./claims/use.ts";
 import type { HeldEntry } from "./held.ts";
@@ -59,7 +58,7 @@ export async function check(
 
 /** Undefined where the claim has nothing for this pod: it may have come after the pod, which then has an address of its own. */
 async function byClaim(parts: Parts, asking: Asking, claim: ClaimUse, signal: AbortSignal) {
-  const holdOf = await heldByClaim(parts, asking, claim, signal);
+  const holdOf = await parts.claims.holds.usedBy(asking.shares, claim, signal);
   return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
 }
 

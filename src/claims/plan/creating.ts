@@ -6,10 +6,9 @@ import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
 import { ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
 import type { Life } from "./lives.ts";
-import { draftOf } from "./object.ts";
+import { draftOf, requestedOf } from "./object.ts";
 import { obstacleSteps } from "./obstacle.ts";
 import { continuedBy } from "./passing.ts";
-import { requestedOf } from "./requested.ts";
 import type { ClaimStep } from "./steps.ts";
 import type { WantedNic } from "./wanted.ts";
 

@@ -7,8 +7,7 @@ import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";
 import { fateOf } from "./fate.ts";
 import type { Life } from "./lives.ts";
-import { annotationsOf, labelsOf, macMark, referenceOf, requestedMarks } from "./object.ts";
-import { requestedOf } from "./requested.ts";
+import { annotationsOf, labelsOf, macMark, referenceOf, requestedMarks, requestedOf } from "./object.ts";
 import type { ClaimStep, MetadataPatch } from "./steps.ts";
 
 export function markingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

@@ -1,5 +1,6 @@
 // A claim as we make it, and what is to stand on one that is there. Pure.
 import {
+  addressesAnnotation,
   claimFinalizer,
   claimInstanceAnnotation,
   claimNicAnnotation,
@@ -12,11 +13,11 @@ import {
   vmLabelName,
 } from "../../api/claim-marks.ts";
 import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/kubevirt.ts";
+import { readRequested, type Requested } from "../../api/requested-addresses.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import type { Family } from "./family.ts";
 import type { Life } from "./lives.ts";
-import { requestedOf } from "./requested.ts";
 import type { WantedNic } from "./wanted.ts";
 
 export interface DraftOptions {
@@ -63,6 +64,12 @@ export function annotationsOf(life: Life, nic: string, vm: string): Record<strin
     [claimVmAnnotation]: vm,
     ...(instance !== undefined && { [claimInstanceAnnotation]: instance }),
   };
+}
+
+/** The running VMI's word comes first: that is what its pods carry. */
+export function requestedOf({ vm, vmi }: Life, nic: string): Requested {
+  const own = vmi?.metadata.annotations?.[addressesAnnotation];
+  return readRequested(own ?? vm?.spec?.template?.metadata?.annotations?.[addressesAnnotation], nic);
 }
 
 /** Empty where no addresses are asked for by number. */

@@ -2,6 +2,7 @@
 // addresses and a MAC that were asked for. Pure.
 import { addressesAnnotation } from "../../api/claim-marks.ts";
 import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/kubevirt.ts";
+import { readRequested } from "../../api/requested-addresses.ts";
 import { isObject } from "../../cni/json.ts";
 import { parseAddress } from "../../net/address.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
@@ -30,7 +31,7 @@ export interface FirstSelection {
 
 /** Addresses are written with the length of the subnet that they are in: with that of another they would not be on the link. */
 export function firstSelection({ vmi, network, claim, config, first }: PrimaryFacts): FirstSelection {
-  const asked = askedFor(vmi, network.name);
+  const asked = readRequested(vmi.metadata.annotations?.[addressesAnnotation], network.name).addresses;
   const mac = macOf(network.name, vmi.spec ?? {});
   if (asked.length === 0 && mac === undefined) return { why: "" };
   if (first === undefined) {
@@ -53,17 +54,6 @@ export function firstSelection({ vmi, network, claim, config, first }: PrimaryFa
     [referenceKey]: claim,
   };
   return { text: JSON.stringify([element]), why: "" };
-}
-
-/** What network.kubevirt.io/addresses asks for one network; nothing where it cannot be read. */
-function askedFor({ metadata }: VirtualMachineInstance, network: string): readonly string[] {
-  try {
-    const all: unknown = JSON.parse(metadata.annotations?.[addressesAnnotation] ?? "null");
-    const own: unknown = isObject(all) && Object.hasOwn(all, network) ? all[network] : [];
-    return Array.isArray(own) ? own.filter((text) => typeof text === "string") : [];
-  } catch {
-    return [];
-  }
 }
 
 function subnetsOf(config: string): readonly Prefix[] {

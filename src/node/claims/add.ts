@@ -85,8 +85,7 @@ function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: 
  * same (an ADD that was cut short, a claim that was forced away) is the claim's, and what was just taken goes back: nobody knows of it yet.
  */
 async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
-  const { parts, asking, invocation, signal } = addition;
-  const { holds } = parts.claims;
+  const { parts, asking, signal } = addition;
   try {
     await takeMissing(addition, use, asking.shares, settled);
   } catch (error) {
@@ -96,12 +95,9 @@ async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]
     settled.splice(0);
     return false;
   }
-  if (!(await holds.hasOthers(settled, use, signal))) return true;
+  if (!(await parts.claims.holds.hasOthers(settled, use, signal))) return true;
   // What was there before this ADD stays: it may be what turns up.
-  const fresh = settled.splice(0).filter(({ isNew }) => isNew);
-  for (const { held } of fresh) {
-    await parts.releases.free(held.namespace, held.hold, { attachment: invocation, cooldownMs: 0, signal });
-  }
+  await freeNew(addition, settled.splice(0));
   return false;
 }
 
@@ -160,10 +156,14 @@ async function takeMissing(
   // A refusal says more to the runtime than an outage beside it.
   const first = reasons.find((reason) => reasonOf(reason) !== undefined) ?? reasons[0];
   if (first !== undefined) throw first;
-  await orGiveBack(addition, settled, async () => {
+  try {
     if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
     await parts.claims.holds.assertMacFree(missing, use, false, signal);
-  });
+  } catch (error) {
+    // Of several that race for the last address of a quota, or for one MAC, all see too many and give back what is new, and none answers.
+    await freeNew(addition, settled.splice(0));
+    throw error;
+  }
 }
 
 /**
@@ -172,7 +172,7 @@ async function takeMissing(
  * each gave way to the other, a third could take what the status still says.
  */
 async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
-  const { parts, invocation, signal } = addition;
+  const { parts, signal } = addition;
   const fresh = settled.filter(({ isNew }) => isNew);
   if (fresh.length === 0) return;
   const ours = new Set(settled.map(({ held: { hold } }) => String(hold.address)));
@@ -186,26 +186,19 @@ async function confirm(addition: Addition, use: ClaimUse, settled: readonly Sett
   const isOpen = (claim: ClaimUse["claim"]) => !fresh.some((each) => isLost(each, claim));
   const now = await parts.claims.statuses.settle(order, isOpen, signal);
   if (now === undefined) return;
-  for (const each of fresh.filter((one) => isLost(one, now))) {
-    const { namespace, hold } = each.held;
-    await parts.releases.free(namespace, hold, { attachment: invocation, cooldownMs: 0, signal });
-  }
+  await freeNew(
+    addition,
+    fresh.filter((each) => isLost(each, now)),
+  );
   throw later(
     `${claimText(use)} got ${othersIn(now).join(" and ")} by another of its pods at this moment: it goes on by itself.`,
   );
 }
 
-/** Of several that race for the last address of a quota, or for one MAC, all see too many and give back what is new, and none answers. */
-async function orGiveBack(addition: Addition, settled: Settled[], check: () => Promise<void>): Promise<void> {
-  const { parts, invocation: attachment, signal } = addition;
-  try {
-    await check();
-  } catch (error) {
-    for (const { held, isNew } of settled.splice(0)) {
-      // At the version that this ADD wrote: who joined since keeps it.
-      if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment, cooldownMs: 0, signal });
-    }
-    throw error;
+/** At the version that this ADD wrote: nobody was told of it, and who joined since keeps it. */
+async function freeNew({ parts, invocation: attachment, signal }: Addition, some: readonly Settled[]): Promise<void> {
+  for (const { held, isNew } of some) {
+    if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment, cooldownMs: 0, signal });
   }
 }
 
@@ -272,29 +265,30 @@ function statusOrder(use: ClaimUse, settled: readonly Settled[], { ips: given }:
 function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readonly Settled[], error: unknown): void {
   const reason = reasonOf(error);
   if (reason === undefined) return;
-  const { message } = error as Error;
   const held = settled
     .toSorted((a, b) => (a.share.range ?? Infinity) - (b.share.range ?? Infinity))
     .map(({ share, held: { hold } }) => {
       const prefix = share.range === undefined ? share.definition.prefix : loaded.config.ranges[share.range]!.prefix;
       return formatCidr({ address: hold.address, prefix });
     });
+  tellClaim(parts, use.claim, use.user.name, { reason, message: (error as Error).message }, held);
+}
+
+/** The VM's user looks at the claim, not at the kubelet. What it has stays: `held`, or where nothing was taken what the status says. */
+export function tellClaim(
+  parts: Parts,
+  claim: StoredClaim,
+  pod: string,
+  { reason, message }: ClaimCondition,
+  held: readonly string[] = [],
+): void {
   parts.claims.statuses.write({
-    claim: use.claim,
+    claim,
     make: (before) => ({
       ips: held.length > 0 ? held : (before?.ips ?? []),
       pod: before?.ownerPod?.name,
       condition: { reason, message },
     }),
-  });
-  parts.tell(use.claim, "Warning", reason, `pod ${use.user.name}: ${message}`);
-}
-
-/** Before anything was taken: the VM's user looks at the claim, not at the kubelet. What it has stays. */
-export function tellClaim(parts: Parts, claim: StoredClaim, pod: string, { reason, message }: ClaimCondition): void {
-  parts.claims.statuses.write({
-    claim,
-    make: (before) => ({ ips: before?.ips ?? [], pod: before?.ownerPod?.name, condition: { reason, message } }),
   });
   parts.tell(claim, "Warning", reason, `pod ${pod}: ${message}`);
 }

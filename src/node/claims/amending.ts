@@ -1,11 +1,26 @@
 // Guarded changes of a claim's hold: sent again where an answer was lost, not sent while handing out is paused.
-import { type AmendableLedger, type AmendRequest, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type AmendableLedger, type AmendRequest, type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type ClaimOwner, ownerKey, sameOwner } from "../../ipam/owner.ts";
 import type { Address } from "../../net/address.ts";
+import type { Share } from "../plan.ts";
 import { type ClaimUse, claimText } from "./use.ts";
 import type { LiveUser } from "./users.ts";
 
 /** Those of a list that live, as the API server says. */
 export type Count = (users: NonNullable<Hold["users"]>, signal: AbortSignal) => Promise<readonly LiveUser[]>;
+
+/** The search for the hold of one share. */
+export interface Quest {
+  readonly ledger: AmendableLedger;
+  readonly domain: Domain;
+  readonly share: Share;
+  readonly use: ClaimUse;
+  /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
+  readonly paused: () => string;
+  /** The claim is not there any more, by its UID, as the API server says now. */
+  readonly isGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
 
 /** A guarded write may be sent again when its answer was lost: what it changed shows in the answer to the second. */
 export async function amendSurely(ledger: AmendableLedger, request: AmendRequest, signal: AbortSignal) {
@@ -15,6 +30,22 @@ export async function amendSurely(ledger: AmendableLedger, request: AmendRequest
     if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
     return ledger.amend(request, { signal });
   }
+}
+
+/** The hold becomes the claim's, with these users where they are given. Undefined: it is gone. */
+export async function passOn(
+  { ledger, use, signal, paused }: Quest,
+  { domain, address, owner, version, note }: Hold,
+  to: ClaimOwner,
+  users?: Hold["users"],
+): Promise<Hold | undefined> {
+  assertNotPaused(paused());
+  const identified = { ...note, ...(use.identity !== undefined && { identity: use.identity }) };
+  const request = { domain, address, owner: ownerKey(owner), version, to, note: identified, ...(users && { users }) };
+  const outcome = await amendSurely(ledger, request, signal);
+  if (outcome.outcome === "gone") return undefined;
+  if (outcome.outcome === "amended" || sameOwner(outcome.hold.owner, to)) return outcome.hold;
+  throw lostMeanwhile(use, address);
 }
 
 export function assertNotPaused(reason: string): void {

@@ -1,14 +1,13 @@
+// What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { coolingOf } from "../../api/hold-marks.ts";
 import { isPodOf } from "../../api/pod-uid.ts";
 import type { Hold } from "../../ipam/ledger.ts";
-import { isApiError } from "../../kube/errors.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { readRecord, recordsOf } from "../../ledger/records.ts";
 import { ipamClaims, type Pod, pods } from "../../ledger/resources.ts";
 import { readObject } from "../../ledger/search.ts";
-// What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { parseAddress } from "../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../sandboxes.ts";
 import type { PodState } from "./fence-sandbox.ts";
@@ -29,12 +28,8 @@ export async function isClaimGone(client: KubeClient, claim: ObjectName, signal:
 export function serverFacts(client: KubeClient): FenceFacts {
   return {
     async pod({ namespace, name, uid }, signal) {
-      try {
-        return podState(await client.get(pods, { namespace, name }, { signal }), uid);
-      } catch (error) {
-        if (isApiError(error, "not-found")) return "gone";
-        throw error;
-      }
+      const found = await lookUp(client, pods, { namespace, name }, { signal });
+      return found === undefined ? "gone" : podState(found, uid);
     },
     async hold({ namespace, domain, address: text }, signal) {
       const records = recordsOf(domain, namespace);

@@ -10,20 +10,16 @@ import { contains } from "../../net/prefix.ts";
 import type { Ledgers } from "../ledgers.ts";
 import type { Pictures } from "../pictures.ts";
 import type { Share } from "../plan.ts";
-import { amendSurely, assertNotPaused, type Count, lostMeanwhile } from "./amending.ts";
+import { amendSurely, assertNotPaused, type Count, lostMeanwhile, passOn, type Quest } from "./amending.ts";
 import { heirsOf, inheritFrom } from "./inheritance.ts";
 import { assertMacFree } from "./macs.ts";
 import { ClaimRefusal } from "./refusal.ts";
 import { type ClaimUse, claimText } from "./use.ts";
 import { hasRoom, type LiveUser } from "./users.ts";
 
-export interface ClaimHoldsOptions {
+export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
   readonly ledgers: Pick<Ledgers, "shared">;
   readonly pictures: Pick<Pictures, "open">;
-  /** Empty, or who paused handing out: an ADD may have waited for its claim since it was asked first. */
-  readonly paused: () => string;
-  /** The claim is not there any more, by its UID, as the API server says now. */
-  readonly isGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** A hold of the claim, and where its object is. */
@@ -47,19 +43,17 @@ export class ClaimHolds {
    * one read for each; else one list for all that are in one domain.
    */
   async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(ClaimHeld | undefined)[]> {
-    const lists = new Map<string, Promise<readonly Hold[]>>();
-    return Promise.all(
-      shares.map(async (share) => {
-        const { picture } = await this.#options.pictures.open(share, signal);
-        const { namespace } = share;
-        const ledger = this.#options.ledgers.shared(namespace);
-        const { paused, isGone } = this.#options;
-        const hold = await findOne({ ledger, domain: picture.domain, share, use, signal, lists, paused, isGone });
-        if (hold === undefined) return undefined;
-        picture.met(hold);
-        return { namespace, hold };
-      }),
-    );
+    const lists: Lists = new Map();
+    return Promise.all(shares.map((share) => this.#met(share, use, signal, (quest) => findOne({ ...quest, lists }))));
+  }
+
+  /** CHECK: answers the hold of a share; undefined: there is none, or none with this pod. Without an identity nothing is passed on: it writes nothing. */
+  async usedBy(shares: readonly Share[], use: ClaimUse, signal: AbortSignal) {
+    const found = await this.find(shares, { ...use, identity: undefined }, signal);
+    return (share: Share): Hold | undefined => {
+      const hold = found[shares.indexOf(share)]?.hold;
+      return hold?.users?.some(({ uid }) => uid === use.user.uid) === true ? hold : undefined;
+    };
   }
 
   /**
@@ -71,13 +65,11 @@ export class ClaimHolds {
     use: ClaimUse,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const lists = new Map<string, Promise<readonly Hold[]>>();
-    const { paused, isGone } = this.#options;
+    const lists: Lists = new Map();
     for (const { share, held } of taken) {
-      const { owner, namespace } = share;
+      const { owner } = share;
       if (owner.kind !== "claim") continue;
-      const ledger = this.#options.ledgers.shared(namespace);
-      const quest = { ledger, domain: held.hold.domain, share, use, signal, lists, paused, isGone };
+      const quest = { ...this.#quest(share, held.hold.domain, use, signal), lists };
       for (const hold of await listed(quest, owner)) {
         if (taken.some((each) => equal(each.held.hold.address, hold.address))) continue;
         if (sameOwner(hold.owner, owner)) return true;
@@ -91,19 +83,31 @@ export class ClaimHolds {
   async inherit(
     share: Share,
     use: ClaimUse,
-    { interfaceName, count, signal }: { interfaceName: string; count: Count; signal: AbortSignal },
+    { signal, ...more }: { interfaceName: string; count: Count; signal: AbortSignal },
   ): Promise<ClaimHeld | undefined> {
     const heirs = heirsOf(share, use);
     if (heirs === undefined) return undefined;
-    const { paused, isGone } = this.#options;
-    assertNotPaused(paused());
+    assertNotPaused(this.#options.paused());
+    return this.#met(share, use, signal, (quest) => inheritFrom(heirs, { ...quest, ...more }));
+  }
+
+  #quest(share: Share, domain: Domain, use: ClaimUse, signal: AbortSignal): Quest {
+    const { ledgers, paused, isGone } = this.#options;
+    return { ledger: ledgers.shared(share.namespace), domain, share, use, signal, paused, isGone };
+  }
+
+  /** What is found is known here from then on. */
+  async #met(
+    share: Share,
+    use: ClaimUse,
+    signal: AbortSignal,
+    find: (quest: Quest) => Promise<Hold | undefined>,
+  ): Promise<ClaimHeld | undefined> {
     const { picture } = await this.#options.pictures.open(share, signal);
-    const { namespace } = share;
-    const ledger = this.#options.ledgers.shared(namespace);
-    const estate = { ledger, domain: picture.domain, share, use, interfaceName, count, isGone, signal };
-    const hold = await inheritFrom(heirs, estate);
-    if (hold !== undefined) picture.met(hold);
-    return hold && { namespace, hold };
+    const hold = await find(this.#quest(share, picture.domain, use, signal));
+    if (hold === undefined) return undefined;
+    picture.met(hold);
+    return { namespace: share.namespace, hold };
   }
 
   /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
@@ -159,27 +163,18 @@ export class ClaimHolds {
   }
 }
 
-/** The search for the hold of one share. */
-interface Quest {
-  readonly ledger: AmendableLedger;
-  readonly domain: Domain;
-  readonly share: Share;
-  readonly use: ClaimUse;
-  readonly signal: AbortSignal;
-  /** Domain and owner -> the list that was asked for. */
-  readonly lists: Map<string, Promise<readonly Hold[]>>;
-  readonly paused: () => string;
-  readonly isGone: ClaimHoldsOptions["isGone"];
-}
+/** Domain and owner -> the list that was asked for. */
+type Lists = Map<string, Promise<readonly Hold[]>>;
+type ListQuest = Quest & { readonly lists: Lists };
 
-async function findOne(quest: Quest): Promise<Hold | undefined> {
+async function findOne(quest: ListQuest): Promise<Hold | undefined> {
   const { owner } = quest.share;
   if (owner.kind !== "claim") return undefined;
   return (await recorded(quest, owner)) ?? (await owned(quest, owner)) ?? continued(quest, owner);
 }
 
 /** At the address that the status names: one read, and no list. */
-async function recorded(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+async function recorded(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
   const { ledger, domain, share, use, signal } = quest;
   if (share.recorded === undefined) return undefined;
   const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
@@ -187,19 +182,19 @@ async function recorded(quest: Quest, owner: ClaimOwner): Promise<Hold | undefin
   return isBefore(hold, owner, use) && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
 }
 
-async function owned(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+async function owned(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
   return first((await listed(quest, owner)).filter((each) => sameOwner(each.owner, owner)));
 }
 
 /** The leader says `continues` where it knows of an earlier claim; where its caches were behind, the holds themselves say it. */
-async function continued(quest: Quest, owner: ClaimOwner): Promise<Hold | undefined> {
+async function continued(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
   const before = (await listed(quest, owner)).filter((each) => isBefore(each, owner, quest.use));
   const hold = first(before);
   return hold !== undefined && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
 }
 
 /** Of the share's range: the claim's, and those of other claims for the same NIC of the same owner. */
-async function listed(quest: Quest, owner: ClaimOwner): Promise<readonly Hold[]> {
+async function listed(quest: ListQuest, owner: ClaimOwner): Promise<readonly Hold[]> {
   const { ledger, domain, share, use, signal, lists } = quest;
   const key = `${share.namespace} ${domain} ${ownerKey(owner)}`;
   const list = lists.get(key) ?? search(ledger, domain, owner, use, signal);
@@ -240,22 +235,6 @@ function isBefore({ owner, note }: Hold, to: ClaimOwner, use: ClaimUse): boolean
 /** Its claim is gone: while that is there, the address is its own. */
 async function isOrphan({ isGone, signal }: Quest, { owner }: Hold): Promise<boolean> {
   return owner.kind === "claim" && (await isGone(owner, signal));
-}
-
-/** Undefined where another was faster and it is not ours now. */
-async function passOn(
-  { ledger, use, signal, paused }: Quest,
-  { domain, address, owner, version, note }: Hold,
-  to: ClaimOwner,
-): Promise<Hold | undefined> {
-  assertNotPaused(paused());
-  const identified = { ...note, ...(use.identity !== undefined && { identity: use.identity }) };
-  const request = { domain, address, owner: ownerKey(owner), version, to, note: identified };
-  const outcome = await amendSurely(ledger, request, signal);
-  if (outcome.outcome === "amended") return outcome.hold;
-  if (outcome.outcome === "superseded" && sameOwner(outcome.hold.owner, to)) return outcome.hold;
-  if (outcome.outcome === "gone") return undefined;
-  throw lostMeanwhile(use, address);
 }
 
 /** No version is empty, so nothing is changed, and the answer says what is there. */

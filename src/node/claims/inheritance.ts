@@ -9,24 +9,17 @@
 // Promised: only from a pod that lives, in the claim's namespace, of the same VMI by its own word and not only by the VMI's. Not promised: what a
 // node's slice gave; that cannot be passed on.
 import { continuesAnnotation, nicOfIdentity } from "../../api/claim-marks.ts";
-import type { AmendableLedger, Domain, Hold } from "../../ipam/ledger.ts";
-import { type ClaimOwner, ownerKey, type PodOwner, sameOwner } from "../../ipam/owner.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { type ClaimOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Share } from "../plan.ts";
-import { amendSurely, type Count, lostMeanwhile } from "./amending.ts";
+import { type Count, passOn, type Quest } from "./amending.ts";
 import type { ClaimUse, Sibling } from "./use.ts";
 
-export interface Estate {
-  readonly ledger: AmendableLedger;
-  readonly domain: Domain;
-  readonly share: Share;
-  readonly use: ClaimUse;
+export interface Estate extends Quest {
   readonly interfaceName: string;
   readonly count: Count;
-  /** The claim is not there any more, by its UID, as the API server says now. */
-  readonly isGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
-  readonly signal: AbortSignal;
 }
 
 /** Whom a claim without an address may have one from. */
@@ -61,13 +54,13 @@ export async function inheritFrom({ before, siblings }: Heirs, estate: Estate): 
 /** What the one before has not any more, the leader may have passed on since this claim was looked at. */
 async function continueClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
   const { owner } = estate.share;
-  const passed = await passFromClaim(uid, estate);
-  return passed ?? (owner.kind === "claim" ? (await wantedOf(owner, estate))[0] : undefined);
+  if (owner.kind !== "claim") return undefined;
+  return (await passFromClaim(uid, owner, estate)) ?? (await wantedOf(owner, estate))[0];
 }
 
-async function passFromClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
-  const { share, use, count, isGone, signal } = estate;
-  const { part } = share.owner;
+async function passFromClaim(uid: string, to: ClaimOwner, estate: Estate): Promise<Hold | undefined> {
+  const { use, count, isGone, signal } = estate;
+  const { part } = to;
   const { namespace } = use.owner;
   const claim: ClaimOwner = { kind: "claim", uid, namespace, name: "", ...(part && { part }) };
   const nic = nicOfIdentity(use.identity);
@@ -75,19 +68,21 @@ async function passFromClaim(uid: string, estate: Estate): Promise<Hold | undefi
   if (hold === undefined || hold.owner.kind !== "claim") return undefined;
   const live = await count(hold.users ?? [], signal);
   const isGuests = live.some(({ vmiUid }) => vmiUid === use.vmiUid);
-  return isGuests && (await isGone(hold.owner, signal)) ? pass(hold, hold.users, estate) : undefined;
+  return isGuests && (await isGone(hold.owner, signal)) ? passOn(estate, hold, to, hold.users) : undefined;
 }
 
 async function passFromPod({ uid, node }: Sibling, estate: Estate): Promise<Hold | undefined> {
   const { share, use, interfaceName, count, signal } = estate;
-  const { part } = share.owner;
+  const to = share.owner;
+  if (to.kind !== "claim") return undefined;
+  const { part } = to;
   const { namespace } = use.owner;
   const pod: PodOwner = { kind: "pod", uid, namespace, name: "", interface: interfaceName, ...(part && { part }) };
   const [hold] = await wantedOf(pod, estate);
   if (hold === undefined) return undefined;
   const user = { uid, name: hold.owner.name, node };
   const [live] = await count([user], signal);
-  return live?.vmiUid === use.vmiUid ? pass(hold, [user], estate) : undefined;
+  return live?.vmiUid === use.vmiUid ? passOn(estate, hold, to, [user]) : undefined;
 }
 
 /** What the owner holds of the share's range, of what was asked for. */
@@ -99,16 +94,4 @@ async function wantedOf(owner: ClaimOwner | PodOwner, estate: Estate): Promise<r
     const isOwners = ownerKey(hold.owner) === ownerKey(owner) && hold.owner.namespace === owner.namespace;
     return isWanted && isOwners && contains(share.definition.prefix, hold.address);
   });
-}
-
-async function pass(hold: Hold, users: Hold["users"], estate: Estate): Promise<Hold | undefined> {
-  const { ledger, share, use, signal } = estate;
-  const { domain, address, owner, version } = hold;
-  if (share.owner.kind !== "claim") return undefined;
-  const note = { ...hold.note, ...(use.identity !== undefined && { identity: use.identity }) };
-  const request = { domain, address, owner: ownerKey(owner), version, to: share.owner, ...(users && { users }), note };
-  const outcome = await amendSurely(ledger, request, signal);
-  if (outcome.outcome === "gone") return undefined;
-  if (outcome.outcome === "amended" || sameOwner(outcome.hold.owner, share.owner)) return outcome.hold;
-  throw lostMeanwhile(use, address);
 }

@@ -1,8 +1,16 @@
-// What the commands of the daemon use of claims. Put together once, in assembly.ts.
-import type { ClaimHolds } from "./holds.ts";
-import type { ClaimSearch } from "./search.ts";
-import type { StatusWriter } from "./status-writer.ts";
-import type { UserPods } from "./users.ts";
+// What the commands of the daemon use of claims, put together once.
+import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Log } from "../../log/log.ts";
+import type { Ledgers } from "../ledgers.ts";
+import type { Pictures } from "../pictures.ts";
+import type { SharedState } from "../shared-state.ts";
+import { isClaimGone, serverFacts } from "./fence-facts.ts";
+import { Fence, type FenceOptions } from "./fence.ts";
+import { ClaimHolds } from "./holds.ts";
+import { ClaimSearch } from "./search.ts";
+import { StatusWriter } from "./status-writer.ts";
+import { UserPods } from "./users.ts";
 
 export interface ClaimParts {
   readonly search: Pick<ClaimSearch, "find">;
@@ -11,4 +19,38 @@ export interface ClaimParts {
   readonly statuses: Pick<StatusWriter, "write" | "settle">;
   /** Whether whereabouts is active: then no claim holds anything. */
   readonly coexistence: () => boolean;
+}
+
+export interface ClaimAssembly {
+  readonly parts: ClaimParts;
+  /** To be run. */
+  readonly statuses: StatusWriter;
+  /** To be run. */
+  readonly fence: Fence | undefined;
+}
+
+export function assembleClaims(options: {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly node: string;
+  readonly state: Pick<SharedState, "claims" | "coexistence" | "paused">;
+  readonly ledgers: Ledgers;
+  readonly pictures: Pictures;
+  /** How long an ADD waits for its claim. Default: 25 s. */
+  readonly waitMs?: number | undefined;
+  /** Absent: nobody is fenced. */
+  readonly fence?: Omit<FenceOptions, "facts" | "clock" | "log"> | undefined;
+}): ClaimAssembly {
+  const { client, clock, log, state } = options;
+  const statuses = new StatusWriter({ client, clock, log });
+  const fence = options.fence && new Fence({ ...options.fence, facts: serverFacts(client), clock, log });
+  const holds = new ClaimHolds({
+    ...options,
+    paused: () => state.paused,
+    isGone: (claim, signal) => isClaimGone(client, claim, signal),
+  });
+  const search = new ClaimSearch({ ...options, state: () => state.claims });
+  const parts = { search, holds, users: new UserPods(client), statuses, coexistence: () => state.coexistence };
+  return { parts, statuses, fence };
 }

@@ -8,7 +8,7 @@ import { allocationReasons, claimName } from "../../api/claim-marks.ts";
 import { hashedInterfaceName, type VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { ownerUidOf } from "../../api/vm-owner.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
-import { type Clock, deadline } from "../../kube/clock.ts";
+import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import { Recent } from "../../kube/recent.ts";
@@ -17,7 +17,6 @@ import type { KubeClient } from "../../kube/rest.ts";
 import type { ClaimsState } from "../../ledger/claims-state.ts";
 import { ipamClaims, type StoredClaim, virtualMachineInstances, virtualMachines } from "../../ledger/resources.ts";
 import { later } from "../failure.ts";
-import { untilChanged } from "./changed.ts";
 import { ClaimRefusal } from "./refusal.ts";
 import { type ClaimUse, type Sibling, useOf } from "./use.ts";
 import { judgeClaims, type Seeker } from "./verdict.ts";
@@ -30,7 +29,7 @@ export interface ClaimSearchOptions {
   /** What the leader says of persistent addresses. */
   readonly state: () => ClaimsState;
   /** Default: 25 s. The kubelet's own call has minutes, and its next one comes within seconds. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
 
 const defaultWaitMs = 25_000;
@@ -40,6 +39,11 @@ const nicsMax = 256;
 const siblingsMax = 4;
 /** Two names of the NIC, and a reference. */
 const readsMax = 4;
+/** While a claim is waited for, also without a word everything is read again so often: what else is waited for (the VMI's owner) is in no watch of it. */
+const roundMs = 2000;
+/** After a watch that failed or ended: doubled from the first to the last with every round. */
+const firstPauseMs = 50;
+const longestPauseMs = 1000;
 
 export interface SearchOptions {
   readonly signal: AbortSignal;
@@ -78,9 +82,7 @@ export class ClaimSearch {
         const isExpected = why !== "" || (await this.#isExpected(wish, sight.seeker, limit.signal));
         if (!isExpected || !mayWait) return undefined;
         ({ why } = verdict);
-        const { namespace } = sight.seeker;
-        const version = sight.claims.get(verdict.name)?.metadata.resourceVersion;
-        await untilChanged(this.#options, { namespace, name: verdict.name, version }, round, limit.signal);
+        await this.#untilChanged(sight, verdict.name, round, limit.signal);
         limit.signal.throwIfAborted();
       }
     } catch (error) {
@@ -161,6 +163,29 @@ export class ClaimSearch {
       requested: nic === undefined ? [] : requestedFor(nic, wish),
       mac: selection?.mac,
     });
+  }
+
+  /**
+   * Resolves when there is a reason to read the claim again: a watch by its name, so that who waits goes on within milliseconds. Never rejects: the read says
+   * what is wrong. `round`: how often it was called before.
+   */
+  async #untilChanged({ seeker, claims }: Sight, name: string, round: number, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const version = claims.get(name)?.metadata.resourceVersion;
+    using limit = deadline(clock, roundMs, signal);
+    // From "0" on the server tells first what is there; from a version on, what comes after it.
+    const fieldSelector = `metadata.name=${name}`;
+    const scope = { namespace: seeker.namespace, fieldSelector, resourceVersion: version ?? "0" };
+    try {
+      for await (const event of client.watch(ipamClaims, { ...scope, signal: limit.signal })) {
+        if (event.type === "BOOKMARK") continue;
+        if (event.type === "DELETED" && version === undefined) continue;
+        if (event.object.metadata.resourceVersion !== version || event.type === "DELETED") return;
+      }
+    } catch {
+      // As when it ended.
+    }
+    await sleep(clock, Math.min(firstPauseMs * 2 ** round, longestPauseMs), limit.signal);
   }
 
   #read<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) {

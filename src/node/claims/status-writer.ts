@@ -6,12 +6,12 @@
 import { claimStatus, type ClaimStatus, type StatusInput } from "../../api/claim-status.ts";
 import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import { isEqual } from "../../kube/conditions.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { ApiError, isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { ipamClaims, type StoredClaim } from "../../ledger/resources.ts";
 import type { Log } from "../../log/log.ts";
 
-export interface StatusWriterOptions {
+interface StatusWriterOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
@@ -78,7 +78,6 @@ export class StatusWriter {
         if (tries === triesMax || signal.aborted || isApiError(error, "not-found", "forbidden")) throw error;
         if (!isStale(error)) await sleep(this.#options.clock, pauseMs * tries, signal);
         const now = await this.#read(claim, signal);
-        if (now === undefined) throw error;
         if (!isOpen(now)) return now;
         claim = now;
       }
@@ -123,8 +122,9 @@ export class StatusWriter {
     const uid = order.claim.metadata.uid ?? "";
     this.#busy.add(uid);
     try {
-      await this.#surely(order, signal);
+      await this.settle(order, () => true, signal);
     } catch (error) {
+      if (isApiError(error, "not-found")) return;
       // The flush at the end takes what was called off.
       if (signal.aborted && !this.#waiting.has(uid)) this.#waiting.set(uid, order);
       else
@@ -134,20 +134,6 @@ export class StatusWriter {
         });
     } finally {
       this.#busy.delete(uid);
-    }
-  }
-
-  async #surely(order: StatusOrder, signal: AbortSignal): Promise<void> {
-    let claim: StoredClaim | undefined = order.claim;
-    for (let tries = 1; claim !== undefined; tries++) {
-      try {
-        return await this.#once({ ...order, claim }, signal);
-      } catch (error) {
-        if (isApiError(error, "not-found")) return;
-        if (tries === triesMax || signal.aborted) throw error;
-        if (!isStale(error)) await sleep(this.#options.clock, pauseMs * tries, signal);
-        claim = await this.#read(claim, signal);
-      }
     }
   }
 
@@ -166,15 +152,17 @@ export class StatusWriter {
     await client.patch(ipamClaims, { namespace, name }, { type: "json", operations }, options);
   }
 
-  /** Undefined: it is another by now. Where it cannot be read the one before is tried again: its version guards it. */
-  async #read(claim: StoredClaim, signal: AbortSignal): Promise<StoredClaim | undefined> {
+  /** Throws "not-found" where it is gone, or another by now. Where it cannot be read the one before is tried again: its version guards it. */
+  async #read(claim: StoredClaim, signal: AbortSignal): Promise<StoredClaim> {
     const { namespace = "", name = "", uid } = claim.metadata;
     try {
       const now = await this.#options.client.get(ipamClaims, { namespace, name }, { signal, timeoutMs: callMs });
-      return now.metadata.uid === uid ? now : undefined;
+      if (now.metadata.uid === uid) return now;
     } catch (error) {
-      return isApiError(error, "not-found") ? undefined : claim;
+      if (!isApiError(error, "not-found")) return claim;
+      throw error;
     }
+    throw new ApiError("not-found", `IPAMClaim ${nameOf(claim)} is another by now.`);
   }
 }
 

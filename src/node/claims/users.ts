@@ -2,7 +2,7 @@
 // the hold is of all that ever came and have not been seen to end.
 import { launchedBy } from "../../api/launcher-pod.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
-import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type Pod, pods } from "../../ledger/resources.ts";
 import type { ClaimUse } from "./use.ts";
@@ -79,27 +79,13 @@ export class UserPods {
     return pod?.metadata.uid === user.uid ? livingOf(user, pod) : undefined;
   }
 
-  /** Undefined: there is none. */
-  async #podNamed(namespace: string, name: string, signal: AbortSignal): Promise<Pod | undefined> {
-    try {
-      return await this.#client.get(pods, { namespace, name }, { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+  #podNamed(namespace: string, name: string, signal: AbortSignal): Promise<Pod | undefined> {
+    return lookUp(this.#client, pods, { namespace, name }, { signal });
   }
 }
 
 /** Of the pod itself. Undefined: it is over, which it stays. */
-function livingOf(user: HoldUser, pod: Pod): LiveUser | undefined {
-  return isOver(pod) ? undefined : { user, vmiUid: vmiUidOf(pod) };
-}
-
-function isOver({ status }: Pod): boolean {
-  return status?.phase === "Succeeded" || status?.phase === "Failed";
-}
-
-function vmiUidOf({ metadata }: Pod): string | undefined {
-  const uid = launchedBy(metadata)?.uid;
-  return uid === "" ? undefined : uid;
+function livingOf(user: HoldUser, { metadata, status }: Pod): LiveUser | undefined {
+  const isOver = status?.phase === "Succeeded" || status?.phase === "Failed";
+  return isOver ? undefined : { user, vmiUid: launchedBy(metadata)?.uid || undefined };
 }

@@ -2,8 +2,8 @@
 import { addressesAnnotation, primaryClaimAnnotation } from "../../api/claim-marks.ts";
 import { nicOf, type VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { launchedBy, type Launched } from "../../api/launcher-pod.ts";
+import { readRequested } from "../../api/requested-addresses.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
-import { isObject } from "../../cni/json.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import { type Selection, selectionsOf } from "../../cni/selection.ts";
 import type { PodFacts } from "../pods.ts";
@@ -76,24 +76,14 @@ export function nicFor(
   return nicOf(interfaceName, selections, pod.namespace, spec)?.name;
 }
 
-/** What network.kubevirt.io/addresses asks for this NIC: {"network": ["10.0.0.7"]}. Code 7 where it cannot be read. */
+/** What network.kubevirt.io/addresses asks for this NIC. Code 7 where it cannot be read. */
 export function requestedFor(nic: string, { pod }: Pick<ClaimWish, "pod">): readonly string[] {
   const text = pod.annotations[addressesAnnotation];
-  if (text === undefined || text.trim() === "") return [];
-  const asked = parsed(text);
-  const own = isObject(asked) ? (asked[nic] ?? []) : undefined;
-  if (Array.isArray(own) && own.every((each) => typeof each === "string")) return own;
+  const { addresses, problem } = readRequested(text, nic);
+  if (problem === "") return addresses;
   throw new CniError(
     errorCodes.badConfiguration,
     `the annotation ${addressesAnnotation} of pod ${pod.namespace}/${pod.name} is ${JSON.stringify(text)}: write a list of addresses for each ` +
       'network, like {"blue": ["10.0.0.7"]}, on the VM.',
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
