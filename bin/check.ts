@@ -1,7 +1,7 @@
 // `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
 import { Books } from "../src/claims/books.ts";
 import { examineClaims } from "../src/claims/examine.ts";
-import { repairClaims, repairedAddresses } from "../src/claims/repair.ts";
+import { repairClaims, repairedAddresses } from "../src/claims/moving.ts";
 import { readClaims } from "../src/claims/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";

@@ -1,5 +1,6 @@
+import { ClaimsError } from "../src/claims/claims-error.ts";
 import { describeStep, installClaimDefinition } from "../src/claims/crd.ts";
-import { FinalizerReleaseError, releaseFinalizers as release } from "../src/claims/uninstall.ts";
+import { releaseFinalizers as release } from "../src/claims/uninstall.ts";
 // `holdfast claims install-crd` and `release-finalizers`, put together: a connection and the function behind each.
 import type { ClaimsSetup } from "../src/cli/claims-setup.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
@@ -19,7 +20,7 @@ export const releaseFinalizers: ClaimsSetup["releaseFinalizers"] = (request, out
     try {
       await release({ ...request, client, clock: realClock, leaderLease: leaseName, say, signal });
     } catch (error) {
-      if (error instanceof FinalizerReleaseError) throw new UsageError(error.message, 1, { cause: error });
+      if (error instanceof ClaimsError) throw new UsageError(error.message, 1, { cause: error });
       throw error;
     }
   });

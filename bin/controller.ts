@@ -5,8 +5,7 @@ import { Registry } from "prom-client";
 
 import { ClaimsLeader } from "../src/claims/leader.ts";
 import { ClaimMetrics } from "../src/claims/metrics.ts";
-import { ReviewMetrics } from "../src/claims/webhook/metrics.ts";
-import { ClaimsWebhook } from "../src/claims/webhook/server.ts";
+import { ReviewMetrics, ClaimsWebhook } from "../src/claims/webhook/server.ts";
 import { clusterConfig } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";
 import { realClock } from "../src/kube/clock.ts";

@@ -13,7 +13,11 @@ export type ClaimsErrorCode =
   | "not-now"
   /** kubevirt/ipam-extensions is at work. */
   | "extensions-run"
-  | "bad-file";
+  | "bad-file"
+  /** Finalizers cannot be let go: a controller would put them back, nobody said --yes, or a claim changes all the time. */
+  | "controller-leads"
+  | "not-confirmed"
+  | "keeps-changing";
 
 export class ClaimsError extends Error {
   readonly code: ClaimsErrorCode;

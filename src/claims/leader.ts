@@ -11,8 +11,8 @@ import type { Presence } from "../ledger/presence.ts";
 import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { Gate, type GateMode } from "./gate.ts";
-import type { Trusted } from "./meant.ts";
 import type { ClaimMetrics } from "./metrics.ts";
+import type { Trusted } from "./networks.ts";
 import { Term } from "./term.ts";
 import { ClaimWorld } from "./world.ts";
 

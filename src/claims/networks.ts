@@ -13,7 +13,6 @@ import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import type { NetworkAttachmentDefinition } from "../ledger/resources.ts";
 import { type Address, compare } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
-import { distanceOf, nearest, type Trusted, trustedByDefault } from "./meant.ts";
 
 type StoredDefinition = DeepReadonly<NetworkAttachmentDefinition>;
 
@@ -166,4 +165,26 @@ function networksOf(
 function isWithin({ prefix, start, end }: IpamRange, address: Address): boolean {
   if (!contains(prefix, address)) return false;
   return (start === undefined || compare(address, start) >= 0) && (end === undefined || compare(address, end) <= 0);
+}
+
+/** Namespaces whose definitions only administrators write: `--trusted-namespaces` of the controller. */
+export type Trusted = Pick<ReadonlySet<string>, "has">;
+
+export function trustedByDefault(systemNamespace: string): Trusted {
+  return new Set([systemNamespace, "default"]);
+}
+
+/**
+ * Of definitions with one network's name, which are anybody's to use, the nearest are meant: another tenant's must not change where, how long or whether an
+ * address of this claim is held. 0: of the claim's own namespace; 1: an administrator's; 2: another tenant's.
+ */
+export function distanceOf(definition: string, claim: string, trusted: Trusted): number {
+  if (definition === claim) return 0;
+  return trusted.has(definition) ? 1 : 2;
+}
+
+/** Those that are nearest to the claim. */
+export function nearest<T>(all: readonly T[], distance: (each: T) => number): readonly T[] {
+  const least = Math.min(...all.map(distance));
+  return all.filter((each) => distance(each) === least);
 }

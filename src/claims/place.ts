@@ -15,7 +15,7 @@ import type { SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { stateName } from "../ledger/state.ts";
 import { type Address, equal } from "../net/address.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
-import { distanceOf, nearest, type Trusted, trustedByDefault } from "./meant.ts";
+import { distanceOf, nearest, type Trusted, trustedByDefault } from "./networks.ts";
 
 export interface Place {
   /** namespace/name of the definition. */

@@ -4,7 +4,7 @@
 // Promised: a claim that is there is never taken away for it. Not promised: an exact limit against several who create at once by hand:
 // the webhook counts before each create, and two that are counted at the same moment both pass.
 import { maxClaimsAnnotation } from "../api/claim-marks.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { namespaces } from "../ledger/resources.ts";
@@ -44,12 +44,9 @@ interface StoredNamespace extends KubeObject {
 }
 
 export async function readNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<NamespaceFacts> {
-  try {
-    const { metadata, status }: StoredNamespace = await client.get(namespaces, { name }, { signal });
-    const isTerminating = metadata.deletionTimestamp !== undefined || status?.phase === "Terminating";
-    return { limit: claimLimit(metadata.annotations), isTerminating };
-  } catch (error) {
-    if (isApiError(error, "not-found")) return { limit: undefined, isTerminating: true };
-    throw error;
-  }
+  const found: StoredNamespace | undefined = await lookUp(client, namespaces, { name }, { signal });
+  if (found === undefined) return { limit: undefined, isTerminating: true };
+  const { metadata, status } = found;
+  const isTerminating = metadata.deletionTimestamp !== undefined || status?.phase === "Terminating";
+  return { limit: claimLimit(metadata.annotations), isTerminating };
 }

@@ -3,7 +3,7 @@
 // Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
 // by the time the holds are listed. Pods come after the holds that name them.
 import { sliceLabelName } from "../api/slice-grant.ts";
-import { isApiError } from "../kube/errors.ts";
+import { listServed } from "../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
@@ -56,15 +56,16 @@ export interface ClaimsOptions {
 export async function readClaims(options: ClaimsOptions): Promise<ClaimsSnapshot> {
   const { client, systemNamespace, namespace, now, signal } = options;
   const beganMs = now();
-  const scope = { namespace };
-  const claims = await list(client, kinds.ipamClaims, scope, signal);
+  const list = <T extends KubeObject>(resource: Resource<T>, scope: Scope = { namespace }) =>
+    listServed(client, resource, { ...scope, signal });
+  const claims = await list(kinds.ipamClaims);
   const held = await readHolds(client, signal);
-  const machines = await list(client, kinds.virtualMachines, scope, signal);
-  const instances = await list(client, kinds.virtualMachineInstances, scope, signal);
-  const pods = await list(client, kinds.pods, scope, signal);
-  const nodes = await list(client, kinds.nodes, {}, signal);
-  const definitions = await list(client, kinds.networkAttachmentDefinitions, {}, signal);
-  const pools = await list(client, kinds.ipPools, { labelSelector: `!${sliceLabelName}` }, signal);
+  const machines = await list(kinds.virtualMachines);
+  const instances = await list(kinds.virtualMachineInstances);
+  const pods = await list(kinds.pods);
+  const nodes = await list(kinds.nodes, {});
+  const definitions = await list(kinds.networkAttachmentDefinitions, {});
+  const pools = await list(kinds.ipPools, { labelSelector: `!${sliceLabelName}` });
   const state = await fetchState(client, { namespace: systemNamespace, signal });
   return {
     systemNamespace,
@@ -97,19 +98,4 @@ async function readHolds(client: KubeClient, signal: AbortSignal): Promise<ReadH
 
 function byKey<T extends KubeObject>(objects: readonly T[] | undefined): Map<string, T> {
   return new Map((objects ?? []).map((object) => [keyOf(object), object]));
-}
-
-/** Undefined: the cluster does not have the kind. */
-async function list<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  scope: Scope,
-  signal: AbortSignal,
-): Promise<T[] | undefined> {
-  try {
-    return (await client.list(resource, { ...scope, signal })).items;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
 }

@@ -96,20 +96,14 @@ function stateOfRow({ claim, uid }: ClaimView, facts: FamilyFacts): RowState {
   return words[stateOfClaim(facts, uid)];
 }
 
+/** What is not known where the claim is gone. */
+const gone = { nic: "", network: "", pods: [], nodes: [], ageSeconds: null } as const;
+
 /** Its claim was taken away under a pod, or is being made anew. */
 function looseRow({ hold, nic }: LooseHold, facts: FamilyFacts, pods: readonly LauncherPod[]): ClaimRow {
-  const { owner } = hold.hold;
-  return {
-    namespace: facts.namespace,
-    claim: owner.name,
-    vm: facts.name,
-    nic,
-    network: "",
-    ips: [ipOf(hold)],
-    state: "terminating",
-    ...usedBy(pods),
-    ageSeconds: null,
-  };
+  const { namespace, name: vm } = facts;
+  const ips = [ipOf(hold)];
+  return { ...gone, namespace, claim: hold.hold.owner.name, vm, nic, ips, state: "terminating", ...usedBy(pods) };
 }
 
 function usedBy(pods: readonly LauncherPod[]): Pick<ClaimRow, "pods" | "nodes"> {
@@ -123,21 +117,9 @@ function restingRows({ snapshot: { held, nowMs } }: Books): ClaimRow[] {
   return held
     .filter((each) => isResting(each, nowMs))
     .map(({ hold }): ClaimRow => {
-      const { namespace, name } = hold.owner;
-      const vm = machineOf({ metadata: { namespace, name } }, true);
-      const ips = [`${hold.address}`];
-      return {
-        namespace,
-        claim: name,
-        vm,
-        nic: "",
-        network: "",
-        ips,
-        state: "quarantine",
-        pods: [],
-        nodes: [],
-        ageSeconds: null,
-      };
+      const { namespace, name: claim } = hold.owner;
+      const vm = machineOf({ metadata: { namespace, name: claim } }, true);
+      return { ...gone, namespace, claim, vm, ips: [`${hold.address}`], state: "quarantine" };
     });
 }
 

@@ -1,7 +1,7 @@
 // VMs and VMIs as they are kept: cut down to what is read. A VM of 5 to 20 KB keeps about 600 bytes; 10,000 of each are 12 MB.
 import { addressesAnnotation, persistenceLabelName } from "../api/claim-marks.ts";
 import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance, VmiSpec } from "../api/kubevirt.ts";
-import type { KubeObject } from "../kube/meta.ts";
+import { type KubeObject, picked } from "../kube/meta.ts";
 
 export type Machine = VirtualMachine & KubeObject;
 export type Instance = VirtualMachineInstance & KubeObject;
@@ -10,14 +10,13 @@ const keptLabels = [persistenceLabelName];
 const keptAnnotations = [addressesAnnotation];
 
 export function trimMachine({ metadata, spec }: Machine): Machine {
-  const { runStrategy, running, template } = spec ?? {};
+  const { template } = spec ?? {};
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachine",
     metadata: trimMetadata(metadata),
     spec: {
-      ...(runStrategy !== undefined && { runStrategy }),
-      ...(running !== undefined && { running }),
+      ...picked(spec, ["runStrategy", "running"]),
       template: {
         ...(template?.metadata !== undefined && { metadata: marksOf(template.metadata) }),
         spec: trimSpec(template?.spec),
@@ -27,18 +26,14 @@ export function trimMachine({ metadata, spec }: Machine): Machine {
 }
 
 export function trimInstance({ metadata, spec, status }: Instance): Instance {
-  const { phase, nodeName, interfaces, activePods, virtualMachineRevisionName } = status ?? {};
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
     metadata: trimMetadata(metadata),
     spec: trimSpec(spec),
     status: {
-      ...(phase !== undefined && { phase }),
-      ...(nodeName !== undefined && { nodeName }),
-      ...(activePods !== undefined && { activePods }),
-      ...(virtualMachineRevisionName !== undefined && { virtualMachineRevisionName }),
-      interfaces: named(interfaces).map(({ name, mac }) => ({
+      ...picked(status, ["phase", "nodeName", "activePods", "virtualMachineRevisionName"]),
+      interfaces: named(status?.interfaces).map(({ name, mac }) => ({
         ...(name !== undefined && { name }),
         ...(typeof mac === "string" && { mac }),
       })),
@@ -46,20 +41,19 @@ export function trimInstance({ metadata, spec, status }: Instance): Instance {
   };
 }
 
+const keptFields = [
+  "name",
+  "namespace",
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "ownerReferences",
+  "finalizers",
+] as const;
+
 function trimMetadata(metadata: KubeObject["metadata"]): KubeObject["metadata"] {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences, finalizers } =
-    metadata;
-  return {
-    ...(name !== undefined && { name }),
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-    ...(creationTimestamp !== undefined && { creationTimestamp }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    ...(ownerReferences !== undefined && { ownerReferences }),
-    ...(finalizers !== undefined && { finalizers }),
-    ...marksOf(metadata),
-  };
+  return { ...picked(metadata, keptFields), ...marksOf(metadata) };
 }
 
 function marksOf({ labels, annotations }: Pick<KubevirtMetadata, "labels" | "annotations">) {
@@ -92,8 +86,4 @@ function named<T extends { name?: string }>(listed: readonly T[] | undefined): T
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-function picked(texts: Readonly<Record<string, string>> | undefined, keys: readonly string[]): Record<string, string> {
-  return Object.fromEntries(keys.flatMap((key) => (texts?.[key] === undefined ? [] : [[key, texts[key]]])));
 }

@@ -7,20 +7,10 @@ import { describeObject } from "../api/metadata.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
+import { listServed, lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipamClaims, leases, type StoredClaim } from "../ledger/resources.ts";
-
-export type ReleaseErrorCode = "controller-leads" | "not-confirmed" | "keeps-changing";
-
-export class FinalizerReleaseError extends Error {
-  override readonly name = "FinalizerReleaseError";
-  readonly code: ReleaseErrorCode;
-
-  constructor(code: ReleaseErrorCode, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { ClaimsError } from "./claims-error.ts";
 
 export interface FinalizerReleaseOptions {
   readonly client: KubeClient;
@@ -43,27 +33,19 @@ const maxRounds = 5;
 /** How many were let go. */
 export async function releaseFinalizers(options: FinalizerReleaseOptions): Promise<number> {
   const { client, dryRun, isConfirmed, say, signal } = options;
-  const ours = (await listed(client, signal)).filter((claim) => hasFinalizer(claim, claimFinalizer));
+  // A cluster without the kind has no claims.
+  const all = (await listServed(client, ipamClaims, { signal })) ?? [];
+  const ours = all.filter((claim) => hasFinalizer(claim, claimFinalizer));
   for (const line of forecast(ours)) say(line);
   if (dryRun || ours.length === 0) return 0;
   if (!isConfirmed) {
-    throw new FinalizerReleaseError("not-confirmed", "Nothing was written: give --yes to let go of these claims.");
+    throw new ClaimsError("not-confirmed", "Nothing was written: give --yes to let go of these claims.");
   }
   await assertNobodyLeads(options);
   let count = 0;
   for (const claim of ours) if (await release(client, claim, signal)) count += 1;
   say(`${count === 1 ? "1 claim was" : `${count} claims were`} let go, and kept with the addresses in the status.`);
   return count;
-}
-
-/** A cluster without the kind has no claims. */
-async function listed(client: KubeClient, signal: AbortSignal): Promise<readonly StoredClaim[]> {
-  try {
-    return (await client.list(ipamClaims, { signal })).items;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return [];
-    throw error;
-  }
 }
 
 /** What will be no longer protected. */
@@ -95,7 +77,7 @@ async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void
     const now = await renewal(options);
     if (now === undefined) return;
     if (now === first) continue;
-    throw new FinalizerReleaseError(
+    throw new ClaimsError(
       "controller-leads",
       `A controller leads (Lease ${systemNamespace}/${leaderLease}) and would put the finalizers back: end it first, ` +
         `kubectl -n ${systemNamespace} scale deployment/holdfast-controller --replicas=0, then try again. ` +
@@ -106,14 +88,9 @@ async function assertNobodyLeads(options: FinalizerReleaseOptions): Promise<void
 
 /** Undefined: nobody holds it. */
 async function renewal({ client, systemNamespace, leaderLease, signal }: FinalizerReleaseOptions) {
-  try {
-    const { spec } = await client.get(leases, { namespace: systemNamespace, name: leaderLease }, { signal });
-    const { holderIdentity = "", renewTime = "" } = spec ?? {};
-    return holderIdentity === "" ? undefined : `${holderIdentity} ${renewTime}`;
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+  const lease = await lookUp(client, leases, { namespace: systemNamespace, name: leaderLease }, { signal });
+  const { holderIdentity = "", renewTime = "" } = lease?.spec ?? {};
+  return holderIdentity === "" ? undefined : `${holderIdentity} ${renewTime}`;
 }
 
 /** False if it is gone, or had none any more. */
@@ -125,14 +102,11 @@ async function release(client: KubeClient, claim: StoredClaim, signal: AbortSign
       return await removeFinalizer(client, ipamClaims, current, claimFinalizer, { signal });
     } catch (error) {
       if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || signal.aborted) throw error;
-      current = await client.get(ipamClaims, { namespace, name }, { signal }).catch((failure: unknown) => {
-        if (isApiError(failure, "not-found")) return undefined;
-        throw failure;
-      });
+      current = await lookUp(client, ipamClaims, { namespace, name }, { signal });
     }
   }
   if (current === undefined) return false;
-  throw new FinalizerReleaseError(
+  throw new ClaimsError(
     "keeps-changing",
     `${describeObject("IPAMClaim", claim.metadata)} was changed by others ${maxRounds} times in a row: find out by whom, and try again.`,
   );

@@ -5,7 +5,7 @@ import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../api/
 import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
-import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { Followed } from "../ledger/followed.ts";
 import * as kinds from "../ledger/resources.ts";
@@ -125,20 +125,8 @@ function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readon
   return [...new Set((spec.networks ?? []).flatMap((network) => definitionKeyOf(network, namespace) ?? []))];
 }
 
-const keptAnnotations: ReadonlySet<string> = new Set([maxClaimsAnnotation, massReleaseAnnotation]);
-
-function trimNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name, uid, resourceVersion, deletionTimestamp, annotations } = metadata;
-  const kept = Object.entries(annotations ?? {}).filter(([key]) => keptAnnotations.has(key));
-  return {
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
-    },
-  };
+function trimNamespace({ metadata, ...object }: KubeObject): KubeObject {
+  const annotations = picked(metadata.annotations, [maxClaimsAnnotation, massReleaseAnnotation]);
+  const kept = picked(metadata, ["name", "uid", "resourceVersion", "deletionTimestamp"]);
+  return { ...picked(object, ["apiVersion", "kind"]), metadata: { ...kept, annotations } };
 }

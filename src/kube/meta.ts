@@ -70,3 +70,9 @@ export function parseKey(key: ObjectKey): ObjectName {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
+
+/** Of these fields, which are all optional, those that are there. */
+export function picked<T extends object, K extends keyof T>(object: T | undefined, keys: readonly K[]): Pick<T, K> {
+  const found = keys.flatMap((key) => (object?.[key] === undefined ? [] : [[key, object[key]]]));
+  return Object.fromEntries(found) as Pick<T, K>;
+}

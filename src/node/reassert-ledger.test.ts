@@ -9,7 +9,7 @@ import { type Owner, ownerKey, type PodOwner } from "../ipam/owner.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
-import type { PodState } from "./claims/fence-sandbox.ts";
+import type { PodState } from "./claims/fence-facts.ts";
 import { Held, placeKey } from "./held.ts";
 import { Reassert } from "./reassert.ts";
 import type { KnownSandbox } from "./sandboxes.ts";

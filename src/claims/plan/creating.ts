@@ -3,13 +3,12 @@
 // Promised: a claim that is there is not taken for the one that is wanted by its name. One of an owner that is gone is waited for (ending.ts
 // finishes it); one that we may not finish is said aloud, with the remedy.
 import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
-import { ownerEvents } from "./event.ts";
 import type { ClaimView, Family } from "./family.ts";
+import { adoptionWords, fateOf } from "./fate.ts";
 import type { Life } from "./lives.ts";
 import { draftOf, requestedOf } from "./object.ts";
-import { obstacleSteps } from "./obstacle.ts";
 import { continuedBy } from "./passing.ts";
-import type { ClaimStep } from "./steps.ts";
+import { ownerEvents, type ClaimStep } from "./steps.ts";
 import type { WantedNic } from "./wanted.ts";
 
 /** The quota may rise without a word to this family. */
@@ -88,4 +87,40 @@ function problemSteps(life: Life, nics: readonly WantedNic[], family: Family): r
   return [...new Set([...definitions, ...requested])].flatMap((message) =>
     ownerEvents(family, life, "Warning", "NoPersistentAddress", message),
   );
+}
+
+/** The one that was wanted is made when this one is gone: its going is seen. */
+function obstacleSteps(obstacle: ClaimView, life: Life, family: Family): readonly ClaimStep[] {
+  const what = `IPAMClaim ${family.facts.namespace}/${obstacle.name}`;
+  return ownerEvents(family, life, "Warning", "ClaimNameTaken", `${what} ${wordsOf(obstacle, family)}`);
+}
+
+function wordsOf(obstacle: ClaimView, family: Family): string {
+  const { namespace } = family.facts;
+  switch (obstacle.kind) {
+    case "theirs":
+      return (
+        "is of kubevirt/ipam-extensions, and is neither used nor finished here: run " +
+        `\`holdfast claims takeover -n ${namespace}\`, or delete it.`
+      );
+    case "by-hand":
+      return "was made by hand and has no owner; it is not taken for this VM's by its name: delete it, or give it another name.";
+    case "unreadable":
+      return (
+        "does not say whose it is (its annotation is empty): correct it, or " +
+        `\`kubectl delete ipamclaim -n ${namespace} ${obstacle.name}\`.`
+      );
+    case "owned":
+    case "elsewhere":
+      return wordsOfOwned(obstacle, family);
+  }
+}
+
+function wordsOfOwned(obstacle: ClaimView, family: Family): string {
+  const { ownerUid, isDeleting, hasFinalizer, claim } = obstacle;
+  if (isDeleting && !hasFinalizer) {
+    return `is being deleted and waits for the finalizers of others: ${(claim.metadata.finalizers ?? []).join(", ")}.`;
+  }
+  if (fateOf(obstacle, family).fate === "restored") return `is of another life: ${adoptionWords(obstacle, family)}`;
+  return `is still that of ${ownerUid}, an earlier owner of this name; it is waited for.`;
 }

@@ -7,14 +7,12 @@ import { claimFinalizer } from "../../api/claim-marks.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { attachedPods, isDetached, isInUse, looseTarget, type Target, targetOf } from "./attachment.ts";
 import { isSpare } from "./doubles.ts";
-import { claimEvent, ownerEvents } from "./event.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
-import { fateOf, mayBeThere } from "./fate.ts";
+import { adoptionWords, fateOf, mayBeThere } from "./fate.ts";
 import { hasInstance } from "./lives.ts";
-import { adoptionWords } from "./obstacle.ts";
 import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./passing.ts";
-import type { ClaimStep } from "./steps.ts";
+import { claimEvent, ownerEvents, type ClaimStep } from "./steps.ts";
 import { isStillInGuest } from "./wanted.ts";
 
 /** Rounds 1 and 2: the claim. */

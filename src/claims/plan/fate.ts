@@ -93,3 +93,18 @@ function graceOf({ metadata, status }: ClaimView["claim"]): number {
   if ((status?.ips ?? []).length > 0) return restoredGraceMs;
   return (metadata.ownerReferences ?? []).length === 0 ? statusGraceMs : 0;
 }
+
+/** Of a claim that a backup brought back. */
+export function adoptionWords({ ownerUid, claim }: ClaimView, { facts }: Family): string {
+  if ((claim.status?.ips ?? []).length === 0) {
+    return (
+      `it is recorded for ${ownerUid}, which is not there, and its status shows no address. Restored from a backup? Restore its status too; ` +
+      `else it is deleted ${statusGraceMs / 1000} seconds after it was made.`
+    );
+  }
+  return (
+    `it is recorded for ${ownerUid}, which is not there. Restored from a backup? ` +
+    `\`holdfast adopt ${facts.namespace}/${facts.name} --from ${ownerUid}\` gives its addresses to the VM of that name; ` +
+    `else it is deleted ${restoredGraceMs / 60_000} minutes after it was made.`
+  );
+}

@@ -3,13 +3,12 @@
 // Promised: one bad object is an event, and the rest of the family goes on; planning a settled family gives nothing but events and `again`.
 import { creatingSteps } from "./creating.ts";
 import { endingSteps, releasingSteps } from "./ending.ts";
-import { claimEvent } from "./event.ts";
 import type { FamilyFacts, LauncherPod } from "./facts.ts";
 import { type ClaimView, type Family, familyOf } from "./family.ts";
 import { markingSteps } from "./marking.ts";
 import { passingSteps } from "./passing.ts";
 import { statusSteps } from "./status.ts";
-import type { ClaimStep } from "./steps.ts";
+import { claimEvent, type ClaimStep } from "./steps.ts";
 import { takingSteps } from "./taking.ts";
 
 /** In the order in which they are best done: what protects an address comes before what lets one go. */

@@ -3,11 +3,12 @@
 // Promised: every step can be done twice, and each stands alone: one that fails, or that a crash swallows, is planned again.
 import type { ClaimStatus } from "../../api/claim-status.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
-import type { ClaimOwner } from "../../ipam/owner.ts";
-import { ownerKey } from "../../ipam/owner.ts";
+import { type ClaimOwner, ownerKey } from "../../ipam/owner.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import type { ClaimHold } from "./facts.ts";
+import type { ClaimView, Family } from "./family.ts";
+import type { Life } from "./lives.ts";
 
 /** A merge patch; null takes a key away. Lists are whole. */
 export interface MetadataPatch {
@@ -97,4 +98,26 @@ function subjectOf(step: ClaimStep): string {
     case "again":
       return "";
   }
+}
+
+export function claimEvent(
+  { name, uid }: Pick<ClaimView, "name" | "uid">,
+  type: ClaimEvent["type"],
+  reason: string,
+  message: string,
+): ClaimEvent {
+  return { kind: "event", on: "claim", name, uid, type, reason, message };
+}
+
+/** On the VM, else on the VMI; none where neither is there. */
+export function ownerEvents(
+  { facts }: Family,
+  life: Life | undefined,
+  type: ClaimEvent["type"],
+  reason: string,
+  message: string,
+): readonly ClaimEvent[] {
+  const on = life?.vm === undefined ? "vmi" : "vm";
+  const uid = (life?.vm ?? life?.vmi)?.metadata.uid;
+  return uid === undefined ? [] : [{ kind: "event", on, name: facts.name, uid, type, reason, message }];
 }

@@ -9,8 +9,8 @@ import {
 } from "../../api/claim-marks.ts";
 import type { VmInterface, VmNetwork } from "../../api/kubevirt.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
+import { isTrusted } from "./claim-handler.ts";
 import { asksToDelete, judgeDeletion, type Machine } from "./deletion.ts";
-import { isTrusted } from "./requester.ts";
 import { claim, owned, words } from "./testing/claim.ts";
 
 interface Has {

@@ -17,8 +17,8 @@ import {
   nicsToJudge,
   type Primary,
   primaryToJudge,
+  candidateNames,
 } from "./launcher.ts";
-import { candidateNames } from "./reference.ts";
 import type { ClaimsView } from "./view.ts";
 
 /** What the answer reads; ClaimsView is it. */

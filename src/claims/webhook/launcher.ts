@@ -1,16 +1,18 @@
+import { homeOf } from "../../api/claim-family.ts";
 // What a launcher pod is given before it is stored: for each NIC the name of its claim. Pure; launcher-handler.ts reads what it needs.
 //
 // Promised: an element that has a reference keeps it; of a pod that is there already only elements that are new to it get one, since the
 // others are attached as they are. KubeVirt writes the whole list anew when it plugs or unplugs a NIC, without our references: those come
 // back. One NIC that cannot be judged never keeps the others from theirs.
-import { primaryClaimAnnotation } from "../../api/claim-marks.ts";
+import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
 import { nicOf, type VirtualMachineInstance, type VmNetwork } from "../../api/kubevirt.ts";
+import { isClaimOf } from "../../api/vm-owner.ts";
 import type { Persistence } from "../../cni/persistence.ts";
+import { parseKey } from "../../kube/meta.ts";
 import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
 import { type LauncherElement, launcherElements, withReferences } from "./elements.ts";
 import { firstSelection, podNetworkOf } from "./primary.ts";
-import { type Reference, referenceOf } from "./reference.ts";
 
 export const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
 const firstNetworkAnnotation = "v1.multus-cni.io/default-network";
@@ -123,4 +125,82 @@ function judgePrimary({ pod, vmi, primary, isWanted, claimOf }: LauncherFacts): 
 /** A launcher pod always has annotations: KubeVirt writes the name of its VMI there. */
 function write(annotation: string, value: string): JsonPatchOperation {
   return { op: "add", path: pointer("metadata", "annotations", annotation), value };
+}
+
+export interface NicFacts {
+  readonly vmi: VirtualMachineInstance;
+  readonly nic: VmNetwork;
+  /** Of its network. */
+  readonly definition: Persistence | "missing";
+  /** New claims are made for this VM: gate and label. */
+  readonly isWanted: boolean;
+  readonly claimOf: (name: string) => StoredClaim | undefined;
+}
+
+export interface Reference {
+  readonly claim?: string;
+  /** In a sentence why there is none although one is to be expected; empty otherwise. */
+  readonly why: string;
+}
+
+const nothing: Reference = { why: "" };
+
+/** Every name under which the claim may be: what `referenceOf` asks for. */
+export function candidateNames(vm: string, nic: string, definition: Persistence | "missing"): readonly string[] {
+  const plain = claimName(vm, nic);
+  return definition === "missing" || definition.network === ""
+    ? [plain]
+    : [plain, swappedClaimName(vm, nic, definition.network)];
+}
+
+/**
+ * Which claim one NIC refers to. Never that of another owner, whatever its name: a CNI that reads only the reference would hand out the address of another VM.
+ * One that is this NIC's and has addresses is referred to even where no new ones are made any more.
+ */
+export function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFacts): Reference {
+  const vm = vmi.metadata.name ?? "";
+  const names = candidateNames(vm, nic.name, definition);
+  const own = (name: string) => {
+    const claim = claimOf(name);
+    return claim !== undefined && isOfNic(claim, vmi, nic.name) ? claim : undefined;
+  };
+  const fitting = names.find((name) => {
+    const claim = own(name);
+    return claim !== undefined && (definition === "missing" || claim.spec.network === definition.network);
+  });
+  if (definition !== "missing" && isWanted && definition.isAllowed) {
+    if (fitting !== undefined) return { claim: fitting, why: "" };
+    const passes = (claim: StoredClaim) => isOfNic(claim, vmi, nic.name) || isOfOther(claim, vmi);
+    return toBeMade(names, claimOf, passes);
+  }
+  if (fitting !== undefined && (claimOf(fitting)?.status?.ips ?? []).length > 0) return { claim: fitting, why: "" };
+  if (definition === "missing" && isWanted) {
+    return { why: `network ${nic.name}: there is no definition ${nic.multus?.networkName ?? ""}` };
+  }
+  return nothing;
+}
+
+/** The name that the reconciler will give it: the plain one, unless the NIC has a claim of another network there, or another VM has. */
+function toBeMade(
+  names: readonly string[],
+  claimOf: (name: string) => StoredClaim | undefined,
+  passes: (claim: StoredClaim) => boolean,
+): Reference {
+  const [plain = "", swapped = ""] = names;
+  const first = claimOf(plain);
+  const name = first !== undefined && passes(first) ? swapped : plain;
+  if (claimOf(name) === undefined) return { claim: name, why: "" };
+  return { why: `IPAMClaim ${name} belongs to another: it is not referred to, and the pod waits for its own` };
+}
+
+/** It is a VM's of another name, and stays where it is. */
+function isOfOther(claim: StoredClaim, { metadata }: VirtualMachineInstance): boolean {
+  return parseKey(homeOf(claim)).name !== metadata.name;
+}
+
+function isOfNic(claim: StoredClaim, vmi: VirtualMachineInstance, nic: string): boolean {
+  if (!isClaimOf(claim, vmi)) return false;
+  const ownership = ownershipOf(claim);
+  // Without a record the name says it, and by its name it was found.
+  return ownership.kind === "owned" && (ownership.nic === undefined || ownership.nic === nic);
 }

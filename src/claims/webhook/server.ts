@@ -1,3 +1,5 @@
+import { Counter, type Registry } from "prom-client";
+
 // The webhooks of one replica: a certificate that all replicas share, the server, and the configurations that trust it.
 //
 // Promised: whatever fails here is tried again and never ends the process: the API server goes on without an answer. A configuration that is
@@ -16,7 +18,6 @@ import { trustAuthority } from "../../kube/webhook-configuration.ts";
 import { claimHandler } from "./claim-handler.ts";
 import { configurationName, paths, webhookServiceName } from "./configuration.ts";
 import { launcherHandler } from "./launcher-handler.ts";
-import type { ReviewMetrics } from "./metrics.ts";
 import { ClaimsView, type ClaimsViewOptions } from "./view.ts";
 
 export interface ClaimsWebhookOptions extends ClaimsViewOptions {
@@ -128,4 +129,32 @@ async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string> 
   if (name === "")
     throw new Error("the API server does not say who this controller is (SelfSubjectReview): try again.");
   return name;
+}
+
+/** How the webhooks answer, for Prometheus. */
+export class ReviewMetrics {
+  readonly #reviews: Counter<"path" | "answer">;
+
+  constructor(registry: Registry) {
+    this.#reviews = new Counter({
+      name: "holdfast_claims_reviews_total",
+      help: "Reviews of launcher pods and claims: allowed, changed, refused; failed are those that the API server went on without.",
+      labelNames: ["path", "answer"],
+      registers: [registry],
+    });
+  }
+
+  counted(path: string, handler: AdmissionHandler): AdmissionHandler {
+    const count = (answer: string) => this.#reviews.inc({ path, answer });
+    return async (request, context) => {
+      try {
+        const reply = await handler(request, context);
+        count(!reply.allowed ? "refused" : (reply.patch ?? []).length > 0 ? "changed" : "allowed");
+        return reply;
+      } catch (error) {
+        count("failed");
+        throw error;
+      }
+    };
+  }
 }

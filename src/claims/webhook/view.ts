@@ -5,11 +5,10 @@
 // missing.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { type Persistence, persistenceOf } from "../../cni/persistence.ts";
-import { isApiError } from "../../kube/errors.ts";
-import { lookUp } from "../../kube/look-up.ts";
+import type { AdmissionRequest } from "../../kube/admission-review.ts";
+import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
-import type { Resource } from "../../kube/resource.ts";
-import { defineResource } from "../../kube/resource.ts";
+import { type Resource, defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type ClaimsState, readClaimsState } from "../../ledger/claims-state.ts";
 import {
@@ -22,7 +21,9 @@ import {
 } from "../../ledger/resources.ts";
 import { fetchState } from "../../ledger/state.ts";
 import { type NamespaceFacts, readNamespace } from "../quota.ts";
-import type { Requester } from "./requester.ts";
+
+/** Who asks. */
+export type Requester = Pick<AdmissionRequest, "username" | "groups">;
 
 export interface DefinitionFacts {
   readonly namespace: string;
@@ -105,13 +106,8 @@ export class ClaimsView {
 
   /** From the server: before a claim is refused for a network that may have been made a moment ago. */
   async freshDefinitions(signal: AbortSignal): Promise<readonly DefinitionFacts[] | undefined> {
-    try {
-      const { items } = await this.#options.client.list(networkAttachmentDefinitions, { signal });
-      return items.map((each) => this.#facts(each));
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined; // the kind is not served: nothing is known of networks
-      throw error;
-    }
+    const items = await listServed(this.#options.client, networkAttachmentDefinitions, { signal });
+    return items?.map((each) => this.#facts(each)); // undefined: the kind is not served, and nothing is known of networks
   }
 
   /** The right `override` on ipamclaims, which no role has unless somebody gave it, or gave all. */

@@ -1,6 +1,7 @@
 // What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { coolingOf } from "../../api/hold-marks.ts";
 import { isPodOf } from "../../api/pod-uid.ts";
+import type { Attachment } from "../../cni/attachments.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
@@ -10,7 +11,6 @@ import { ipamClaims, type Pod, pods } from "../../ledger/resources.ts";
 import { readObject } from "../../ledger/search.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../sandboxes.ts";
-import type { PodState } from "./fence-sandbox.ts";
 
 export interface FenceFacts {
   /** Without a UID: whichever pod has the name. Throws the client's error where the API server does not answer. */
@@ -44,4 +44,50 @@ export function serverFacts(client: KubeClient): FenceFacts {
 export function podState({ metadata, status }: DeepReadonly<Pod>, uid: string): PodState {
   if (!isPodOf(metadata, uid)) return "gone";
   return status?.phase === "Succeeded" || status?.phase === "Failed" ? "over" : "alive";
+}
+
+/** `over`: it has ended, or its object says so. */
+export type PodState = "alive" | "over" | "gone";
+
+export interface SandboxFacts {
+  /** Its namespace is there, and the same. */
+  readonly isThere: boolean;
+  readonly pod: PodState;
+  /** It was over at the look before this one: a kubelet that is well tears a sandbox down within seconds. */
+  readonly wasOver: boolean;
+  /** Another pod uses one of its addresses, and lives. */
+  readonly isUsedElsewhere: boolean;
+}
+
+export type SandboxVerdict = "forget" | "keep" | "wait" | "fence";
+
+/** Promised: a sandbox whose pod is alive is never touched, nor one whose addresses no other living pod uses. */
+export function judgeSandbox({ isThere, pod, wasOver, isUsedElsewhere }: SandboxFacts): SandboxVerdict {
+  if (!isThere) return "forget";
+  if (pod === "alive") return "keep";
+  if (!isUsedElsewhere) return "wait";
+  return pod === "gone" || wasOver ? "fence" : "wait";
+}
+
+/**
+ * Who may be at the address beside the sandbox's own pod: the users of the claim that has it, and the pod that has it where it is no claim's any more.
+ * A user who cannot be read has no name and can be asked for by nobody: it is left out.
+ */
+export function othersAt({ owner, users = [] }: Hold, own: ObjectName): ObjectName[] {
+  const { namespace } = owner;
+  const all = owner.kind === "pod" ? [{ namespace, name: owner.name, uid: owner.uid }] : users;
+  return all
+    .filter(({ name, uid }) => name !== "" && (uid === "" ? name !== own.name : uid !== own.uid))
+    .map(({ name, uid }) => ({ namespace, name, uid }));
+}
+
+const kubevirtPrefix = "pod";
+
+/**
+ * The interfaces that carry the address's traffic. With KubeVirt's bridge binding the name that the plugin gave is a dummy's, and the cable has
+ * the name without `pod` and with `-nic` (15 bytes are all that a name may have).
+ */
+export function linksOf({ interfaceName }: Attachment): readonly string[] {
+  const stem = interfaceName.startsWith(kubevirtPrefix) ? interfaceName.slice(kubevirtPrefix.length) : interfaceName;
+  return [`${stem}-nic`, interfaceName];
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Hold } from "../../ipam/ledger.ts";
 import { parseAddress } from "../../net/address.ts";
-import { judgeSandbox, linksOf, othersAt, type SandboxFacts } from "./fence-sandbox.ts";
+import { judgeSandbox, linksOf, othersAt, type SandboxFacts } from "./fence-facts.ts";
 
 const lost: SandboxFacts = { isThere: true, pod: "gone", wasOver: false, isUsedElsewhere: true };
 

@@ -10,7 +10,7 @@ import { ManualClock } from "../../kube/manual-clock.ts";
 import { makeLog } from "../../log/log.ts";
 import { parseAddress } from "../../net/address.ts";
 import { type ObjectName, type Sandbox, Sandboxes } from "../sandboxes.ts";
-import type { PodState } from "./fence-sandbox.ts";
+import type { PodState } from "./fence-facts.ts";
 import { Fence, type FenceOptions } from "./fence.ts";
 
 const never = new AbortController().signal;

@@ -12,8 +12,7 @@ import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { Log } from "../../log/log.ts";
 import { type AttachmentKey, attachmentKey } from "../attachment.ts";
 import type { KnownSandbox, ObjectName, Sandboxes } from "../sandboxes.ts";
-import type { FenceFacts } from "./fence-facts.ts";
-import { judgeSandbox, linksOf, othersAt } from "./fence-sandbox.ts";
+import { type FenceFacts, judgeSandbox, linksOf, othersAt } from "./fence-facts.ts";
 
 /** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
 type ShutLinks = (request: {
