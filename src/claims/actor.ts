@@ -6,18 +6,20 @@
 import { claimFinalizer, isManagedClaim } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { ownerKey } from "../ipam/owner.ts";
+import type { Clock } from "../kube/clock.ts";
 import { updateStatus } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
+import type { EventRecorder } from "../kube/events.ts";
 import { removeFinalizer } from "../kube/finalizer.ts";
 import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectName } from "../kube/meta.ts";
+import { Recent } from "../kube/recent.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimHold } from "./plan/facts.ts";
-import { type ClaimStep, confirmed, isFinal } from "./plan/steps.ts";
+import { type ClaimStep, confirmed, isFinal, type ClaimEvent } from "./plan/steps.ts";
 import type { SharedState } from "./shared-state.ts";
 import { StaleError, takeShown, type TakeOptions } from "./take.ts";
-import { Told } from "./told.ts";
 
 export interface ActorOptions extends TakeOptions, Pick<ClaimsOptions, "log" | "events"> {
   readonly state: SharedState;
@@ -202,4 +204,38 @@ function nameOf({ metadata: { namespace = "", name = "" } }: StoredClaim): Objec
 
 function describe({ metadata: { namespace = "", name = "", uid = "" } }: StoredClaim) {
   return { claim: `${namespace}/${name}`, uid };
+}
+
+const kinds = {
+  vm: { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine" },
+  vmi: { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance" },
+  claim: { apiVersion: "k8s.cni.cncf.io/v1alpha1", kind: "IPAMClaim" },
+  pod: { apiVersion: "v1", kind: "Pod" },
+} as const;
+/** The server keeps events for an hour. */
+const againMs = 3_600_000;
+/** About 300 bytes each: 6 MB. What is forgotten is told again. */
+const remembered = 20_000;
+
+/** Events of plans: a plan says what is so each time it is made; people are told once, and again after a while. */
+export class Told {
+  readonly #events: EventRecorder | undefined;
+  readonly #clock: Clock;
+  /** What was said -> when. */
+  readonly #last = new Recent<number>(remembered);
+
+  constructor(events: EventRecorder | undefined, clock: Clock) {
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  tell(namespace: string, { on, name, uid, type, reason, message }: ClaimEvent): void {
+    const key = `${uid} ${reason} ${message}`;
+    const nowMs = this.#clock.monotonicMs();
+    const lastMs = this.#last.get(key);
+    if (lastMs !== undefined && nowMs - lastMs < againMs) return;
+    this.#last.set(key, nowMs);
+    const metadata = { namespace, name, uid };
+    this.#events?.record({ ...kinds[on], metadata }, type, reason, message);
+  }
 }

@@ -36,7 +36,7 @@ function verdictOf(books: Books, entry: ExportedClaim, claimed: Map<string, stri
   const refused = (why: string): Verdict => ({ verdict: "refused", what, why });
   const target = targetOf(books.snapshot, { namespace, name: vm }, books.places.persistence);
   if (target === undefined) return refused(`there is no VM ${namespace}/${vm} here: make it first, stopped`);
-  if (target.isDeleting) return refused(`VM ${namespace}/${vm} is being deleted`);
+  if (target.phase === "deleting") return refused(`VM ${namespace}/${vm} is being deleted`);
   const own = ownClaimOf(books, target, nic);
   if (typeof own === "string") return refused(own);
   const addresses = readIps(entry.ips);

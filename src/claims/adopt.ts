@@ -39,7 +39,7 @@ export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] 
   if (target === undefined) {
     throw new ClaimsError("no-machine", `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`);
   }
-  if (target.isDeleting) {
+  if (target.phase === "deleting") {
     throw new ClaimsError(
       "no-machine",
       `${target.kind} ${namespace}/${name} is being deleted: it can own nothing new.`,
@@ -211,7 +211,7 @@ function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold,
   const misplaced = misplacedBy(books, own, held);
   if (misplaced !== undefined) return misplaced;
   const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
-    (pod) => target.instance === undefined || launchedBy(pod.metadata)?.uid !== target.instance,
+    (pod) => target.vmi === undefined || launchedBy(pod.metadata)?.uid !== target.vmi.metadata.uid,
   );
   if (stranger === undefined) return undefined;
   return `Pod ${stranger.metadata.namespace}/${stranger.metadata.name} still uses ${hold.address}: wait until it has ended`;

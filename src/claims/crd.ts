@@ -66,54 +66,41 @@ function versionsOf({ spec }: ClaimDefinition): string {
     .join(", ");
 }
 
-export interface InstallOptions {
-  readonly client: KubeClient;
-  /** Decide and say it, and write nothing. */
-  readonly dryRun: boolean;
-  readonly signal: AbortSignal;
-}
-
 /** Another who installs at the same time is met at most once or twice. */
 const maxRounds = 5;
 
 /** Puts ours where there is none; the result is what was done. The server serves the kind some moments later. */
-export async function installClaimDefinition(options: InstallOptions): Promise<DefinitionStep> {
+export async function installClaimDefinition({
+  client,
+  dryRun,
+  signal,
+}: {
+  readonly client: KubeClient;
+  /** Decide and say it, and write nothing. */
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+}): Promise<DefinitionStep> {
   const ours = claimDefinition();
   for (let round = 1; ; round++) {
-    const there = await read(options);
+    const there = await lookUp(client, definitions, { name: ours.metadata.name ?? "" }, { signal });
     const step = definitionStep(there, ours);
-    if (step.kind === "keep" || options.dryRun) return step;
+    if (step.kind === "keep" || dryRun) return step;
     try {
-      await write(options, there, ours);
+      if (there === undefined) await client.create(definitions, ours, { signal });
+      else await client.update(definitions, replacing(there, ours), { signal });
       return step;
     } catch (error) {
       // Another was faster, or the answer was lost: what is there now decides.
       const isOvertaken = isApiError(error, "already-exists", "conflict", "not-found", "outcome-unknown");
-      if (!isOvertaken || options.signal.aborted || round === maxRounds) throw error;
+      if (!isOvertaken || signal.aborted || round === maxRounds) throw error;
     }
   }
 }
 
-function read({ client, signal }: InstallOptions): Promise<ClaimDefinition | undefined> {
-  return lookUp(client, definitions, { name: claimDefinition().metadata.name ?? "" }, { signal });
-}
-
-/** Replaced at the version that was judged, with whatever else others have written on it. */
-async function write(
-  { client, signal }: InstallOptions,
-  there: ClaimDefinition | undefined,
-  ours: ClaimDefinition,
-): Promise<void> {
-  if (there === undefined) {
-    await client.create(definitions, ours, { signal });
-    return;
-  }
+/** At the version that was judged, with whatever else others have written on it. */
+function replacing(there: ClaimDefinition, ours: ClaimDefinition): ClaimDefinition {
   const annotations = { ...there.metadata.annotations, ...ours.metadata.annotations };
-  await client.update(
-    definitions,
-    { ...there, metadata: { ...there.metadata, annotations }, spec: ours.spec },
-    { signal },
-  );
+  return { ...there, metadata: { ...there.metadata, annotations }, spec: ours.spec };
 }
 
 /** For people. */

@@ -60,13 +60,14 @@ export interface Before {
   readonly adoptedFrom?: string | undefined;
 }
 
-function marksFor({ life, name }: Target, nic: string, { continues, adoptedFrom }: Before) {
+function marksFor(target: Target, nic: string, { continues, adoptedFrom }: Before) {
+  const { name } = target;
   const annotations: Record<string, string> = {
-    ...annotationsOf(life, nic, name),
+    ...annotationsOf(target, nic, name),
     ...(continues !== undefined && { [continuesAnnotation]: continues }),
     ...(adoptedFrom !== undefined && { [adoptedFromAnnotation]: adoptedFrom }),
   };
-  return { annotations, labels: labelsOf(name), ownerReferences: [referenceOf(life, name)] };
+  return { annotations, labels: labelsOf(name), ownerReferences: [referenceOf(target, name)] };
 }
 
 export function newClaim(target: Target, nic: string, network: string, before: Before = {}): StoredClaim {
@@ -94,7 +95,7 @@ function finalizersOf({ metadata }: StoredClaim): string[] {
 /** An owner reference to another life of the VM would let garbage collection delete the claim. */
 export function remarked(claim: StoredClaim, target: Target, nic: string, before: Before = {}): ClaimChange {
   const marks = marksFor(target, nic, before);
-  const stale = target.instance === undefined ? { [claimInstanceAnnotation]: null } : {};
+  const stale = target.vmi === undefined ? { [claimInstanceAnnotation]: null } : {};
   const metadata = { ...marks, annotations: { ...stale, ...marks.annotations }, finalizers: finalizersOf(claim) };
   return { change: "mark", claim, metadata };
 }

@@ -15,18 +15,10 @@ interface TargetNic {
   readonly definition: string;
 }
 
-export interface Target {
+export interface Target extends Life {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
-  readonly kind: Life["kind"];
-  readonly life: Life;
-  /** The VMI that runs, by UID. */
-  readonly instance?: string;
-  readonly isDeleting: boolean;
   readonly nics: readonly TargetNic[];
-  /** Of the VMI, and of the VM without one. */
-  readonly spec: VmiSpec;
 }
 
 /** Undefined: there is no such VM, and no VMI without one. */
@@ -40,17 +32,7 @@ export function targetOf(
   const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
   if (life === undefined || life.phase === "gone") return undefined;
   const spec = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
-  return {
-    namespace,
-    name,
-    uid: life.uid,
-    kind: life.kind,
-    life,
-    ...(life.vmi?.metadata.uid !== undefined && { instance: life.vmi.metadata.uid }),
-    isDeleting: life.phase === "deleting",
-    nics: nicsOf(spec, namespace, persistence),
-    spec: life.vmi?.spec ?? spec,
-  };
+  return { ...life, namespace, name, nics: nicsOf(spec, namespace, persistence) };
 }
 
 function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<string, Persistence>): TargetNic[] {
@@ -63,8 +45,10 @@ function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<strin
 
 /** Launcher pods of the target that have not ended, and have the NIC. */
 export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
-  const { namespace, instance, spec } = target;
-  if (instance === undefined) return [];
+  const { namespace, vm, vmi } = target;
+  if (vmi === undefined) return [];
+  const { uid: instance } = vmi.metadata;
+  const spec = vmi.spec ?? vm?.spec?.template?.spec ?? {};
   return [...pods.values()]
     .filter(
       (pod) => pod.metadata.namespace === namespace && !isPodOver(pod) && launchedBy(pod.metadata)?.uid === instance,

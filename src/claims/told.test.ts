@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 
 import type { EventRecorder } from "../kube/events.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
+import { Told } from "./actor.ts";
 import type { ClaimEvent } from "./plan/steps.ts";
-import { Told } from "./told.ts";
 
 it("says once what every plan says, again after an hour, and at once what is new", async () => {
   const said: string[] = [];

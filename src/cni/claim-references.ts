@@ -3,13 +3,14 @@ import { primaryClaimAnnotation } from "../api/claim-marks.ts";
 import { CniError } from "./error.ts";
 import { type SelectingPod, selectionsOf } from "./selection.ts";
 
-const key = "ipam-claim-reference";
+/** Of a network selection element. */
+export const referenceKey = "ipam-claim-reference";
 
 /** Most pods refer to none, and this is asked for every pod of a cluster: their annotations are not parsed. */
 export function claimReferencesOf(pod: SelectingPod): readonly string[] {
   const primary = pod.annotations[primaryClaimAnnotation];
   const own = primary === undefined || primary === "" ? [] : [primary];
-  if (!Object.values(pod.annotations).some((text) => text.includes(key))) return own;
+  if (!Object.values(pod.annotations).some((text) => text.includes(referenceKey))) return own;
   try {
     return [...new Set([...own, ...selectionsOf(pod).flatMap(({ claim }) => claim ?? [])])];
   } catch (error) {

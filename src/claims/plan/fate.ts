@@ -21,7 +21,7 @@ const stays: Fate = { fate: "stays" };
 /** Time to type `holdfast adopt` after a restore. A VM of the same name waits meanwhile, and is told. */
 export const restoredGraceMs = 10 * 60_000;
 /** A restore writes the object first and its status, with the addresses, in a second request. What has only the first is waited for. */
-export const statusGraceMs = 60_000;
+const statusGraceMs = 60_000;
 
 export function fateOf(view: ClaimView, family: Family): Fate {
   if (view.kind !== "owned") return stays;

@@ -4,10 +4,8 @@
 import { takesPart } from "../../api/claim-choice.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { launchedBy } from "../../api/launcher-pod.ts";
-import type { Persistence } from "../../cni/persistence.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import {
   carriedOver,
   judgeLauncher,
@@ -38,9 +36,12 @@ async function answer(view: LauncherView, request: AdmissionRequest, signal: Abo
     return { allowed: true, patch: networksPatch(pod, carriedOver(pod)) };
   }
   const primary = network && primaryOf(view, pod.namespace);
-  const definitions = await definitionsOf(view, nics, signal);
+  const definitions = await foundOf(
+    nics.map(({ element }) => view.definition(element.namespace, element.name, signal)),
+    (each) => `${each.namespace}/${each.name}`,
+  );
   const vm = vmi.metadata.name ?? "";
-  const definitionOf = (key: string) => definitions.get(key) ?? "missing";
+  const definitionOf = (key: string) => definitions.get(key)?.persistence ?? "missing";
   const names = [
     ...nics.flatMap(({ element, nic }) =>
       candidateNames(vm, nic.name, definitionOf(`${element.namespace}/${element.name}`)),
@@ -48,7 +49,10 @@ async function answer(view: LauncherView, request: AdmissionRequest, signal: Abo
     ...(network && primary ? candidateNames(vm, network.name, primary.persistence) : []),
   ];
   const [claims, isWanted] = await Promise.all([
-    claimsOf(view, pod.namespace, names, signal),
+    foundOf(
+      [...new Set(names)].map((name) => view.claim(pod.namespace, name, signal)),
+      ({ metadata }) => metadata.name ?? "",
+    ),
     isWantedFor(view, vmi, pod.namespace, signal),
   ]);
   const claimOf = (name: string) => claims.get(name);
@@ -84,27 +88,13 @@ async function vmiOf(
   return vmi?.metadata.uid === launched.uid ? vmi : undefined;
 }
 
-async function definitionsOf(
-  view: LauncherView,
-  nics: ReturnType<typeof nicsToJudge>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Persistence>> {
-  const found = await Promise.all(nics.map(({ element }) => view.definition(element.namespace, element.name, signal)));
-  return new Map(
-    found.flatMap((each) =>
-      each === undefined ? [] : [[`${each.namespace}/${each.name}`, each.persistence] as const],
-    ),
-  );
-}
-
-async function claimsOf(
-  view: LauncherView,
-  namespace: string,
-  names: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, StoredClaim>> {
-  const found = await Promise.all([...new Set(names)].map((name) => view.claim(namespace, name, signal)));
-  return new Map(found.flatMap((claim) => (claim === undefined ? [] : [[claim.metadata.name ?? "", claim] as const])));
+/** Key: what `keyOf` says of each that is there. */
+async function foundOf<T>(
+  asked: readonly Promise<T | undefined>[],
+  keyOf: (found: T) => string,
+): Promise<ReadonlyMap<string, T>> {
+  const found = await Promise.all(asked);
+  return new Map(found.flatMap((each) => (each === undefined ? [] : [[keyOf(each), each] as const])));
 }
 
 async function isWantedFor(

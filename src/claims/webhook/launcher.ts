@@ -1,17 +1,18 @@
-import { homeOf } from "../../api/claim-family.ts";
 // What a launcher pod is given before it is stored: for each NIC the name of its claim. Pure; launcher-handler.ts reads what it needs.
 //
 // Promised: an element that has a reference keeps it; of a pod that is there already only elements that are new to it get one, since the
 // others are attached as they are. KubeVirt writes the whole list anew when it plugs or unplugs a NIC, without our references: those come
 // back. One NIC that cannot be judged never keeps the others from theirs.
+import { homeOf } from "../../api/claim-family.ts";
 import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
-import { nicOf, type VirtualMachineInstance, type VmNetwork } from "../../api/kubevirt.ts";
+import { nicOf, type VirtualMachineInstance, type VmNetwork, type NicElement } from "../../api/kubevirt.ts";
 import { isClaimOf } from "../../api/vm-owner.ts";
+import { referenceKey } from "../../cni/claim-references.ts";
+import { isObject, type JsonObject } from "../../cni/json.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
-import { type LauncherElement, launcherElements, withReferences } from "./elements.ts";
 import { firstSelection, podNetworkOf } from "./primary.ts";
 
 export const networksAnnotation = "k8s.v1.cni.cncf.io/networks";
@@ -127,7 +128,7 @@ function write(annotation: string, value: string): JsonPatchOperation {
   return { op: "add", path: pointer("metadata", "annotations", annotation), value };
 }
 
-export interface NicFacts {
+interface NicFacts {
   readonly vmi: VirtualMachineInstance;
   readonly nic: VmNetwork;
   /** Of its network. */
@@ -137,7 +138,7 @@ export interface NicFacts {
   readonly claimOf: (name: string) => StoredClaim | undefined;
 }
 
-export interface Reference {
+interface Reference {
   readonly claim?: string;
   /** In a sentence why there is none although one is to be expected; empty otherwise. */
   readonly why: string;
@@ -157,7 +158,7 @@ export function candidateNames(vm: string, nic: string, definition: Persistence 
  * Which claim one NIC refers to. Never that of another owner, whatever its name: a CNI that reads only the reference would hand out the address of another VM.
  * One that is this NIC's and has addresses is referred to even where no new ones are made any more.
  */
-export function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFacts): Reference {
+function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFacts): Reference {
   const vm = vmi.metadata.name ?? "";
   const names = candidateNames(vm, nic.name, definition);
   const own = (name: string) => {
@@ -203,4 +204,58 @@ function isOfNic(claim: StoredClaim, vmi: VirtualMachineInstance, nic: string): 
   const ownership = ownershipOf(claim);
   // Without a record the name says it, and by its name it was found.
   return ownership.kind === "owned" && (ownership.nic === undefined || ownership.nic === nic);
+}
+
+interface LauncherElement extends NicElement {
+  /** In the list. */
+  readonly index: number;
+  readonly value: JsonObject;
+  readonly claim: string;
+}
+
+/** Odd text is nobody's error here; the pod's ADD says what is wrong. An annotation is 256 KiB at most, and JSON of elements is some hundred bytes each: more than these are a mistake, and left alone. */
+const maxElements = 100;
+
+/** `namespace` is the pod's. */
+function launcherElements(text: string | undefined, namespace: string): readonly LauncherElement[] {
+  const list = listOf(text);
+  if (list.length > maxElements) return [];
+  return list.flatMap((value, index) => {
+    if (!isObject(value)) return [];
+    const name = textOf(value["name"]);
+    if (name === "") return [];
+    return [
+      {
+        index,
+        value,
+        name,
+        namespace: textOf(value["namespace"]) || namespace,
+        interfaceName: textOf(value["interface"]) || `net${index + 1}`,
+        claim: textOf(value[referenceKey]),
+      },
+    ];
+  });
+}
+
+/** The same text with the references written; `claims`: index of the element -> name of the claim. */
+function withReferences(text: string | undefined, claims: ReadonlyMap<number, string>): string {
+  const list = listOf(text).map((value, index) => {
+    const claim = claims.get(index);
+    return claim === undefined || !isObject(value) ? value : { ...value, [referenceKey]: claim };
+  });
+  return JSON.stringify(list);
+}
+
+/** One object stands for a list of one, as the standard has it. Anything else has no elements. */
+function listOf(text: string | undefined): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return Array.isArray(value) ? value : isObject(value) ? [value] : [];
+  } catch {
+    return [];
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

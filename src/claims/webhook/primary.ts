@@ -3,10 +3,10 @@
 import { addressesAnnotation } from "../../api/claim-marks.ts";
 import { macOf, type VirtualMachineInstance, type VmNetwork } from "../../api/kubevirt.ts";
 import { readRequested } from "../../api/requested-addresses.ts";
+import { referenceKey } from "../../cni/claim-references.ts";
 import { isObject } from "../../cni/json.ts";
 import { parseAddress } from "../../net/address.ts";
 import { contains, parseCidr, type Prefix } from "../../net/prefix.ts";
-import { referenceKey } from "./elements.ts";
 
 export function podNetworkOf({ spec }: VirtualMachineInstance): VmNetwork | undefined {
   return (spec?.networks ?? []).find(({ pod }) => pod !== undefined);

@@ -1,9 +1,9 @@
-import { Counter, type Registry } from "prom-client";
-
 // The webhooks of one replica: a certificate that all replicas share, the server, and the configurations that trust it.
 //
 // Promised: whatever fails here is tried again and never ends the process: the API server goes on without an answer. A configuration that is
 // applied late, or anew, is trusted within a minute.
+import { Counter, type Registry } from "prom-client";
+
 import { asError } from "../../kube/abort.ts";
 import { type AdmissionHandler, AdmissionServer } from "../../kube/admission.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";

@@ -45,12 +45,6 @@ const roundMs = 2000;
 const firstPauseMs = 50;
 const longestPauseMs = 1000;
 
-export interface SearchOptions {
-  readonly signal: AbortSignal;
-  /** False: who only wants to know (CHECK) is told what is there now. */
-  readonly mayWait: boolean;
-}
-
 /** What was read of one pod. */
 interface Sight {
   readonly seeker: Seeker;
@@ -66,8 +60,11 @@ export class ClaimSearch {
     this.#options = options;
   }
 
-  /** Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11 where it may be there later. */
-  async find(wish: ClaimWish, { signal, mayWait }: SearchOptions): Promise<ClaimUse | undefined> {
+  /** `mayWait`: no for who only wants to know (CHECK). Undefined: it goes by no claim. Throws CniError: 101 where the claim is not for this pod, 11 where it may be there later. */
+  async find(
+    wish: ClaimWish,
+    { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: boolean },
+  ): Promise<ClaimUse | undefined> {
     const { clock, waitMs = defaultWaitMs } = this.#options;
     using limit = deadline(clock, waitMs, signal);
     /** Why it is waited; empty: it is not. */

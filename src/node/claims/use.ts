@@ -27,14 +27,8 @@ export interface Sibling {
   readonly node: string;
 }
 
-export interface UseInput {
-  readonly claim: StoredClaim;
-  readonly user: HoldUser;
-  readonly vmiUid: string | undefined;
-  readonly siblings?: readonly Sibling[];
+interface UseInput extends Omit<ClaimUse, "owner" | "identity"> {
   readonly nic: string | undefined;
-  readonly requested: readonly string[];
-  readonly mac: string | undefined;
 }
 
 export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac }: UseInput): ClaimUse {

@@ -1,7 +1,7 @@
 // Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules.
 //
 // Promised: a claim of another owner is never used, whatever its name is, and neither is that of another NIC or another network.
-import { claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
+import { claimName, ownershipOf, swappedClaimName, upstreamClaimName } from "../../api/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { isClaimOf } from "../../api/vm-owner.ts";
 import type { StoredClaim } from "../../ledger/resources.ts";
@@ -92,18 +92,9 @@ function isForNic({ metadata }: StoredClaim, recorded: string | undefined, { vmi
   if (nic === undefined || recorded !== undefined) return nic === undefined || recorded === nic;
   const vm = vmi?.metadata.name ?? "";
   const isNamedBy = (network: string) =>
-    [claimName(vm, network), extensionsName(vm, network)].includes(metadata.name ?? "");
+    [claimName(vm, network), upstreamClaimName(vm, network)].includes(metadata.name ?? "");
   if (isNamedBy(nic)) return true;
   return !(vmi?.spec?.networks ?? []).some((each) => each.name !== nic && isNamedBy(each.name));
-}
-
-/** How kubevirt/ipam-extensions names claims: dots for all that a name may not have. */
-function extensionsName(vm: string, network: string): string {
-  return `${vm}.${network}`
-    .toLowerCase()
-    .split(/[^a-z0-9-]/)
-    .join(".")
-    .slice(0, 253);
 }
 
 function claimText({ namespace }: Seeker, name: string): string {
