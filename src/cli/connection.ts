@@ -1,10 +1,9 @@
 // How a command reaches its cluster: the kubeconfig it was given, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
 import type { Command } from "commander";
 
-import type { ClusterConfig } from "../kube/cluster-config.ts";
+import { type ClusterConfig, ConfigError } from "../kube/cluster-config.ts";
 import { connect, type Connection } from "../kube/connect.ts";
 import { loadInClusterConfig } from "../kube/in-cluster.ts";
-import { ConfigError } from "../kube/kubeconfig-error.ts";
 import { loadKubeconfig } from "../kube/kubeconfig.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -11,3 +11,9 @@ export interface ClusterConfig {
   /** Where to work if nothing else is said. */
   readonly namespace: string;
 }
+
+/** What is wrong with a configuration, in words that say where and what to do. */
+export class ConfigError extends Error {
+  readonly code = "config";
+  override readonly name = "ConfigError";
+}

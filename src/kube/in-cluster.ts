@@ -3,9 +3,8 @@ import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 
 import { type Clock, realClock } from "./clock.ts";
-import type { ClusterConfig } from "./cluster-config.ts";
+import { type ClusterConfig, ConfigError } from "./cluster-config.ts";
 import { bearer, type ReadText, rereadCredentials } from "./credentials.ts";
-import { ConfigError } from "./kubeconfig-error.ts";
 
 const folder = "/var/run/secrets/kubernetes.io/serviceaccount";
 

@@ -5,9 +5,9 @@ import { inspect } from "node:util";
 
 import { describe, expect, test, vi } from "vitest";
 
+import { ConfigError } from "./cluster-config.ts";
 import type { RunPlugin } from "./exec-credential.ts";
 import { loadInClusterConfig } from "./in-cluster.ts";
-import { ConfigError } from "./kubeconfig-error.ts";
 import { type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 import { ManualClock } from "./manual-clock.ts";
 

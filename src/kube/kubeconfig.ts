@@ -8,7 +8,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { parse, YAMLParseError } from "yaml";
 
 import { type Clock, realClock } from "./clock.ts";
-import type { ClusterConfig } from "./cluster-config.ts";
+import { type ClusterConfig, ConfigError } from "./cluster-config.ts";
 import {
   bearer,
   type Credential,
@@ -18,7 +18,6 @@ import {
   rereadCredentials,
 } from "./credentials.ts";
 import { execCredentials, type ExecSettings, type RunPlugin } from "./exec-credential.ts";
-import { ConfigError } from "./kubeconfig-error.ts";
 
 export interface KubeconfigOptions {
   /** One path or several separated by colons, as in KUBECONFIG; that variable, or ~/.kube/config, if left out. */

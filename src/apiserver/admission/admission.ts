@@ -9,7 +9,6 @@ import { newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
 import { applyJsonPatch, parseJsonPatch } from "../patch/json-patch.ts";
 import type { Context } from "../request/context.ts";
-import { isDryRun } from "../request/context.ts";
 import { selects } from "../selector.ts";
 import { ApiError, badRequest, forbidden } from "../status.ts";
 import type { Reason } from "../status.ts";
@@ -67,50 +66,28 @@ export class Admission {
     return [...this.#mutating, ...this.#validating].some((webhook) => coversRequest(webhook, context, operation));
   }
 
-  async mutate(
-    context: Context,
-    operation: Operation,
-    object: KubeObject,
-    before: KubeObject | undefined,
-    isDry: boolean,
-  ): Promise<KubeObject> {
-    let current = object;
+  /** The object as the mutating webhooks leave it. */
+  async mutate(review: Review & { readonly object: KubeObject }): Promise<KubeObject> {
+    let { object } = review;
     for (const webhook of this.#mutating) {
-      const review: Review = { context, operation, object: current, before, isDry };
-      if (!this.#applies(webhook, review)) continue;
-      const response = await this.#ask(webhook, review);
-      if (response !== undefined) current = patched(webhook, current, response);
+      const now: Review = { ...review, object };
+      if (!this.#applies(webhook, now)) continue;
+      const response = await this.#ask(webhook, now);
+      if (response !== undefined) object = patched(webhook, object, response);
     }
-    return current === object ? clone(object) : current;
+    return object === review.object ? clone(object) : object;
   }
 
-  async validate(
-    context: Context,
-    operation: Operation,
-    object: KubeObject,
-    before: KubeObject | undefined,
-    isDry: boolean,
-  ): Promise<void> {
-    await this.#validateAll({ context, operation, object, before, isDry });
-  }
-
-  async validateDelete(context: Context, before: KubeObject, isDry: boolean, options: JsonObject): Promise<void> {
-    const review: Review = {
-      context,
-      operation: "DELETE",
-      object: undefined,
-      before,
-      isDry: isDry || isDryRun(context),
-      options,
-    };
-    for (const webhook of this.#mutating) if (this.#applies(webhook, review)) await this.#ask(webhook, review);
-    await this.#validateAll(review);
-  }
-
-  async #validateAll(review: Review): Promise<void> {
+  async validate(review: Review): Promise<void> {
     const asked = this.#validating.filter((webhook) => this.#applies(webhook, review));
     const results = await Promise.allSettled(asked.map((webhook) => this.#ask(webhook, review)));
     for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+
+  /** A deletion has nothing to mutate; mutating webhooks may refuse it all the same. */
+  async validateDelete(review: Review): Promise<void> {
+    for (const webhook of this.#mutating) if (this.#applies(webhook, review)) await this.#ask(webhook, review);
+    await this.validate(review);
   }
 
   #applies(webhook: Webhook, { context, operation, object, before }: Review): boolean {

@@ -74,7 +74,9 @@ export async function remove(
   const existing = writing.store.get(place);
   if (existing === undefined) throw notFound(context.resource, context.name);
   if (writing.admission.concerns(context, "DELETE")) {
-    await writing.admission.validateDelete(context, fromStorage(context.resource, existing.object), isDry, body);
+    const before = fromStorage(context.resource, existing.object);
+    const review = { context, operation: "DELETE", object: undefined, before, isDry, options: body } as const;
+    await writing.admission.validateDelete(review);
   }
   const nowMs = writing.clock.now();
   const propagation = options.propagation ?? (orphaning.has(place.resource) ? "Orphan" : undefined);

@@ -65,11 +65,12 @@ export async function create(writing: Writing, context: Context, given: KubeObje
   };
   if (writing.admission.concerns(context, "CREATE")) {
     refuseNamespace(context, (place) => writing.store.get(place));
-    object = await writing.admission.mutate(context, "CREATE", object, undefined, isDry);
+    const review = { context, operation: "CREATE", before: undefined, isDry } as const;
+    object = await writing.admission.mutate({ ...review, object });
     normalise(resource, object, "Ignore", []);
     nameIt();
     check(resource, object, undefined, "");
-    await writing.admission.validate(context, "CREATE", object, undefined, isDry);
+    await writing.admission.validate({ ...review, object });
   } else {
     nameIt();
     check(resource, object, undefined, "");
@@ -186,11 +187,12 @@ async function updateThroughWebhooks(
   isDry: boolean,
 ): Promise<Entry | undefined> {
   const { before } = prepared;
-  const mutated = await writing.admission.mutate(context, "UPDATE", prepared.after, before, isDry);
+  const review = { context, operation: "UPDATE", before, isDry } as const;
+  const mutated = await writing.admission.mutate({ ...review, object: prepared.after });
   normalise(context.resource, mutated, "Ignore", []);
   const after = settle(context, mutated, before);
   check(context.resource, after, before, context.subresource);
-  await writing.admission.validate(context, "UPDATE", after, before, isDry);
+  await writing.admission.validate({ ...review, object: after });
   return perform(writing, isDry, (transaction) => {
     const now = transaction.get(placeOf(context));
     if (now?.revision !== existing.revision) return undefined;
