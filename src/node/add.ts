@@ -25,7 +25,7 @@ import type { PodFacts } from "./pods.ts";
 import { takeProbed } from "./probing.ts";
 import { rollBack } from "./rollback.ts";
 import { sandboxHold } from "./sandboxes.ts";
-import type { SlicedLook } from "./sliced-view.ts";
+import type { SlicedLook } from "./sliced.ts";
 
 /** One ADD: what it asks for, and by what. */
 export interface Addition {

@@ -2,11 +2,9 @@
 // address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
 import { preconditionsOf } from "../api/version.ts";
 import type { Hold } from "../ipam/ledger.ts";
-import type { Clock } from "../kube/clock.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
-import type { Log } from "../log/log.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { attachmentOf, type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./held.ts";
 import { heldKind, type History } from "./history.ts";
 import { Pace } from "./pace.ts";
@@ -14,17 +12,12 @@ import type { Reassert } from "./reassert.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import { Shared } from "./shared.ts";
 
-export interface OwnHoldsOptions {
-  readonly client: KubeClient;
-  readonly node: string;
+export interface OwnHoldsOptions extends Pick<DaemonOptions, "client" | "node" | "clock" | "random" | "log"> {
   readonly held: Held;
   readonly facts: Pick<FenceFacts, "hold">;
   readonly sandboxes: Pick<Sandboxes, "get">;
   readonly reassert: Pick<Reassert, "round">;
   readonly history: Pick<History, "expect">;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
 }
 
 export class OwnHolds {

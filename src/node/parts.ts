@@ -1,17 +1,18 @@
-import type { IsolationRule } from "../cni/selection.ts";
+// What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Recent } from "../kube/recent.ts";
-import type { Log } from "../log/log.ts";
 import type { Address } from "../net/address.ts";
-// What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { Attachments } from "./attachment.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
 import type { ClaimParts } from "./claims/parts.ts";
 import type { Configs } from "./configs.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import type { Held } from "./held.ts";
+import type { History } from "./history.ts";
 import type { Intents } from "./intents.ts";
 import type { PodSource } from "./pods.ts";
 import type { Quota } from "./quota.ts";
+import type { Readiness } from "./readiness.ts";
 import type { Releases } from "./release.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import type { Sliced } from "./sliced.ts";
@@ -29,12 +30,14 @@ export type Probe = (request: {
 
 type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string) => void;
 
-export interface Parts {
+export interface Parts
+  extends
+    Pick<DaemonOptions, "cooldownMs" | "isolation" | "probe" | "log">,
+    Pick<Readiness, "assertReady" | "assertKnown" | "obstacles">,
+    Pick<History, "assertSettled"> {
   readonly nodeName: string;
   /** Where pools are that no definition has for itself, as the leader says now. */
   readonly poolNamespace: string;
-  readonly cooldownMs: number;
-  readonly isolation: IsolationRule;
   readonly configs: Configs;
   readonly pods: PodSource;
   readonly held: Held;
@@ -51,18 +54,8 @@ export interface Parts {
   readonly releases: Releases;
   readonly claims: ClaimParts;
   readonly quota: Quota;
-  readonly probe: Probe;
   readonly tell: TellPod;
-  readonly log: Log;
   readonly now: () => number;
-  /** Throws CniError (11) where no address can be given now: not ready, or paused. */
-  readonly assertReady: (signal: AbortSignal) => Promise<void>;
-  /** Throws CniError (11) where the API server's history was cut just now. */
-  readonly assertSettled: () => void;
-  /** Throws where what this node holds cannot be known now. */
-  readonly assertKnown: (signal: AbortSignal) => Promise<void>;
-  /** What keeps the daemon from giving addresses, each as a sentence with its remedy. */
-  readonly obstacles: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
   /** How many addresses sandboxes of this node use while others hold them. */

@@ -11,6 +11,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import { namespaces } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { Shared } from "./shared.ts";
 
 export const quotaAnnotation = `${holdfastGroup}/max-addresses`;
@@ -19,9 +20,7 @@ const rememberMs = 5000;
 /** Namespaces with pods on one node: some hundred at most. */
 const maxRemembered = 1024;
 
-export interface QuotaOptions {
-  readonly client: KubeClient;
-  readonly log: Log;
+export interface QuotaOptions extends Pick<DaemonOptions, "client" | "log"> {
   readonly now: () => number;
 }
 

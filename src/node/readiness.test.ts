@@ -18,7 +18,7 @@ it.each([
   const wait = (is: boolean) => (is ? () => Promise.resolve() : refuse);
   const own = { isKnown, known: wait(isKnown) } as unknown as OwnHolds;
   const state = { hasSynced, synced: wait(hasSynced), paused: "" } as unknown as SharedState;
-  const presence = () => ({ isWaitedFor: true, returns: 1 });
+  const presence = { isWaitedFor: true, returns: 1 };
   const place = { clock: new ManualClock(), systemNamespace: "kube-system", presence, history };
   const readiness = new Readiness({ client: {} as KubeClient, own, state, ...place });
   const message = expect.stringMatching(words) as string;
@@ -39,7 +39,7 @@ function node(told: { version: number } | undefined, known: { version: number; u
   const object = { data: told && { sliced: JSON.stringify({ ...told, ranges: [] }) } };
   const client = { get: async () => (asked.push("asked"), object) } as unknown as KubeClient;
   const clock = new ManualClock();
-  const place = { clock, systemNamespace: "kube-system", presence: () => presence, history };
+  const place = { clock, systemNamespace: "kube-system", presence, history };
   const readiness = new Readiness({ client, own, state, ...place });
   return { presence, asked, clock, ask: () => readiness.assertReady(new AbortController().signal) };
 }

@@ -1,23 +1,20 @@
 // Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
 import { asError } from "../kube/abort.ts";
-import { type Clock, deadline, sleep } from "../kube/clock.ts";
-import type { KubeClient } from "../kube/rest.ts";
+import { deadline, sleep } from "../kube/clock.ts";
 import { readSlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { later } from "./failure.ts";
 import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { SharedState } from "./shared-state.ts";
 import type { SliceKeeper } from "./slices/keeper.ts";
 
-export interface ReadinessOptions {
-  readonly client: KubeClient;
+export interface ReadinessOptions extends Pick<DaemonOptions, "client" | "clock" | "systemNamespace"> {
   readonly own: OwnHolds;
   readonly state: SharedState;
   readonly history: Pick<History, "assure" | "assertSettled" | "obstacle">;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
-  readonly presence: () => Pick<SliceKeeper, "isWaitedFor" | "returns">;
+  readonly presence: Pick<SliceKeeper, "isWaitedFor" | "returns">;
 }
 
 export const notWaitedFor =
@@ -43,6 +40,7 @@ export class Readiness {
     return own.isKnown && state.hasSynced && state.paused === "";
   }
 
+  /** Throws CniError (11) where no address can be given now: not ready, or paused. */
   async assertReady(signal: AbortSignal): Promise<void> {
     const { history } = this.#options;
     await history.assure(signal);
@@ -53,15 +51,15 @@ export class Readiness {
     if (paused !== "")
       throw later(`handing out addresses is paused: ${paused}. It goes on by itself when that is over.`);
     await this.#assertWaitedFor(signal);
-    if (this.#options.presence().returns !== this.#confirmed) await this.#assertCurrent(signal);
+    if (this.#options.presence.returns !== this.#confirmed) await this.#assertCurrent(signal);
   }
 
   /** One that has just started, or is back, renews its Lease at once. */
   async #assertWaitedFor(signal: AbortSignal): Promise<void> {
     const { clock, presence } = this.#options;
     const endMs = clock.monotonicMs() + patienceMs;
-    while (!presence().isWaitedFor && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
-    if (!presence().isWaitedFor) throw later(`${notWaitedFor}; it goes on by itself.`);
+    while (!presence.isWaitedFor && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
+    if (!presence.isWaitedFor) throw later(`${notWaitedFor}; it goes on by itself.`);
   }
 
   /**
@@ -70,7 +68,7 @@ export class Readiness {
    */
   async #assertCurrent(signal: AbortSignal): Promise<void> {
     const { client, state, systemNamespace: namespace, presence } = this.#options;
-    const { returns } = presence();
+    const { returns } = presence;
     const told = readSlicedRanges(await fetchState(client, { namespace, signal }));
     // What nobody knows nobody hands out by.
     if (told === undefined && state.sliced.unknown !== "") return;
@@ -83,7 +81,7 @@ export class Readiness {
     );
   }
 
-  /** Costs nothing once it is known. */
+  /** Throws CniError (11) where what this node holds cannot be known now. Costs nothing once it is known. */
   async assertKnown(signal: AbortSignal): Promise<void> {
     const { own, state, clock } = this.#options;
     if (own.isKnown && state.hasSynced) return;
@@ -103,6 +101,7 @@ export class Readiness {
     }
   }
 
+  /** What keeps the daemon from giving addresses, each as a sentence with its remedy. */
   async obstacles(signal: AbortSignal): Promise<readonly string[]> {
     const { client, state, clock, history } = this.#options;
     using limit = deadline(clock, statusMs, signal);

@@ -98,7 +98,7 @@ beforeEach(() => {
       move: async (each) => each,
     },
     intents: { get: () => (promised ? ({} as never) : undefined) },
-    pictures: () => ({ find: () => undefined }),
+    pictures: { find: () => undefined },
     inSlice: async () => inSlice,
     cooldownMs: 0,
     vouchMs: () => 900_000,

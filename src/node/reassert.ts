@@ -14,30 +14,26 @@ import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, suc
 import { asError } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { recordsOf } from "../ledger/records.ts";
-import type { Log } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { attachmentOf, type Held, namespaceOf, type PlaceKey, placeKey } from "./held.ts";
 import type { Intents } from "./intents.ts";
 import type { Ledgers } from "./ledgers.ts";
 import type { Pictures } from "./pictures.ts";
 import { type HoldPlace, type KnownSandbox, type SandboxHold, sandboxHold, type Sandboxes } from "./sandboxes.ts";
 
-export interface ReassertOptions {
-  readonly client: KubeClient;
-  readonly node: string;
+export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" | "cooldownMs" | "log"> {
   readonly facts: FenceFacts;
   readonly isClaimGone: (claim: ClaimOwner, signal: AbortSignal) => Promise<boolean>;
   readonly ledgers: Pick<Ledgers, "shared">;
   readonly held: Held;
   readonly sandboxes: Pick<Sandboxes, "all" | "get" | "forget" | "move" | "isThere">;
   readonly intents: Pick<Intents, "get">;
-  readonly pictures: () => Pick<Pictures, "find">;
+  readonly pictures: Pick<Pictures, "find">;
   /** Who has the address out of a node's slice, where its range was cut. */
   readonly inSlice: (place: HoldPlace, signal: AbortSignal) => Promise<Hold | undefined>;
-  readonly cooldownMs: number;
   /** Longer than between two rounds. */
   readonly vouchMs: () => number;
   /** The wall clock. */
@@ -45,7 +41,6 @@ export interface ReassertOptions {
   readonly tell: (object: DeepReadonly<KubeObject>, type: "Warning", reason: string, message: string) => void;
   /** Counted: a hold was made again. */
   readonly onMade: () => void;
-  readonly log: Log;
 }
 
 export interface Round {
@@ -250,7 +245,7 @@ export class Reassert {
   }
 
   #learn(namespace: string, hold: Hold): void {
-    const picture = this.#options.pictures().find(namespace, hold.domain);
+    const picture = this.#options.pictures.find(namespace, hold.domain);
     if (hold.owner.kind === "claim") return picture?.met(hold);
     this.#options.held.put({ namespace, hold });
     picture?.took(hold);

@@ -62,8 +62,9 @@ function releasesOn(ledger: AmendableLedger): Releases {
     released: (_namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey) =>
       picture.released(hold.address, hold.owner, cooldownMs, lastOwner),
   } as unknown as Pictures;
-  const sliced = { ofAttachment: () => [], released: () => {} };
-  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy, sliced });
+  const sliced = { ofAttachment: () => [] };
+  const slicedPools = { released: () => {} };
+  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy, sliced, slicedPools });
 }
 
 /** Once, before or after a release is carried out. */

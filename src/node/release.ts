@@ -14,6 +14,7 @@ import type { Intent } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import type { Legacy } from "./legacy.ts";
 import type { Pictures } from "./pictures.ts";
+import type { SlicedPools } from "./sliced-pools.ts";
 import type { Sliced } from "./sliced.ts";
 
 export interface ReleasesOptions {
@@ -22,7 +23,8 @@ export interface ReleasesOptions {
   readonly pictures: Pictures;
   readonly legacy: Legacy;
   /** What this node holds in its slices. */
-  readonly sliced: Pick<Sliced, "ofAttachment" | "released">;
+  readonly sliced: Pick<Sliced, "ofAttachment">;
+  readonly slicedPools: Pick<SlicedPools, "released">;
 }
 
 /** A hold whose marks others change meanwhile (the leader, a finalizer) is read again; nobody does so five times in a row. */
@@ -107,7 +109,7 @@ export class Releases {
 
   #forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
     const { domain, address } = hold;
-    if (isSliceDomain(domain)) return this.#options.sliced.released(hold, cooldownMs, lastOwner);
+    if (isSliceDomain(domain)) return this.#options.slicedPools.released(hold, cooldownMs, lastOwner);
     this.#options.held.delete({ namespace, domain, address });
     this.#options.pictures.released(namespace, hold, cooldownMs, lastOwner);
   }

@@ -10,20 +10,14 @@ import { dirname } from "node:path";
 import { errorCodes, errorObject, CniError } from "../cni/error.ts";
 import { FrameError } from "../cni/protocol/frame-error.ts";
 import { encodeReply, type Reply, type Request, RequestReader } from "../cni/protocol/frame.ts";
-import { type Clock, deadline } from "../kube/clock.ts";
-import type { Log } from "../log/log.ts";
+import { deadline } from "../kube/clock.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 
 type Handle = (request: Request, signal: AbortSignal) => Promise<Reply>;
 
-export interface SocketServerOptions {
+export interface SocketServerOptions extends Pick<DaemonOptions, "peerUid" | "ownUid" | "clock" | "log"> {
   readonly path: string;
   readonly handle: Handle;
-  /** Who is at the other end. */
-  readonly peerUid: (socket: Socket) => number;
-  /** The daemon's own user. */
-  readonly ownUid: number;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** A node has some hundred pods with a few interfaces each; 1,024 requests of 1 MiB at most are 1 GiB, of 2 KiB as usual 2 MiB. */

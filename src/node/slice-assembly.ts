@@ -4,38 +4,27 @@ import { join } from "node:path";
 
 import { ipPoolKind } from "../api/ip-pool.ts";
 import { apiVersionOf } from "../api/kind.ts";
-import type { Domain, Ledger } from "../ipam/ledger.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { Journal } from "../ledger/journal/journal.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import type { Attachments } from "./attachment.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { attachmentOf, type Held, type HeldEntry, placeOf } from "./held.ts";
+import type { Ledgers } from "./ledgers.ts";
 import { sandboxHold, type Sandboxes } from "./sandboxes.ts";
 import type { SharedState } from "./shared-state.ts";
 import { SlicedPools } from "./sliced-pools.ts";
 import type { SlicedSourceParts } from "./sliced-source.ts";
-import { SlicedView } from "./sliced-view.ts";
 import { Sliced } from "./sliced.ts";
 import { fileMemory, kernelMoment } from "./slices/file-memory.ts";
 import { SliceKeeper } from "./slices/keeper.ts";
 import { type SeenVersion, seenVersionIn } from "./slices/seen-version.ts";
 import { slicedAs } from "./slicing.ts";
 
-export interface SliceAssemblyOptions {
-  readonly client: KubeClient;
-  readonly node: string;
-  readonly systemNamespace: string;
-  /** Folder of what must survive a restart. */
-  readonly state: string;
-  readonly cooldownMs: number;
-  readonly authorityMs?: number;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
+export interface SliceAssemblyOptions extends DaemonOptions {
   readonly journal: Journal;
   readonly held: Held;
   readonly sandboxes: Pick<Sandboxes, "get" | "move" | "remember">;
@@ -43,8 +32,7 @@ export interface SliceAssemblyOptions {
   readonly shared: SharedState;
   readonly pods: Informer<Pod>;
   readonly events: EventRecorder;
-  readonly ledgerOf: (namespace: string, domain: Domain) => Ledger;
-  readonly onOrphan: () => void;
+  readonly ledgers: Ledgers;
   /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
   readonly assure: (signal: AbortSignal) => Promise<void>;
@@ -53,7 +41,55 @@ export interface SliceAssemblyOptions {
 export interface SliceAssembly {
   readonly keeper: SliceKeeper;
   readonly sliced: Sliced;
-  readonly source: Pick<SlicedSourceParts, "keeper" | "pools" | "obstacle" | "isStarting">;
+  readonly source: SlicedSourceParts;
+}
+
+const folderIn = (state: string) => join(state, "slices");
+
+export function seenVersion(state: string, log: Log): SeenVersion {
+  return seenVersionIn(folderIn(state), log);
+}
+
+/** Throws JournalError where the journal cannot be opened, or another process has it. */
+export function openJournal(state: string, clock: Clock, log: Log): Promise<Journal> {
+  return Journal.open({ folder: folderIn(state), now: () => clock.wallMs(), log });
+}
+
+export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
+  const { clock, journal, held, shared, ledgers, sliceAuthorityMs: authorityMs, sliceMetrics } = options;
+  const pools = new SlicedPools(journal, () => clock.wallMs());
+  const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
+  const sliced = new Sliced({ journal, read: () => shared.sliced, clock, obstacle });
+  const keeper = new SliceKeeper({
+    ...options,
+    ...(authorityMs !== undefined && { authorityMs }),
+    seenVersion: () => sliced.seen(),
+    toldVersion: () => shared.sliced.version,
+    ledgerOf: (namespace) => ledgers.shared(namespace),
+    onMoved: (namespace, hold) => {
+      const entry = { namespace, hold };
+      held.put(entry);
+      void rememberMoved(options, entry);
+    },
+    onOrphan: (hold) => {
+      pools.released(hold, options.cooldownMs);
+      sliceMetrics?.orphan();
+    },
+    moment: kernelMoment(
+      (path) => readFileSync(path, "utf8"),
+      () => clock.wallMs(),
+    ),
+    memory: fileMemory(folderIn(options.state)),
+    tell: ({ namespace, name }, type, reason, message) => {
+      const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
+      options.events.record(about, type, reason, message);
+    },
+    refusalOf: (use) => shared.refusalOf(use),
+    poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced })?.pool,
+  });
+  sliceMetrics?.watch(keeper);
+  const isStarting = () => !keeper.isKnown();
+  return { keeper, sliced, source: { keeper, pools, clock, held, ledgers, obstacle, isStarting } };
 }
 
 /**
@@ -76,60 +112,4 @@ async function rememberMoved(
     // Its namespace is not known: what comes from slices is in no file of sandboxes.
     else await sandboxes.remember({ ...attachment, netns: "", pod: { namespace: podNamespace, name, uid }, holds });
   });
-}
-
-const folderIn = (state: string) => join(state, "slices");
-
-export function seenVersion(state: string, log: Log): SeenVersion {
-  return seenVersionIn(folderIn(state), log);
-}
-
-/** Throws JournalError where the journal cannot be opened, or another process has it. */
-export function openJournal(state: string, clock: Clock, log: Log): Promise<Journal> {
-  return Journal.open({ folder: folderIn(state), now: () => clock.wallMs(), log });
-}
-
-export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
-  const { clock, journal, held, shared, pods } = options;
-  const pools = new SlicedPools(journal, () => clock.wallMs());
-  const view = new SlicedView({
-    read: () => shared.sliced,
-    grants: () => journal.grants(),
-    now: () => clock.monotonicMs(),
-  });
-  const keeper = new SliceKeeper({
-    ...options,
-    pods,
-    seenVersion: () => view.seen(),
-    toldVersion: () => shared.sliced.version,
-    // Only what was moved there is asked for: no domain of a slice.
-    ledgerOf: (namespace) => options.ledgerOf(namespace, ""),
-    onMoved: (namespace, hold) => {
-      const entry = { namespace, hold };
-      held.put(entry);
-      void rememberMoved(options, entry);
-    },
-    onOrphan: (hold) => {
-      pools.released(hold, options.cooldownMs);
-      options.onOrphan();
-    },
-    moment: kernelMoment(
-      (path) => readFileSync(path, "utf8"),
-      () => clock.wallMs(),
-    ),
-    memory: fileMemory(folderIn(options.state)),
-    tell: ({ namespace, name }, type, reason, message) => {
-      const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
-      options.events.record(about, type, reason, message);
-    },
-    refusalOf: (use) => shared.refusalOf(use),
-    poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced })?.pool,
-  });
-  const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
-  const sliced = new Sliced({ keeper, pools, view, clock, obstacle });
-  return {
-    keeper,
-    sliced,
-    source: { keeper, pools, obstacle, isStarting: () => !keeper.isKnown() },
-  };
 }

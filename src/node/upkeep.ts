@@ -1,27 +1,22 @@
 // What the daemon does by itself: learns what the node holds and looks at it again,
 // counts the daemons there are, and renews pictures that are in use. What fails waits as long as the API server asks for, and longer each time (pace.ts).
 import { asError } from "../kube/abort.ts";
-import { type Clock, deadline, sleep } from "../kube/clock.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import type { Log } from "../log/log.ts";
+import { deadline, sleep } from "../kube/clock.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import { Pace } from "./pace.ts";
 import type { DomainPicture } from "./picture.ts";
 import type { Pictures } from "./pictures.ts";
+import type { Reassert } from "./reassert.ts";
 import type { SharedState } from "./shared-state.ts";
 
-export interface UpkeepOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface UpkeepOptions extends Pick<DaemonOptions, "client" | "clock" | "log" | "random"> {
   readonly state: SharedState;
   readonly own: OwnHolds;
   readonly history: Pick<History, "isDoubted" | "assure">;
-  /** Addresses of this node that another holds. */
-  readonly conflicts: () => number;
-  readonly random: () => number;
-  readonly pictures: () => Pictures;
+  readonly reassert: Pick<Reassert, "conflicts">;
+  readonly pictures: Pictures;
 }
 
 const tickMs = 2000;
@@ -130,7 +125,7 @@ export class Upkeep {
   }
 
   #lookEveryMs(): number {
-    return this.#options.conflicts() > 0 ? lookMs.inConflict : this.longestLookMs;
+    return this.#options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs;
   }
 
   /** One object, and the server says how many more there are. */
@@ -143,7 +138,7 @@ export class Upkeep {
   /** Pictures that were used since they were renewed, and that is a while ago. */
   #old(): readonly DomainPicture[] {
     const nowMs = this.#options.clock.wallMs();
-    return Array.from(this.#options.pictures().all()).filter(
+    return Array.from(this.#options.pictures.all()).filter(
       ({ usedMs, renewedMs }) => usedMs > renewedMs && nowMs - renewedMs >= pictureAgeMs,
     );
   }
@@ -153,7 +148,7 @@ export class Upkeep {
     if (state.paused !== "") return;
     for (const picture of old) {
       picture.renewedMs = clock.wallMs();
-      await this.#options.pictures().renew(picture, pictureAgeMs, signal);
+      await this.#options.pictures.renew(picture, pictureAgeMs, signal);
     }
   }
 }

@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
 
-import { SlicedView } from "./sliced-view.ts";
+import { realClock } from "../kube/clock.ts";
+import { type SlicedOptions, Sliced } from "./sliced.ts";
 
 function world(version = 0) {
   let nowMs = 0;
   const read = () => ({ version, ranges: [], unknown: "" });
-  const view = new SlicedView({ read, grants: () => [], now: () => nowMs });
+  const journal = { grants: () => [] } as unknown as SlicedOptions["journal"];
+  const clock = { ...realClock, monotonicMs: () => nowMs };
+  const view = new Sliced({ journal, read, clock, obstacle: () => "" });
   return { view, tell: (next: number) => void (version = next), pass: (ms: number) => void (nowMs += ms) };
 }
 
