@@ -31,14 +31,7 @@ export function decide(pool: Pool, request: Request, random: Random): Decision {
 /** The same owner gets the same address, whatever has been excluded since; asking for another one is refused. */
 function alreadyHas(pool: Pool, { owner }: Request, want: Want, address: Address): Decision {
   const asked = want.kind === "given" ? [want.address] : want.kind === "oneOf" ? want.addresses : [address];
-  if (asked.some((each) => equal(each, address)))
-    return grant(
-      address,
-      false,
-      "yours",
-      () => [],
-      () => [],
-    );
+  if (asked.some((each) => equal(each, address))) return grant(address, "yours");
   const wished = asked.length === 1 ? `${asked[0]}` : `one of ${asked.length} others`;
   return refuse(
     "owner-has-another",
@@ -48,17 +41,7 @@ function alreadyHas(pool: Pool, { owner }: Request, want: Want, address: Address
 }
 
 function decideGiven(pool: Pool, address: Address, owner: Owner): Decision {
-  const refusal = whyNot(pool, address, owner);
-  return (
-    refusal ??
-    grant(
-      address,
-      false,
-      "given",
-      () => [],
-      () => [],
-    )
-  );
+  return whyNot(pool, address, owner) ?? grant(address, "given");
 }
 
 function decideListed(pool: Pool, addresses: readonly Address[], owner: Owner): Decision {
@@ -83,7 +66,8 @@ function decideListed(pool: Pool, addresses: readonly Address[], owner: Owner): 
       yield { address: each, early: false };
     }
   };
-  return grant(address, false, "listed", further, (limit) => traceListed(pool, addresses.slice(0, index), limit));
+  const trace = (limit?: number) => traceListed(pool, addresses.slice(0, index), limit);
+  return grant(address, "listed", { further, trace });
 }
 
 function decideAny(pool: Pool, request: Request, want: Want, random: Random): Decision {
@@ -96,7 +80,8 @@ function decideAny(pool: Pool, request: Request, want: Want, random: Random): De
     ...(preferred === undefined || why === "preferred" ? [] : traceListed(pool, [preferred])),
     ...tracePassedOver(pool, address, choiceOf(why, strategy), limit),
   ];
-  return grant(address, early, why, () => furtherCandidates(pool, owner, strategy, address, random), trace);
+  const further = () => furtherCandidates(pool, owner, strategy, address, random);
+  return grant(address, why, { early, further, trace });
 }
 
 interface Reasoned extends Candidate {
@@ -150,38 +135,35 @@ function choiceOf(why: Grant["why"], strategy: Strategy): string {
 /** Why this owner cannot have this address now; undefined where it can. The last owner of a cooling address may come back. */
 function whyNot(pool: Pool, address: Address, owner: Owner): Refusal | undefined {
   const state = pool.stateOf(address);
-  const trace = (limit?: number) => traceListed(pool, [address], limit);
   const where = pool.definition.prefix;
+  const no = (code: RefusalCode, message: string) =>
+    refuse(code, message, (limit) => traceListed(pool, [address], limit));
   switch (state.state) {
     case "free":
       return undefined;
     case "excluded":
-      return refuse(
-        "excluded",
-        `${address} is excluded from ${where}: take it out of the excludes, or ask for another.`,
-        trace,
-      );
+      return no("excluded", `${address} is excluded from ${where}: take it out of the excludes, or ask for another.`);
     case "reserved":
-      return refuse("reserved", `${address} is reserved in ${where} (${state.reason}): ask for another.`, trace);
-    case "allocated":
-      return refuse(
-        "held-by-another",
-        `${address} is held by ${describeOwner(state.owner)}: release it there, or ask for another.`,
-        trace,
-      );
-    case "quarantined":
+      return no("reserved", `${address} is reserved in ${where} (${state.reason}): ask for another.`);
+    case "allocated": {
+      const holder = describeOwner(state.owner);
+      return no("held-by-another", `${address} is held by ${holder}: release it there, or ask for another.`);
+    }
+    case "quarantined": {
       if (pool.returnsTo(address, owner)) return undefined;
-      return refuse(
+      const until = formatTime(state.untilMs);
+      return no(
         "cooling-down",
-        `${address} was released and cools down until ${formatTime(state.untilMs)}: try again then, or ask for another.`,
-        trace,
+        `${address} was released and cools down until ${until}: try again then, or ask for another.`,
       );
-    case "outside":
-      return refuse(
+    }
+    case "outside": {
+      const usable = formatInterval(pool.usable!);
+      return no(
         "not-in-range",
-        `${address} is not among the usable addresses of ${where}, ${formatInterval(pool.usable!)}: ask for one of those.`,
-        trace,
+        `${address} is not among the usable addresses of ${where}, ${usable}: ask for one of those.`,
       );
+    }
   }
 }
 
@@ -206,12 +188,10 @@ function exhausted(pool: Pool): Refusal {
 
 function grant(
   address: Address,
-  early: boolean,
   why: Grant["why"],
-  further: Grant["further"],
-  trace: Grant["trace"],
+  rest: Partial<Pick<Grant, "early" | "further" | "trace">> = {},
 ): Grant {
-  return { kind: "grant", address, early, why, further, trace };
+  return { kind: "grant", address, early: false, why, further: () => [], trace: () => [], ...rest };
 }
 
 function refuse(code: RefusalCode, message: string, trace: Refusal["trace"]): Refusal {

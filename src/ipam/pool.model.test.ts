@@ -144,8 +144,8 @@ type Operation =
       takes: boolean;
       container: number;
     }
-  | { kind: "releaseOwner" | "releaseContainer"; owner: number }
-  | { kind: "releaseAddress"; spot: number; guard: number | undefined }
+  | { kind: "releaseOwner"; owner: number }
+  | { kind: "forget"; spot: number }
   | { kind: "wait"; ms: number };
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -161,18 +161,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("releaseOwner" as const), owner: fc.nat(owners.length - 1) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("releaseContainer" as const), owner: fc.nat(owners.length - 1) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("releaseAddress" as const),
-      spot: fc.nat(40),
-      guard: fc.option(fc.nat(owners.length - 1), { nil: undefined }),
-    }),
-  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("forget" as const), spot: fc.nat(40) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.nat(60) }) },
 );
 
@@ -225,23 +214,10 @@ class Pair {
         this.pool.releaseOwner(owners[step.owner]!);
         this.naive.release(this.naive.of(owners[step.owner]!));
         return;
-      case "releaseContainer": {
-        const spot = this.naive.spots.find(
-          (each) => each.owner?.kind === "pod" && each.owner.containerId === `c${step.owner}`,
-        );
-        const port = spot?.owner?.kind === "pod" ? spot.owner.interface : "net0";
-        this.pool.releaseContainer(`c${step.owner}`, port);
-        this.naive.release(spot);
+      case "forget":
+        this.pool.forget(this.address(step.spot));
+        delete this.naive.spots[step.spot % this.naive.spots.length]!.owner;
         return;
-      }
-      case "releaseAddress": {
-        const spot = this.naive.spots[step.spot % this.naive.spots.length]!;
-        const guard = step.guard === undefined ? undefined : owners[step.guard]!;
-        this.pool.releaseAddress(this.address(step.spot), guard);
-        if (guard === undefined || (spot.owner !== undefined && ownerKey(spot.owner) === ownerKey(guard)))
-          this.naive.release(spot);
-        return;
-      }
       case "ask":
         this.ask(step);
     }

@@ -10,7 +10,7 @@ import { type Allocation, AllocationTable } from "./allocation-table.ts";
 import { type AddressKey, type Cooling, CoolingQueue } from "./cooling.ts";
 import { cooldownOf, type PoolDefinition, type Reservation, reservationsOf, usableOf } from "./definition.ts";
 import { occupancyOf, type Occupancy } from "./occupancy.ts";
-import { describeOwner, type Owner, type OwnerKey, ownerKey, sameOwner } from "./owner.ts";
+import { describeOwner, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
 
 export type AddressState =
   | { readonly state: "free" }
@@ -47,8 +47,6 @@ export class Pool {
   /** Every usable address that is not free. Undefined together with `usable`. */
   #taken: Occupancy | undefined;
   readonly #held = new AllocationTable();
-  /** container id, NUL, interface -> the address; built when first asked for, kept up to date from then on */
-  #byContainer: Map<string, Address> | undefined;
   readonly #cooling = new CoolingQueue();
   /** Taken, says a hint; it does not say by whom. */
   #supposed = new IntervalSet();
@@ -140,12 +138,9 @@ export class Pool {
    * that is excluded, cooling or outside. The same owner again is a renewal (a new container id). Throws where another has it.
    */
   take(address: Address, owner: Owner): void {
-    const before = this.#byContainer === undefined ? undefined : this.#held.ownerAt(address);
     const held = this.#held.size;
     const conflict = this.#held.put(address, owner);
     if (conflict !== undefined) throw contradiction(address, owner, conflict);
-    this.#forgetContainer(before);
-    this.#rememberContainer(address, owner);
     if (this.#cooling.count > 0) this.#cooling.delete(this.#keyOf(address));
     this.#taken?.add(address);
     if (this.#supposed.count > 0) this.#supposed.delete({ first: address, last: address });
@@ -164,9 +159,7 @@ export class Pool {
 
   /** Takes back a record that proved wrong: the address is free again at once, without a rest. */
   forget(address: Address): void {
-    const owner = this.#held.ownerAt(address);
-    if (owner === undefined) return;
-    this.#forgetContainer(owner);
+    if (this.#held.ownerAt(address) === undefined) return;
     this.#held.delete(address);
     this.#freeAgain(address);
   }
@@ -179,19 +172,17 @@ export class Pool {
 
   /** Releases what the owner has. Undefined where it has nothing. */
   releaseOwner(owner: Owner): Allocation | undefined {
-    return this.#release(this.#held.addressOf(owner));
-  }
-
-  /** Releases what one sandbox uses. A sandbox that a later one of the same owner has replaced uses nothing any more. */
-  releaseContainer(containerId: string, interfaceName: string): Allocation | undefined {
-    return this.#release(this.#containers().get(containerKey(containerId, interfaceName)));
-  }
-
-  /** Releases the address, whoever has it; with `onlyIf`, only from that owner. */
-  releaseAddress(address: Address, onlyIf?: Owner): Allocation | undefined {
-    const owner = this.#held.ownerAt(address);
-    if (owner === undefined || (onlyIf !== undefined && !sameOwner(owner, onlyIf))) return undefined;
-    return this.#release(address);
+    const address = this.#held.addressOf(owner);
+    if (address === undefined) return undefined;
+    const held = this.#held.ownerAt(address)!;
+    this.#held.delete(address);
+    if (this.#cooldownMs > 0) {
+      const untilMs = this.#now() + this.#cooldownMs;
+      this.#cooling.add(this.#keyOf(address), { address, untilMs, lastOwner: ownerKey(held) });
+    } else {
+      this.#freeAgain(address);
+    }
+    return { address, owner: held };
   }
 
   /** Records a rest that a ledger remembers, after a restart. Ignored for an address that is held. */
@@ -201,20 +192,6 @@ export class Pool {
     if (this.#held.ownerAt(cooling.address) !== undefined || !(cooling.untilMs > this.#now())) return;
     this.#cooling.add(key, cooling);
     this.#taken?.add(cooling.address);
-  }
-
-  #release(address: Address | undefined): Allocation | undefined {
-    const owner = address === undefined ? undefined : this.#held.ownerAt(address);
-    if (address === undefined || owner === undefined) return undefined;
-    this.#forgetContainer(owner);
-    this.#held.delete(address);
-    if (this.#cooldownMs > 0) {
-      const untilMs = this.#now() + this.#cooldownMs;
-      this.#cooling.add(this.#keyOf(address), { address, untilMs, lastOwner: ownerKey(owner) });
-    } else {
-      this.#freeAgain(address);
-    }
-    return { address, owner };
   }
 
   /** From what is known of each address. */
@@ -254,28 +231,6 @@ export class Pool {
   #keyOf(address: Address): AddressKey {
     return offsetBetween(this.definition.prefix.network, address) ?? address.toString();
   }
-
-  #containers(): Map<string, Address> {
-    if (this.#byContainer === undefined) {
-      this.#byContainer = new Map();
-      for (const { address, owner } of this.#held.values()) this.#rememberContainer(address, owner);
-    }
-    return this.#byContainer;
-  }
-
-  #rememberContainer(address: Address, owner: Owner): void {
-    if (owner.kind !== "pod" || owner.containerId === undefined) return;
-    this.#byContainer?.set(containerKey(owner.containerId, owner.interface), address);
-  }
-
-  #forgetContainer(owner: Owner | undefined): void {
-    if (owner?.kind !== "pod" || owner.containerId === undefined) return;
-    this.#byContainer?.delete(containerKey(owner.containerId, owner.interface));
-  }
-}
-
-function containerKey(containerId: string, interfaceName: string): string {
-  return `${containerId}\0${interfaceName}`;
 }
 
 function contradiction(address: Address, owner: Owner, conflict: Allocation): PoolError {

@@ -1,37 +1,47 @@
-// Requests of one owner in one pool go one after another. Two at once could end with two addresses: the first fails and
-// gives its candidate back, another owner marks it, and a third request of the first owner moves on to the next address
-// while the second is still being written.
-import { type Owner, type OwnerKey, ownerKey } from "./owner.ts";
+// Work for one key goes one after another.
+//
+// Requests of one owner in one pool do: two at once could end with two addresses. The first fails and gives its candidate back,
+// another owner marks it, and a third request of the first owner moves on to the next address while the second is still being written.
+import { type Owner, ownerKey } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 
-/** Pool -> owner -> the end of its queue. An owner that nobody works for has no entry. */
-const queues = new WeakMap<Pool, Map<OwnerKey, Promise<void>>>();
+export class Turns {
+  /** The end of the queue of each key. A key that nobody works for has no entry. */
+  readonly #ends = new Map<string, Promise<void>>();
 
-/**
- * Runs the work when all earlier work for this owner in this pool has ended, well or badly. Whatever changes what an owner
- * holds goes through here: acquire does, and whoever releases does it around the release and the pool's record of it.
- */
-export async function inTurn<T>(
+  isBusy(key: string): boolean {
+    return this.#ends.has(key);
+  }
+
+  /** Runs the work when all earlier work for the key has ended, well or badly. */
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const before = this.#ends.get(key);
+    const turn = Promise.withResolvers<void>();
+    // Who is called off while waiting leaves the queue, and those behind still wait for those before.
+    const end = before === undefined ? turn.promise : before.then(() => turn.promise);
+    this.#ends.set(key, end);
+    void end.then(() => this.#ends.get(key) === end && this.#ends.delete(key));
+    try {
+      if (before !== undefined) await unlessAborted(before, signal);
+      return await work();
+    } finally {
+      turn.resolve();
+    }
+  }
+}
+
+const turns = new WeakMap<Pool, Turns>();
+
+/** Whatever changes what an owner holds goes through here: acquire does, and whoever releases does it around the release and the pool's record of it. */
+export function inTurn<T>(
   pool: Pool,
   owner: Owner,
   work: () => Promise<T>,
   { signal }: { signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
-  const queue = queues.get(pool) ?? new Map<OwnerKey, Promise<void>>();
-  queues.set(pool, queue);
-  const key = ownerKey(owner);
-  const before = queue.get(key);
-  const turn = Promise.withResolvers<void>();
-  // Who is called off while waiting leaves the queue, and those behind still wait for those before.
-  const end = before === undefined ? turn.promise : before.then(() => turn.promise);
-  queue.set(key, end);
-  void end.then(() => queue.get(key) === end && queue.delete(key));
-  try {
-    if (before !== undefined) await unlessAborted(before, signal);
-    return await work();
-  } finally {
-    turn.resolve();
-  }
+  const own = turns.get(pool) ?? new Turns();
+  turns.set(pool, own);
+  return own.run(ownerKey(owner), work, signal);
 }
 
 async function unlessAborted(wait: Promise<void>, signal: AbortSignal | undefined): Promise<void> {

@@ -79,7 +79,7 @@ describe("lowest free", () => {
         const held = new Map<number, bigint>();
         for (const step of list) {
           if (!step.adds) {
-            pool.releaseContainer(`c${step.pod}`, "net1");
+            pool.releaseOwner(owner(step.pod));
             held.delete(step.pod);
             continue;
           }

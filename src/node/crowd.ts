@@ -56,7 +56,15 @@ export class Crowd {
   }
 
   /** Read when a candidate is drawn: src/ipam draws the first at `width` and the second, after a conflict, at twice that. */
-  readonly strategy: Strategy = widthFrom(() => this.#width());
+  get strategy(): Strategy {
+    const width = () => this.#width();
+    return {
+      kind: "spread",
+      get width() {
+        return width();
+      },
+    };
+  }
 
   #width(): number {
     const daemons = this.#options.daemons();
@@ -66,13 +74,4 @@ export class Crowd {
     if (this.isCalm) return 1;
     return daemons < 1 ? widthUnknown : Math.max(2, Math.ceil((perTaker * takers) / 2));
   }
-}
-
-function widthFrom(width: () => number): Strategy {
-  return {
-    kind: "spread",
-    get width() {
-      return width();
-    },
-  };
 }

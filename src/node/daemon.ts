@@ -29,7 +29,7 @@ import { History, probedKind } from "./history.ts";
 import { Intents } from "./intents.ts";
 import { namespaceId } from "./kernel/namespace-id.ts";
 import { Ledgers } from "./ledgers.ts";
-import { Legacy } from "./legacy.ts";
+import { findLegacy } from "./legacy.ts";
 import { OwnHolds } from "./own-holds.ts";
 import { Pace } from "./pace.ts";
 import type { Parts, Probe } from "./parts.ts";
@@ -245,7 +245,7 @@ async function run(options: DaemonOptions, files: Files, signal: AbortSignal): P
       ledgers,
       held,
       pictures,
-      legacy: new Legacy({ client, ledgers, pictures, coexistence }),
+      findLegacy: (intent, within) => findLegacy({ client, ledgers, pictures, coexistence }, intent, within),
       sliced,
       slicedPools: source.pools,
     }),

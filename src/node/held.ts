@@ -1,4 +1,4 @@
-// What this node holds, in memory: by place (namespace, domain, address), by attachment and by domain.
+// What this node holds, in memory: by place (namespace, domain, address) and by attachment.
 //
 // The node's daemon is the only one that takes for this node, so what it has listed once and written since is all there is.
 // Not promised: that a hold is still there; the leader may have collected it. Whoever acts on an entry writes with its version.
@@ -34,8 +34,6 @@ export class Held {
   readonly #entries = new Map<PlaceKey, HeldEntry>();
   /** Only holds that a sandbox uses: a parked one has none. */
   readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
-  /** namespace, domain -> places */
-  readonly #byDomain = new Map<string, Set<PlaceKey>>();
   /** What is written down for lists that are under way: one at a time, as a rule. */
   readonly #followers = new Set<Set<PlaceKey>>();
 
@@ -49,8 +47,9 @@ export class Held {
     this.#entries.set(key, entry);
     this.#note(key);
     const attachment = attachmentOf(entry.hold);
-    if (attachment !== undefined) join(this.#byAttachment, attachmentKey(attachment), key);
-    join(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);
+    if (attachment === undefined) return;
+    const of = attachmentKey(attachment);
+    this.#byAttachment.set(of, (this.#byAttachment.get(of) ?? new Set()).add(key));
   }
 
   delete(place: Place): void {
@@ -64,14 +63,14 @@ export class Held {
   }
 
   ofAttachment(attachment: Attachment): HeldEntry[] {
-    return this.#pick(this.#byAttachment.get(attachmentKey(attachment)));
+    return Array.from(this.#byAttachment.get(attachmentKey(attachment)) ?? [], (key) => this.#entries.get(key)!);
   }
 
+  /** For the pool that is made of it; a node holds some hundred. */
   ofDomain(namespace: string, domain: Domain): HeldEntry[] {
-    return this.#pick(this.#byDomain.get(domainKey(namespace, domain)));
+    return [...this.#entries.values()].filter((each) => each.namespace === namespace && each.hold.domain === domain);
   }
 
-  /** A node holds some hundred. */
   ofOwner(owner: Owner): HeldEntry[] {
     return [...this.#entries.values()].filter(({ hold }) => sameOwner(hold.owner, owner));
   }
@@ -98,17 +97,15 @@ export class Held {
     for (const places of this.#followers) places.add(key);
   }
 
-  #pick(keys: ReadonlySet<PlaceKey> = new Set()): HeldEntry[] {
-    return [...keys].map((key) => this.#entries.get(key)!);
-  }
-
   #remove(key: PlaceKey): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
     const attachment = attachmentOf(entry.hold);
-    if (attachment !== undefined) leave(this.#byAttachment, attachmentKey(attachment), key);
-    leave(this.#byDomain, domainKey(entry.namespace, entry.hold.domain), key);
+    const of = attachment && attachmentKey(attachment);
+    const keys = of && this.#byAttachment.get(of);
+    keys?.delete(key);
+    if (of !== undefined && keys?.size === 0) this.#byAttachment.delete(of);
   }
 }
 
@@ -120,20 +117,4 @@ export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Pl
 export function attachmentOf({ owner }: Pick<Hold, "owner">): Attachment | undefined {
   if (owner.kind !== "pod" || owner.containerId === undefined || owner.containerId === "") return undefined;
   return { containerId: owner.containerId, interfaceName: owner.interface };
-}
-
-function domainKey(namespace: string, domain: Domain): string {
-  return `${namespace} ${domain}`;
-}
-
-function join<K>(index: Map<K, Set<PlaceKey>>, key: K, place: PlaceKey): void {
-  const set = index.get(key);
-  if (set === undefined) index.set(key, new Set([place]));
-  else set.add(place);
-}
-
-function leave<K>(index: Map<K, Set<PlaceKey>>, key: K, place: PlaceKey): void {
-  const set = index.get(key);
-  set?.delete(place);
-  if (set?.size === 0) index.delete(key);
 }

@@ -26,45 +26,40 @@ export interface LegacyOptions {
   readonly coexistence: () => boolean;
 }
 
-export class Legacy {
-  readonly #options: LegacyOptions;
+export async function findLegacy(options: LegacyOptions, intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
+  const found = await Promise.all(intent.pools.map((pool) => inPool(options, intent, pool, signal)));
+  return found.flat();
+}
 
-  constructor(options: LegacyOptions) {
-    this.#options = options;
-  }
-
-  async find(intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
-    const found = await Promise.all(intent.pools.map((pool) => this.#inPool(intent, pool, signal)));
-    return found.flat();
-  }
-
-  async #inPool(attachment: Attachment, pool: IntentPool, signal: AbortSignal): Promise<HeldEntry[]> {
-    const use = useOf(pool);
-    const { namespace, identity, naming } = use;
-    const names = poolNamesToRead(identity, naming);
-    const objects = await Promise.all(names.map((name) => readPool(this.#options.client, { namespace, name, signal })));
-    const entries = objects.flatMap((object, index) => {
-      const read = object === undefined ? [] : readAllocations(object).entries;
-      return read.map((entry) => ({ ...entry, pool: `${namespace}/${names[index]}` }));
-    });
-    const own = entries.filter(({ owner }) => isOf(owner, attachment));
-    if (own.length === 0) return [];
-    // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
-    const { domain } = await this.#options.pictures.placeOf(use, signal);
-    const holds = await Promise.all(
-      own.map(({ owner }) => this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal })),
-    );
-    const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));
-    if (this.#options.coexistence()) {
-      const records = recordsOf(domain, namespace);
-      const bare = own.filter((_, index) => found[index]!.length === 0);
-      const beside = new Beside(this.#options.client);
-      for (const { address, owner, pool: at } of bare) {
-        await beside.releaseTheirs(records, { address, owner, pool: at }, signal);
-      }
+async function inPool(
+  { client, ledgers, pictures, coexistence }: LegacyOptions,
+  attachment: Attachment,
+  pool: IntentPool,
+  signal: AbortSignal,
+): Promise<HeldEntry[]> {
+  const use = useOf(pool);
+  const { namespace, identity, naming } = use;
+  const names = poolNamesToRead(identity, naming);
+  const objects = await Promise.all(names.map((name) => readPool(client, { namespace, name, signal })));
+  const entries = objects.flatMap((object, index) => {
+    const read = object === undefined ? [] : readAllocations(object).entries;
+    return read.map((entry) => ({ ...entry, pool: `${namespace}/${names[index]}` }));
+  });
+  const own = entries.filter(({ owner }) => isOf(owner, attachment));
+  if (own.length === 0) return [];
+  // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
+  const { domain } = await pictures.placeOf(use, signal);
+  const ledger = ledgers.of(namespace, domain);
+  const holds = await Promise.all(own.map(({ owner }) => ledger.find(domain, ownerKey(owner), { signal })));
+  const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));
+  if (coexistence()) {
+    const records = recordsOf(domain, namespace);
+    const beside = new Beside(client);
+    for (const [index, { address, owner, pool: at }] of own.entries()) {
+      if (found[index]!.length === 0) await beside.releaseTheirs(records, { address, owner, pool: at }, signal);
     }
-    return found.flat().flatMap((hold) => (isFree(hold.owner, attachment) ? [{ namespace, hold }] : []));
   }
+  return found.flat().flatMap((hold) => (isFree(hold.owner, attachment) ? [{ namespace, hold }] : []));
 }
 
 function useOf({ namespace, network, range, naming, protectsOverlaps }: IntentPool): PoolUse {

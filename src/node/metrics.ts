@@ -17,85 +17,73 @@ export interface Watched {
 }
 
 export class NodeMetrics {
-  readonly #requests: Counter<"command" | "code">;
-  readonly #seconds: Histogram<"command">;
-  readonly #conflicts: Counter;
-  readonly #calls: Counter<"verb" | "code">;
-  readonly #probes: Counter<"outcome">;
-  readonly #fenced: Counter;
-  readonly #taken: Counter<"outcome">;
-  readonly #reasserted: Counter;
+  readonly request: Observe;
+  readonly conflict: () => void;
+  readonly call: (report: CallReport) => void;
+  readonly probe: (outcome: "free" | "duplicate" | "failed") => void;
+  /** Of DELs that the plugin kept. */
+  readonly taken: (outcome: "done" | "discarded") => void;
+  readonly fenced: () => void;
+  readonly reasserted: () => void;
   readonly #registers: Registry[];
 
   constructor(registry: Registry) {
-    this.#registers = [registry];
-    const registers = this.#registers;
-    this.#requests = new Counter({
-      name: "holdfast_cni_requests_total",
-      help: "Requests of the runtime, by command and CNI error code; 0 is success.",
-      labelNames: ["command", "code"],
-      registers,
-    });
-    this.#seconds = new Histogram({
+    const registers = [registry];
+    this.#registers = registers;
+    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers });
+    const requests = counter(
+      "holdfast_cni_requests_total",
+      "Requests of the runtime, by command and CNI error code; 0 is success.",
+      "command",
+      "code",
+    );
+    const seconds = new Histogram({
       name: "holdfast_cni_request_duration_seconds",
       help: "Time from the request to the answer.",
       labelNames: ["command"],
       buckets: secondsBuckets,
       registers,
     });
-    this.#conflicts = new Counter({
-      name: "holdfast_conflicts_total",
-      help: "Takes that found the address held or cooling: how far the picture was behind.",
-      registers,
-    });
-    this.#calls = new Counter({
-      name: "holdfast_api_calls_total",
-      help: "Calls to the API server, by verb and status; 0 is no answer.",
-      labelNames: ["verb", "code"],
-      registers,
-    });
-    this.#probes = new Counter({
-      name: "holdfast_probes_total",
-      help: "Questions on the wire whether an address is in use, by outcome.",
-      labelNames: ["outcome"],
-      registers,
-    });
-    this.#taken = new Counter({
-      name: "holdfast_kept_deletes_total",
-      help: "DELs that the plugin kept while no daemon answered: done, or discarded because the file was none.",
-      labelNames: ["outcome"],
-      registers,
-    });
-    this.#fenced = new Counter({
-      name: "holdfast_sandboxes_fenced_total",
-      help: "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
-      registers,
-    });
-    this.#reasserted = new Counter({
-      name: "holdfast_reasserted_total",
-      help: "Holds of live sandboxes that the API server had lost, and that were made again.",
-      registers,
-    });
+    this.request = ({ command, code, durationMs }) => {
+      requests.inc({ command, code: String(code) });
+      seconds.observe({ command }, durationMs / 1000);
+    };
+    const conflicts = counter(
+      "holdfast_conflicts_total",
+      "Takes that found the address held or cooling: how far the picture was behind.",
+    );
+    this.conflict = () => conflicts.inc();
+    const calls = counter(
+      "holdfast_api_calls_total",
+      "Calls to the API server, by verb and status; 0 is no answer.",
+      "verb",
+      "code",
+    );
+    this.call = ({ method, status }) => calls.inc({ verb: method, code: String(status) });
+    const probes = counter(
+      "holdfast_probes_total",
+      "Questions on the wire whether an address is in use, by outcome.",
+      "outcome",
+    );
+    this.probe = (outcome) => probes.inc({ outcome });
+    const kept = counter(
+      "holdfast_kept_deletes_total",
+      "DELs that the plugin kept while no daemon answered: done, or discarded because the file was none.",
+      "outcome",
+    );
+    this.taken = (outcome) => kept.inc({ outcome });
+    const fenced = counter(
+      "holdfast_sandboxes_fenced_total",
+      "Interfaces of old sandboxes that were taken down, since a VM runs elsewhere with their address.",
+    );
+    this.fenced = () => fenced.inc();
+    const reasserted = counter(
+      "holdfast_reasserted_total",
+      "Holds of live sandboxes that the API server had lost, and that were made again.",
+    );
+    this.reasserted = () => reasserted.inc();
   }
-
-  readonly request: Observe = ({ command, code, durationMs }) => {
-    this.#requests.inc({ command, code: String(code) });
-    this.#seconds.observe({ command }, durationMs / 1000);
-  };
-
-  readonly conflict = (): void => this.#conflicts.inc();
-
-  readonly call = ({ method, status }: CallReport): void => {
-    this.#calls.inc({ verb: method, code: String(status) });
-  };
-
-  readonly probe = (outcome: "free" | "duplicate" | "failed"): void => this.#probes.inc({ outcome });
-
-  readonly taken = (outcome: "done" | "discarded"): void => this.#taken.inc({ outcome });
-
-  readonly fenced = (): void => this.#fenced.inc();
-
-  readonly reasserted = (): void => this.#reasserted.inc();
 
   /** Gauges that are read when somebody looks. */
   watch({ pictures, pendingReleases, held, inWork, reassert }: Watched): void {

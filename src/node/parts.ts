@@ -10,7 +10,7 @@ import type { DaemonOptions } from "./daemon-options.ts";
 import type { Held } from "./held.ts";
 import type { History } from "./history.ts";
 import type { Intents } from "./intents.ts";
-import type { PodSource } from "./pods.ts";
+import type { Pods } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Readiness } from "./readiness.ts";
 import type { Releases } from "./release.ts";
@@ -39,7 +39,7 @@ export interface Parts
   /** Where pools are that no definition has for itself, as the leader says now. */
   readonly poolNamespace: string;
   readonly configs: Configs;
-  readonly pods: PodSource;
+  readonly pods: Pick<Pods, "find">;
   readonly held: Held;
   readonly sliced: Sliced;
   /** What the ledger says now; undefined: nobody holds it. */

@@ -28,12 +28,7 @@ export interface PodQuery {
   readonly isFresh?: boolean;
 }
 
-export interface PodSource {
-  /** Undefined where there is no such pod. Throws the client's error where the API server does not answer. */
-  find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined>;
-}
-
-export class Pods implements PodSource {
+export class Pods {
   readonly #client: KubeClient;
   readonly #resource: Resource;
   readonly #cache: Cache<KubeObject>;
@@ -46,7 +41,8 @@ export class Pods implements PodSource {
 
   /**
    * The informer may be a moment behind the kubelet: what it does not have is asked for, and so is which of two namesakes is
-   * meant, where the runtime names no UID. Under the UID of the one that is gone, the hold would be collected with it.
+   * meant, where the runtime names no UID. Under the UID of the one that is gone, the hold would be collected with it. Undefined where there is no such
+   * pod; throws the client's error where the API server does not answer.
    */
   async find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
     const cached = this.#cache.get(`${query.namespace}/${query.name}`);

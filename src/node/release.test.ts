@@ -11,7 +11,6 @@ import { Crowd } from "./crowd.ts";
 import { Held } from "./held.ts";
 import type { Intent } from "./intent.ts";
 import { Ledgers } from "./ledgers.ts";
-import type { Legacy } from "./legacy.ts";
 import { DomainPicture } from "./picture.ts";
 import type { Pictures } from "./pictures.ts";
 import { Releases } from "./release.ts";
@@ -56,7 +55,7 @@ const memory = () => new MemoryLedger(store, { now, fault: () => faults.shift() 
 
 /** A node's releases, on a ledger that may do something between two calls. */
 function releasesOn(ledger: AmendableLedger): Releases {
-  const legacy = { find: () => Promise.resolve([]) } as unknown as Legacy;
+  const findLegacy = () => Promise.resolve([]);
   const pictures = {
     find: () => picture,
     released: (_namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey) =>
@@ -64,7 +63,7 @@ function releasesOn(ledger: AmendableLedger): Releases {
   } as unknown as Pictures;
   const sliced = { ofAttachment: () => [] };
   const slicedPools = { released: () => {} };
-  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, legacy, sliced, slicedPools });
+  return new Releases({ ledgers: new Ledgers(() => ledger), held, pictures, findLegacy, sliced, slicedPools });
 }
 
 /** Once, before or after a release is carried out. */

@@ -8,11 +8,10 @@ import { isSliceDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
-import type { Held } from "./held.ts";
+import type { Held, HeldEntry } from "./held.ts";
 import { attachmentOf } from "./held.ts";
 import type { Intent } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
-import type { Legacy } from "./legacy.ts";
 import type { Pictures } from "./pictures.ts";
 import type { SlicedPools } from "./sliced-pools.ts";
 import type { Sliced } from "./sliced.ts";
@@ -21,7 +20,8 @@ export interface ReleasesOptions {
   readonly ledgers: Ledgers;
   readonly held: Held;
   readonly pictures: Pictures;
-  readonly legacy: Legacy;
+  /** What an older system recorded for the sandbox. */
+  readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<HeldEntry[]>;
   /** What this node holds in its slices. */
   readonly sliced: Pick<Sliced, "ofAttachment">;
   readonly slicedPools: Pick<SlicedPools, "released">;
@@ -50,7 +50,7 @@ export class Releases {
     const held = [...this.#options.held.ofAttachment(intent), ...this.#options.sliced.ofAttachment(intent)];
     const targets = await Promise.all(intent.targets.map((target) => this.#unknown(intent, target, signal)));
     const known = unique([...held, ...targets.flat()]);
-    const found = known.length > 0 ? known : await this.#options.legacy.find(intent, signal);
+    const found = known.length > 0 ? known : await this.#options.findLegacy(intent, signal);
     const freed = await Promise.all(
       found.map(({ namespace, hold }) =>
         this.free(namespace, hold, { attachment: intent, cooldownMs: intent.cooldownMs, signal }),
