@@ -69,10 +69,6 @@ async function free(
     return parts.releases.free(namespace, hold, { attachment, cooldownMs, signal });
   });
   const pod = `${hold.owner.namespace}/${hold.owner.name}`;
-  parts.log.info("collected, the runtime does not list it", {
-    pod,
-    ...attachment,
-    address: String(hold.address),
-    network: config.name,
-  });
+  const what = { pod, ...attachment, address: String(hold.address), network: config.name };
+  parts.log.info("collected, the runtime does not list it", what);
 }

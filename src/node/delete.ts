@@ -22,11 +22,10 @@ export async function del(
   isKept = false,
 ): Promise<void> {
   const { containerId, interfaceName } = invocation;
+  const about = { pod: podText(invocation), containerId, interfaceName };
   if (containerId === "" || interfaceName === "") {
-    parts.log.warn("a DEL does not say which interface of which container it is about: nothing is freed by it", {
-      pod: podText(invocation),
-    });
-    return;
+    const words = "a DEL does not say which interface of which container it is about: nothing is freed by it";
+    return parts.log.warn(words, { pod: about.pod });
   }
   const loaded = await configIn(parts, "DEL", text);
   await parts.attachments.delete(invocation, signal, async () => {
@@ -46,15 +45,10 @@ export async function del(
       const freed = await parts.releases.release(whole, limit);
       await parts.intents.remove(invocation);
       parts.gone.set(attachmentKey(invocation), true);
-      parts.log.info("released", { pod: podText(invocation), containerId, interfaceName, freed });
+      parts.log.info("released", { ...about, freed });
     } catch (error) {
       await parts.intents.add(intent);
-      parts.log.warn("the release is recorded and follows", {
-        pod: podText(invocation),
-        containerId,
-        interfaceName,
-        error,
-      });
+      parts.log.warn("the release is recorded and follows", { ...about, error });
       parts.wake();
     }
   });

@@ -1,9 +1,9 @@
-import type { Cooling } from "../ipam/cooling.ts";
-import type { PoolDefinition } from "../ipam/definition.ts";
 // What this daemon knows of one domain: which addresses are taken, as far as it has heard. Shared by all pools of the domain.
 //
 // A picture costs a conflict where it is behind, never a duplicate: the ledger arbitrates. What this node holds, and what a
 // request of its own is just writing, is never overwritten by a list that began before.
+import type { Cooling } from "../ipam/cooling.ts";
+import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
 import { type Owner, type OwnerKey, ownerKey, sameOwner } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";

@@ -93,12 +93,8 @@ export class Reassert {
       }
       const now = known.holds.map((hold) => asItIs(hold, byAddress.get(hold.address) ?? []));
       const isMoved = now.some((each, i) => each !== undefined && each !== known.holds[i]);
-      const sandbox = isMoved
-        ? await sandboxes.move(
-            known,
-            now.map((each, i) => each ?? known.holds[i]!),
-          )
-        : known;
+      const current = now.map((each, i) => each ?? known.holds[i]!);
+      const sandbox = isMoved ? await sandboxes.move(known, current) : known;
       // Its DEL may have come meanwhile.
       if (sandbox === undefined) continue;
       missing.push(...sandbox.holds.filter((_, i) => now[i] === undefined).map((hold) => ({ sandbox, hold })));
@@ -145,16 +141,10 @@ export class Reassert {
       await this.#make(sandbox, { ...hold, ...(note && { note }) }, round);
     } catch (error) {
       if (isPassing(error)) throw error;
+      const { address, domain } = hold;
       const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;
       const words = "a hold that the API server has lost could not be made again: its address may be given to another";
-      log.error(words, {
-        address: hold.address,
-        domain: hold.domain,
-        pod,
-        containerId,
-        interfaceName,
-        error: asError(error),
-      });
+      log.error(words, { address, domain, pod, containerId, interfaceName, error: asError(error) });
     }
   }
 
@@ -172,19 +162,9 @@ export class Reassert {
     const { namespace, domain, owner, note, users } = lost;
     const address = parseAddress(lost.address);
     const ledger = ledgers.shared(namespace);
-    const loose = note?.pool === undefined;
+    const kept = { loose: note?.pool === undefined, ...(note && { note }), ...(users && { users }) };
     // It is in use, whatever rests there.
-    const request = {
-      domain,
-      address,
-      owner,
-      early: true,
-      asIs: true,
-      loose,
-      ...(note && { note }),
-      ...(users && { users }),
-    };
-    const outcome = await ledger.take(request, { signal });
+    const outcome = await ledger.take({ domain, address, owner, early: true, asIs: true, ...kept }, { signal });
     if (outcome.outcome === "held") return this.#met(sandbox, lost, outcome.hold, round);
     if (outcome.outcome !== "taken") return;
     if (sandboxes.get(sandbox) !== sandbox) {
@@ -196,12 +176,9 @@ export class Reassert {
     this.#conflicts.delete(conflictKey(sandbox, lost));
     this.#learn(namespace, outcome.hold);
     onMade();
-    log.warn("a hold that the API server had lost was made again", {
-      address: lost.address,
-      domain,
-      owner: describeOwner(owner),
-      containerId: sandbox.containerId,
-    });
+    const { containerId } = sandbox;
+    const what = { address: lost.address, domain, owner: describeOwner(owner), containerId };
+    log.warn("a hold that the API server had lost was made again", what);
     this.#made.set(conflictKey(sandbox, lost), { sandbox, hold: lost });
     await this.#askSlices(sandbox, lost, signal);
   }
@@ -264,13 +241,10 @@ export class Reassert {
     const { namespace, name, uid } = pod;
     tell({ apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid } }, "Warning", "AddressConflict", words);
     if (!isNew) return;
-    log.error("an address is in use twice: the API server had lost the hold of a sandbox, and gave its address again", {
-      address: lost.address,
-      domain: lost.domain,
-      pod: `${namespace}/${name}`,
-      containerId,
-      heldBy: other,
-    });
+    const twice =
+      "an address is in use twice: the API server had lost the hold of a sandbox, and gave its address again";
+    const { address, domain } = lost;
+    log.error(twice, { address, domain, pod: `${namespace}/${name}`, containerId, heldBy: other });
     const records = recordsOf(lost.domain, lost.namespace);
     // A slice's hold has no record of its own: this pod's has the mark then.
     const isInSlice = found.domain !== lost.domain;
