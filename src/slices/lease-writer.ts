@@ -93,14 +93,14 @@ export class LeaseWriter {
     const text = writeNodeSlices(content);
     const name = nodeLeaseName(node);
     if (lease === undefined) {
-      const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text, ...note };
-      const annotations = Object.fromEntries(
-        Object.entries(marks).filter((mark): mark is [string, string] => mark[1] !== null),
-      );
-      world.leases.put(
-        trimLease(await client.create(leases, { metadata: { namespace, name, annotations } }, { signal })),
-      );
-      return;
+      // Without a Lease there is no note to take back.
+      const annotations = {
+        [leaseNodeAnnotation]: node,
+        [slicesAnnotation]: text,
+        ...(note as Record<string, string>),
+      };
+      const made = await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
+      return world.leases.put(trimLease(made));
     }
     const annotations = {
       ...(lease.metadata.annotations?.[slicesAnnotation] !== text && { [slicesAnnotation]: text }),
