@@ -11,12 +11,12 @@ import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import type { Presence } from "../ledger/presence.ts";
+import { prefixOf, readSlice } from "../ledger/slice-object.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 import { attempt } from "./names.ts";
 import { readPool } from "./pool-object.ts";
-import { prefixOf, readSlice } from "./slice-object.ts";
 import type { SliceWorld } from "./world.ts";
 
 /** A slice that no object has and no NodeSlicePool assigns. */

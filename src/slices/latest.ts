@@ -6,6 +6,12 @@ import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 import { type Indexes, Store } from "../kube/store.ts";
 
+/** What was seen is not what is there: the next look decides anew. */
+export class StaleError extends Error {
+  readonly code = "stale";
+  override readonly name = "StaleError";
+}
+
 export type LatestListener<T extends KubeObject> = (
   object: DeepReadonly<T>,
   previous: DeepReadonly<T> | undefined,

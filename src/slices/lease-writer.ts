@@ -14,9 +14,9 @@ import { type DeepReadonly, keyOf } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
+import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 import { allocationKey, readPool } from "./pool-object.ts";
-import { readSlice, type SliceObject } from "./slice-object.ts";
 import type { Target } from "./target.ts";
 import { gone, trimLease, type SliceWorld } from "./world.ts";
 

@@ -15,8 +15,8 @@ import type { KubeClient } from "../kube/rest.ts";
 import { ensurePool } from "../ledger/pool-object.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import type { StoredPool } from "../ledger/resources.ts";
+import type { SlicePlace } from "../ledger/slice-object.ts";
 import type { Reserved } from "./reserved.ts";
-import type { SlicePlace } from "./slice-object.ts";
 
 export interface LeftBehindOptions {
   readonly client: KubeClient;

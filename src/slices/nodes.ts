@@ -1,18 +1,12 @@
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
-import type { Informer } from "../kube/informer.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
-import type { Presence } from "../ledger/presence.ts";
-import { leases, type Node } from "../ledger/resources.ts";
+import { leases } from "../ledger/resources.ts";
+import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 import { type SliceWorld, trimLease } from "./world.ts";
 
-export interface NodesOptions {
-  readonly client: KubeClient;
-  readonly systemNamespace: string;
-  readonly nodes: Informer<Node>;
+export interface NodesOptions extends Pick<SlicesOptions, "client" | "systemNamespace" | "nodes" | "presence"> {
   readonly world: SliceWorld;
-  readonly presence: Presence;
   readonly nowMs: () => number;
 }
 

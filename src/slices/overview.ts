@@ -3,36 +3,32 @@
 import { sliceUseKey } from "../api/node-lease.ts";
 import { floatingNode } from "../api/slice-grant.ts";
 import { readDefinitions } from "../cni/definitions.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
-import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import type { Log } from "../log/log.ts";
+import { readSlice } from "../ledger/slice-object.ts";
 import { formatInterval } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { CutRules } from "./consent.ts";
 import type { Journals } from "./journals.ts";
-import type { SliceMetrics } from "./metrics.ts";
+import type { SlicesOptions } from "./leader.ts";
 import type { PoolBlocks } from "./phases.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import { readPool } from "./pool-object.ts";
 import type { PoolPhase } from "./pool-writer.ts";
-import { readSlice } from "./slice-object.ts";
 import type { StateRound } from "./state-round.ts";
 import { isUnheard, joinedBlocks, lostPools, type Target, targetsOf } from "./target.ts";
 import { type ExistingPool, wishesOf } from "./wishes.ts";
 import type { SliceWorld } from "./world.ts";
 
-export interface OverviewOptions {
+export interface OverviewOptions extends Pick<
+  SlicesOptions,
+  "definitions" | "clock" | "log" | "systemNamespace" | "metrics"
+> {
   readonly world: SliceWorld;
   readonly state: StateRound;
   readonly journals: Pick<Journals, "forgotten">;
-  readonly definitions: FollowedDefinitions;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly systemNamespace: string;
   readonly cutRules: CutRules;
   readonly nodes: { readonly cache: { readonly size: number } };
-  readonly metrics?: SliceMetrics;
   /** The pool is to be looked at. */
   readonly touch: (key: string) => void;
 }

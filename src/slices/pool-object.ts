@@ -3,10 +3,10 @@ import { networkAnnotation } from "../api/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
 import type { StoredSlicePool } from "../ledger/resources.ts";
+import { prefixOf } from "../ledger/slice-object.ts";
 import { readPhase, type SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Allocation } from "./plan/facts.ts";
-import { prefixOf } from "./slice-object.ts";
 import type { ExistingPool } from "./wishes.ts";
 
 /** Annotation: the prefix length of the floating part, which whereabouts has no field for. */

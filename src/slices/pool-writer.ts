@@ -7,6 +7,7 @@ import { isEqual } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { nodeSlicePools, type StoredSlicePool } from "../ledger/resources.ts";
+import { readSlice, type SliceObject, type SlicePlace } from "../ledger/slice-object.ts";
 import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Crowd } from "./crowd.ts";
 import type { Journals } from "./journals.ts";
@@ -23,7 +24,6 @@ import {
 } from "./pool-object.ts";
 import { poolStatus } from "./pool-status.ts";
 import type { ReservedView } from "./reserved.ts";
-import { readSlice, type SliceObject, type SlicePlace } from "./slice-object.ts";
 import type { SliceWriter } from "./slice-writer.ts";
 import { isUnheard, type Target } from "./target.ts";
 import { gone, type SliceWorld } from "./world.ts";

@@ -15,12 +15,12 @@ import { keyOf, type ObjectKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type HeldObject, listHolds, readHeld } from "../ledger/held-objects.ts";
 import type { StoredHold, StoredReservation } from "../ledger/resources.ts";
+import type { SliceObject } from "../ledger/slice-object.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, overlaps, type Prefix } from "../net/prefix.ts";
 import { readPool } from "./pool-object.ts";
-import type { SliceObject } from "./slice-object.ts";
 import type { Target } from "./target.ts";
 import type { SliceWorld } from "./world.ts";
 

@@ -11,23 +11,18 @@ import { blocksOf, floatingNode, type NodeWord, type SliceGrant } from "../api/s
 import type { Condition } from "../kube/conditions.ts";
 import { keyOf, type KubeObject, parseKey } from "../kube/meta.ts";
 import type { StoredPool } from "../ledger/resources.ts";
+import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
 import type { Prefix } from "../net/prefix.ts";
-import { readSlice } from "./slice-object.ts";
 
 /** One slice, or a piece of one, of one node. */
-export interface SliceView {
+export interface SliceView extends Pick<SliceObject, "namespace" | "node" | "network" | "block"> {
   /** namespace/name of its IPPool. */
   readonly key: string;
-  readonly namespace: string;
   readonly name: string;
-  readonly node: string;
-  /** network_name; empty: none. */
-  readonly network: string;
   /** Name of the NodeSlicePool, in the same namespace. */
   readonly pool: string;
   /** The whole range, where the object says it. */
   readonly range: Prefix | undefined;
-  readonly block: Prefix;
   readonly grant: SliceGrant | undefined;
   readonly word: NodeWord | undefined;
   /** Who confirmed that the node is off, and when, by its Lease; empty: nobody. */
@@ -70,19 +65,20 @@ export function sliceViewOf(object: StoredPool): SliceView | Unreadable {
     return { object: named, why };
   }
   try {
-    const { namespace = "", name = "", uid = "", resourceVersion = "" } = object.metadata;
+    const { name = "", uid = "", resourceVersion = "" } = object.metadata;
+    const { namespace, node, network, block, range, grant, word } = slice;
     const { entries, unreadable } = readAllocations(parseObject(ipPoolKind, object));
     return {
       key: keyOf(object),
       namespace,
       name,
-      node: slice.node,
-      network: slice.network,
+      node,
+      network,
       pool: parseKey(slice.pool).name,
-      range: slice.range,
-      block: slice.block,
-      grant: slice.grant,
-      word: slice.word,
+      range,
+      block,
+      grant,
+      word,
       fenced: "",
       entries,
       faults: unreadable.map(({ message }) => message),

@@ -9,9 +9,8 @@ import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta
 import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
-import type { Latest } from "./latest.ts";
-import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "./slice-object.ts";
-import { StaleError } from "./stale-error.ts";
+import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../ledger/slice-object.ts";
+import { type Latest, StaleError } from "./latest.ts";
 import { gone, type SliceWorld } from "./world.ts";
 
 type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;

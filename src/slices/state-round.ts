@@ -9,6 +9,7 @@ import { readPoolName } from "../api/pool-name.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { configMaps, ipPools, type ConfigMap } from "../ledger/resources.ts";
+import { prefixOf } from "../ledger/slice-object.ts";
 import {
   readSlicedRanges,
   refusedKey,
@@ -36,7 +37,6 @@ import {
 } from "./phases.ts";
 import type { PoolPhase } from "./pool-writer.ts";
 import type { Reserved } from "./reserved.ts";
-import { prefixOf } from "./slice-object.ts";
 import type { Target } from "./target.ts";
 
 export interface StateRoundOptions {

@@ -3,13 +3,13 @@ import { domainOfPool } from "../api/domain.ts";
 import { poolName } from "../api/pool-name.ts";
 import type { DefinitionObject } from "../cni/definitions.ts";
 import type { Domain } from "../ipam/ledger.ts";
+import type { SliceObject } from "../ledger/slice-object.ts";
 import { prefixesOf } from "../net/cover.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { intervalOf } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { poolNames } from "./names.ts";
 import type { PoolSpec } from "./pool-object.ts";
-import type { SliceObject } from "./slice-object.ts";
 import type { ExistingPool, Refusal, Wish, Wishes } from "./wishes.ts";
 
 export interface Target extends PoolSpec {

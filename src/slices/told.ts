@@ -3,6 +3,7 @@ import type { EventRecorder } from "../kube/events.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { apiVersionOf } from "../kube/resource.ts";
 import { networkAttachmentDefinitions } from "../ledger/resources.ts";
+import { picked } from "../ledger/slice-object.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { ReadPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
@@ -64,14 +65,7 @@ export class Told {
 }
 
 function definitionOf({ metadata }: Target["definitions"][number]): DeepReadonly<KubeObject> {
-  const { namespace, name, uid } = metadata;
-  return {
-    apiVersion: apiVersionOf(networkAttachmentDefinitions),
-    kind: networkAttachmentDefinitions.kind,
-    metadata: {
-      ...(namespace !== undefined && { namespace }),
-      ...(name !== undefined && { name }),
-      ...(uid !== undefined && { uid }),
-    },
-  };
+  const { kind } = networkAttachmentDefinitions;
+  const apiVersion = apiVersionOf(networkAttachmentDefinitions);
+  return { apiVersion, kind, metadata: picked(metadata, "namespace", "name", "uid") };
 }

@@ -11,8 +11,8 @@ import type { Lease } from "../kube/lease.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { goneSinceAnnotation, nodeOfLease, offAnnotation } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
+import { picked, readSlice, trimSlice } from "../ledger/slice-object.ts";
 import { Latest, type LatestListener } from "./latest.ts";
-import { picked, readSlice, trimSlice } from "./slice-object.ts";
 
 export interface SliceWorldOptions {
   readonly client: KubeClient;
@@ -94,7 +94,7 @@ export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
     ...picked(object, "apiVersion", "kind"),
     metadata: {
       ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
-      annotations: picked(annotations, ...keptAnnotations),
+      annotations: picked(annotations, ...keptAnnotations) as Record<string, string>,
     },
     spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
   };

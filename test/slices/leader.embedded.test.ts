@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { readGrant } from "../../src/api/slice-grant.ts";
 import * as kinds from "../../src/ledger/resources.ts";
+import { sliceMarks, sliceName } from "../../src/ledger/slice-object.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { sliceMarks, sliceName } from "../../src/slices/slice-object.ts";
 import { crds, Stage, system } from "./leader-stage.ts";
 
 // A quarantine of a day is 8,640 looks of ten seconds.

@@ -5,10 +5,10 @@ import { openApi } from "../../src/apiserver/api.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { ApiResponse } from "../../src/kube/transport.ts";
 import { ipPools, reservations } from "../../src/ledger/resources.ts";
+import { sliceMarks, sliceName } from "../../src/ledger/slice-object.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { recordLeft } from "../../src/slices/left-behind.ts";
 import type { Reserved } from "../../src/slices/reserved.ts";
-import { sliceMarks, sliceName } from "../../src/slices/slice-object.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 
 const namespace = "kube-system";

@@ -3,9 +3,8 @@
 // Each step is durable in the journal before the next; a crash between two of them repeats at most the last.
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { moveHold, settledPlace } from "./drain.ts";
-import { pieceOf } from "./free.ts";
 import type { SliceParts } from "./slice-state.ts";
-import { viewOf } from "./view.ts";
+import { pieceOf, viewOf } from "./view.ts";
 
 export type ActParts = Pick<
   SliceParts,

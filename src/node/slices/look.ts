@@ -1,15 +1,16 @@
 // Reads one slice's IPPool and brings the journal to what it says (verdict.ts).
 import { ApiError as BadObject } from "../../api/error.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
+import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import type { Hold } from "../../ipam/ledger.ts";
-import { parseKey } from "../../kube/meta.ts";
+import { type DeepReadonly, parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { readPool } from "../../ledger/pool-object.ts";
+import type { Pod } from "../../ledger/resources.ts";
 import { contains } from "../../net/prefix.ts";
 import { leave } from "./leave.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
-import { holdsOfPods } from "./pod-holds.ts";
 import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
 import type { SliceParts } from "./slice-state.ts";
 import { judgeAbsence, judgeObject, type Verdict } from "./verdict.ts";
@@ -93,6 +94,33 @@ function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold
     if (contains(slice.slice, hold.address) && !byAddress.has(place)) byAddress.set(place, hold);
   }
   return [...byAddress.values()];
+}
+
+/**
+ * What this node's running pods use of a slice, by what a multi-network plugin noted on them: for a journal that knows nothing. Not promised: that such
+ * an address is of this network; two networks may use the same numbers. One too many is held until its pod goes.
+ */
+function holdsOfPods(
+  running: Iterable<DeepReadonly<Pod>>,
+  { domain, slice }: Pick<SliceObject, "domain" | "slice">,
+): Hold[] {
+  return Array.from(running).flatMap(({ metadata, status }) => {
+    if (status?.phase === "Succeeded" || status?.phase === "Failed") return [];
+    const { uid = "", namespace = "", name = "" } = metadata;
+    const interfaces = readNetworkStatus(statusAnnotation(metadata.annotations)) ?? [];
+    return interfaces
+      .filter(({ isDefault }) => !isDefault)
+      .flatMap(({ interface: port, addresses }) =>
+        addresses
+          .filter((address) => address.family === slice.family && contains(slice, address))
+          .map((address): Hold => ({
+            domain,
+            address,
+            owner: { kind: "pod", uid, namespace, name, interface: port },
+            version: "",
+          })),
+      );
+  });
 }
 
 async function lost(parts: SliceParts, known: JournalGrant | undefined): Promise<void> {

@@ -1,23 +1,17 @@
 import { parseDomain } from "../../api/domain.ts";
 // A slice whose IPPool is gone although its journal never sealed it: deleted by a hand, or the API server was restored from an older
 // copy. It is made again with the same grant, so that the controller takes it up, unless the range has been given to another.
-import { networkAnnotation, nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
 import { parseObject } from "../../api/kind.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
-import {
-  grantAnnotation,
-  sliceLabelName,
-  slicedRangeAnnotation,
-  slicePoolAnnotation,
-  writeGrant,
-} from "../../api/slice-grant.ts";
+import { grantAnnotation, writeGrant } from "../../api/slice-grant.ts";
 import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { ipPools, nodeSlicePools, type StoredPool } from "../../ledger/resources.ts";
+import { sliceMarks } from "../../ledger/slice-object.ts";
 import { formatInterval } from "../../net/interval.ts";
-import { nodeAnnotation } from "./slice-object.ts";
 
 interface Call {
   readonly signal: AbortSignal;
@@ -32,12 +26,8 @@ export async function readSlicePool(
   const parts = parseDomain(domain);
   if (parts.scope === "network") return undefined;
   const { namespace, name } = parts;
-  try {
-    return parseObject(nodeSlicePoolKind, await client.get(nodeSlicePools, { namespace, name }, call));
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+  const object = await lookUp(client, nodeSlicePools, { namespace, name }, call);
+  return object && parseObject(nodeSlicePoolKind, object);
 }
 
 /**
@@ -80,21 +70,12 @@ function grantText(grant: JournalGrant): string {
   return writeGrant({ generation, serial, phase, without, taken });
 }
 
-function objectOf(node: string, grant: JournalGrant): StoredPool {
-  const { namespace = "", name } = parseKey(grant.key);
-  const parts = parseDomain(grant.domain);
+function objectOf(node: string, { key, domain, network, range, slice: block }: JournalGrant): StoredPool {
+  const { namespace = "", name } = parseKey(key);
+  const parts = parseDomain(domain);
+  const pool = parts.scope === "network" ? "" : parts.name;
   return {
-    metadata: {
-      namespace,
-      name,
-      labels: { [sliceLabelName]: "true", [nodeLabelName]: nodeLabel(node) },
-      annotations: {
-        [nodeAnnotation]: node,
-        [networkAnnotation]: grant.network,
-        [slicePoolAnnotation]: parts.scope === "network" ? "" : parts.name,
-        [slicedRangeAnnotation]: String(grant.range),
-      },
-    },
-    spec: { range: String(grant.slice), allocations: {} },
+    metadata: { namespace, name, ...sliceMarks({ namespace, network, pool, range, node, block }) },
+    spec: { range: `${block}`, allocations: {} },
   };
 }

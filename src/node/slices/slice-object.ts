@@ -4,26 +4,16 @@
 // mistyped it.
 import { type PoolContents, readAllocations } from "../../api/allocations.ts";
 import { formatDomain } from "../../api/domain.ts";
-import { networkAnnotation } from "../../api/hold-marks.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
-import { holdfastGroup } from "../../api/kind.ts";
 import { markedDomain } from "../../api/pool-domain.ts";
 import { poolName } from "../../api/pool-name.ts";
-import { parseRange } from "../../api/range.ts";
-import {
-  grantAnnotation,
-  type NodeWord,
-  readGrant,
-  readNodeWord,
-  type SliceGrant,
-  slicedRangeAnnotation,
-  slicePoolAnnotation,
-} from "../../api/slice-grant.ts";
+import type { NodeWord, SliceGrant } from "../../api/slice-grant.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
+import { keyOf, parseKey } from "../../kube/meta.ts";
+import type { StoredPool } from "../../ledger/resources.ts";
+import { readSlice } from "../../ledger/slice-object.ts";
 import { type Interval, parseBlock } from "../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
-
-export const nodeAnnotation = `${holdfastGroup}/node`;
 
 /** A grant with its blocks read. */
 export interface ReadGrant {
@@ -58,26 +48,26 @@ export interface SharedPlace {
 
 /** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */
 export function readSliceObject(object: IPPool): SliceObject | undefined {
-  const { namespace = "", name = "", annotations = {} } = object.metadata;
-  const { [nodeAnnotation]: node, [slicePoolAnnotation]: pool } = annotations;
-  const range = prefixOf(annotations[slicedRangeAnnotation]);
-  const slice = parseRange(object.spec.range).prefix;
-  if (!node || !pool || range === undefined || !isWithin(range, slice)) return undefined;
-  const network = annotations[networkAnnotation] ?? "";
-  const granted = grantOf(annotations, slice);
-  const word = readNodeWord(object.metadata);
+  const read = readSlice(object as StoredPool);
+  if (read?.range === undefined || !isWithin(read.range, read.block)) return undefined;
+  const { namespace, node, network, range, block, pool, grant, word } = read;
+  const granted = grant && withBlocks(grant, block);
   return {
-    key: `${namespace}/${name}`,
+    key: keyOf(object),
     namespace,
     node,
     network,
     range,
-    slice,
-    domain: formatDomain({ scope: "slice", namespace, name: pool }),
+    slice: block,
+    domain: formatDomain({ scope: "slice", namespace, name: parseKey(pool).name }),
     ...(granted && { granted }),
     ...(word && { word }),
     contents: readAllocations(object),
-    shared: sharedPlaceOf(object, { namespace, network, range }),
+    // As the shared pool of the whole range has it; the mark is the controller's word for ranges whose overlaps are not protected.
+    shared: {
+      domain: markedDomain(object) ?? formatDomain({ scope: "network", network }),
+      pool: `${namespace}/${poolName({ range, network, node: "" })}`,
+    },
   };
 }
 
@@ -88,42 +78,17 @@ export function holdsIn({ domain, contents }: SliceObject): Hold[] {
   );
 }
 
-/** As the shared pool of the whole range has it; the mark is the controller's word for ranges whose overlaps are not protected. */
-function sharedPlaceOf(
-  object: IPPool,
-  { namespace, network, range }: { readonly namespace: string; readonly network: string; readonly range: Prefix },
-): SharedPlace {
-  const domain = markedDomain(object) ?? formatDomain({ scope: "network", network });
-  return { domain, pool: `${namespace}/${poolName({ range, network, node: "" })}` };
-}
-
-function grantOf(annotations: Readonly<Record<string, string>>, slice: Prefix): ReadGrant | undefined {
-  const grant = annotations[grantAnnotation] === undefined ? undefined : readGrant({ annotations });
-  if (grant === undefined) return undefined;
-  const without = grant.without.map(prefixOf);
-  const taken = grant.taken.map(intervalOf);
-  if (!without.every((each) => each !== undefined && isWithin(slice, each))) return undefined;
-  if (!taken.every((each) => each !== undefined)) return undefined;
-  return { grant, without: without as Prefix[], taken };
+function withBlocks(grant: SliceGrant, slice: Prefix): ReadGrant | undefined {
+  try {
+    const without = grant.without.map((text) => parsePrefix(text));
+    const taken = grant.taken.map((text) => parseBlock(text));
+    return without.every((each) => isWithin(slice, each)) ? { grant, without, taken } : undefined;
+  } catch {
+    // What does not parse was written by a hand.
+    return undefined;
+  }
 }
 
 function isWithin(outer: Prefix, inner: Prefix): boolean {
   return outer.family === inner.family && containsPrefix(outer, inner);
-}
-
-function prefixOf(text: string | undefined): Prefix | undefined {
-  return attempt(() => parsePrefix(text ?? ""));
-}
-
-function intervalOf(text: string): Interval | undefined {
-  return attempt(() => parseBlock(text));
-}
-
-/** What does not parse was written by a hand. */
-function attempt<T>(parse: () => T): T | undefined {
-  try {
-    return parse();
-  } catch {
-    return undefined;
-  }
 }

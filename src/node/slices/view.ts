@@ -1,10 +1,14 @@
-// What the journal has of one slice: its holds, what is free, and what cools down.
+// What the journal has of one slice: its holds, what is free, what cools down, and which piece of it a node gives up when it is asked to lend. Pure.
+//
+// Promised of a piece: aligned, at most as large as was asked for, wholly free, and as large as the slice allows. It is cut from the
+// end of the tightest gap, since pods get the lowest addresses first.
 import type { Hold } from "../../ipam/ledger.ts";
-import type { JournalGrant } from "../../ledger/journal/grant.ts";
+import { type JournalGrant, usableOf } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
+import { type Address, bitsOf } from "../../net/address.ts";
+import { prefixesOf } from "../../net/cover.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
-import { contains } from "../../net/prefix.ts";
-import { freeOf } from "./free.ts";
+import { comparePrefixes, contains, Prefix } from "../../net/prefix.ts";
 import { grantAround } from "./word.ts";
 
 export interface SliceView {
@@ -30,4 +34,34 @@ export function viewOf(journal: Journal, grant: JournalGrant, nowMs: number): Sl
     free,
     ...(cooling.length > 0 && { coolsUntilMs: Math.max(...cooling.map(({ untilMs }) => untilMs)) }),
   };
+}
+
+/** For any pod, now. `busy`: held, or cooling down. A grant that nothing is handed out of has nothing free. */
+export function freeOf(grant: JournalGrant, busy: Iterable<Address>): IntervalSet {
+  const free = usableOf([grant]);
+  for (const address of busy) free.delete({ first: address, last: address });
+  return free;
+}
+
+/** Undefined: nothing is free. `addresses`: at most so many. */
+export function pieceOf(free: IntervalSet, addresses: number): Prefix | undefined {
+  const gaps = [...free].flatMap((each) => prefixesOf(each));
+  if (gaps.length === 0 || addresses < 1) return undefined;
+  const wantedBits = Math.floor(Math.log2(addresses));
+  const enough = gaps.filter(({ hostBits }) => hostBits >= wantedBits);
+  const best = enough.length > 0 ? tightest(enough) : widest(gaps);
+  const length = bitsOf(best.family) - Math.min(best.hostBits, wantedBits);
+  return Prefix.around(best.last, length);
+}
+
+function tightest(gaps: readonly Prefix[]): Prefix {
+  return gaps.reduce((a, b) => (b.length > a.length || (b.length === a.length && isAfter(b, a)) ? b : a));
+}
+
+function widest(gaps: readonly Prefix[]): Prefix {
+  return gaps.reduce((a, b) => (b.length < a.length || (b.length === a.length && isAfter(b, a)) ? b : a));
+}
+
+function isAfter(a: Prefix, b: Prefix): boolean {
+  return comparePrefixes(a, b) > 0;
 }

@@ -6,7 +6,7 @@ import { parseAddress, plus } from "../../net/address.ts";
 import { IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf, sizeOf } from "../../net/interval.ts";
 import { parsePrefix, Prefix } from "../../net/prefix.ts";
-import { freeOf, pieceOf } from "./free.ts";
+import { freeOf, pieceOf } from "./view.ts";
 
 const slice = parsePrefix("10.0.0.0/26");
 const at = (offset: number) => plus(slice.first, offset)!;

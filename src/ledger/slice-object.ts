@@ -1,4 +1,4 @@
-// The IPPool of a slice, read and made. Its name is the one that whereabouts gives it, so that one that whereabouts made is the same object.
+// The IPPool of a slice, read and made, for the leader, the nodes and the commands. Its name is the one that whereabouts gives it, so that one that whereabouts made is the same object.
 import { domainAnnotation, networkAnnotation, nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
 import { poolName } from "../api/pool-name.ts";
@@ -15,8 +15,8 @@ import {
 } from "../api/slice-grant.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { StoredPool } from "../ledger/resources.ts";
 import { parseCidr, type Prefix } from "../net/prefix.ts";
+import type { StoredPool } from "./resources.ts";
 
 /** Annotation: the node's name in full; a label is cut at 63 characters. */
 const sliceNodeAnnotation = `${holdfastGroup}/node`;
@@ -81,15 +81,18 @@ export function trimSlice({ metadata, spec, ...object }: StoredPool): StoredPool
     ...picked(object, "apiVersion", "kind"),
     metadata: {
       ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "labels"),
-      annotations: picked(metadata.annotations ?? {}, ...keptAnnotations),
+      annotations: picked(metadata.annotations ?? {}, ...keptAnnotations) as Record<string, string>,
     },
     spec: { range: spec.range, allocations: {} },
   };
 }
 
+type Picked<T, K extends keyof T> = { [P in K]?: Exclude<T[P], undefined> };
+
 /** These keys, where they are there. */
-export function picked<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]): Pick<T, K> {
-  return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
+export function picked<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]): Picked<T, K> {
+  const found = keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]));
+  return Object.fromEntries(found) as Picked<T, K>;
 }
 
 const keptAnnotations = [
