@@ -109,8 +109,10 @@ export class Journals {
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
     for (const lease of of === undefined ? this.#options.world.leases.list() : [of]) {
       const node = nodeOfLease(lease);
-      if (node === undefined || this.#options.presence.fenced(node) !== undefined) continue;
-      for (const slice of this.#said(node, lease).slices) if (this.#isForgotten(slice)) yield slice;
+      if (node === undefined) continue;
+      // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
+      const lost = this.#said(node, lease).slices.filter((slice) => this.#isForgotten(slice));
+      if (lost.length > 0 && this.#options.presence.fenced(node) === undefined) yield* lost;
     }
   }
 
@@ -146,10 +148,9 @@ export class Journals {
   *#incomplete(): IterableIterator<string> {
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
-      if (node === undefined || this.#options.presence.fenced(node) !== undefined) continue;
-      const { slices, more } = this.#said(node, lease);
-      const known = more === 0 ? 0 : this.#options.world.slices.byIndex("node", node).length;
-      if (more > 0 && known < slices.length + more) yield node;
+      const { slices = [], more = 0 } = node === undefined ? {} : this.#said(node, lease);
+      if (node === undefined || more === 0 || this.#options.presence.fenced(node) !== undefined) continue;
+      if (this.#options.world.slices.byIndex("node", node).length < slices.length + more) yield node;
     }
   }
 

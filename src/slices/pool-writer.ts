@@ -81,9 +81,9 @@ export class PoolWriter {
       onPlan(target, plan, pool);
     }
     const now = world.pools.get(target.key);
-    const isForgotten = [...journals.forgotten()].some(({ pool: key }) => key === target.key);
-    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0 && !isForgotten;
+    const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
     if (target.wanted || !isEmpty || now === undefined) return now === undefined;
+    if ([...journals.forgotten()].some(({ pool: key }) => key === target.key)) return false;
     return this.#removePool(now as StoredSlicePool, signal);
   }
 
