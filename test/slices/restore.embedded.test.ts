@@ -10,11 +10,11 @@ import { journalAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { leases, nodes } from "../../src/ledger/resources.ts";
+import { leases, nodes, reservations } from "../../src/ledger/resources.ts";
 import { readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { fetchState } from "../../src/ledger/state.ts";
 import { Fleet, moment, systemNamespace } from "./fleet.ts";
-import { added, addMany } from "./scenes.ts";
+import { added, addMany, eventsOf } from "./scenes.ts";
 import { prepare } from "./wipe.ts";
 
 let folder: string;
@@ -110,5 +110,31 @@ it(
     fleet.clock.shiftMs += 120_000;
     for (const node of ["b", "m", "a"]) await addMany(fleet, net, node, 3);
     expect(await fleet.dangers()).toEqual([]);
+  },
+);
+
+it(
+  "a lost hold of a shared range that was cut since is made again, and told as a conflict where a slice has given it",
+  { timeout: 300_000 },
+  async () => {
+    const range = { range: "10.122.0.0/24", network_name: "cut" };
+    let net = await fleet.define("cut", range);
+    for (const name of ["a", "z"]) await fleet.join(name);
+    await fleet.ledAlone();
+    const old = await fleet.pod("z");
+    const [address = ""] = await fleet.add(old, net);
+    net = await fleet.redefine(net, { ...range, node_slice_size: "/28" });
+    // The first by its name has the lowest slice, with the address in it.
+    await addMany(fleet, net, "a", 2);
+    const { line } = fleet.node("z");
+    line.cut();
+    const { items } = await fleet.admin.list(reservations, { namespace: systemNamespace });
+    const lost = items.find(({ spec }) => JSON.stringify(spec).includes(old.name))!;
+    await fleet.admin.delete(reservations, { namespace: systemNamespace, name: lost.metadata.name! });
+    const given = async () => addMany(fleet, net, "a", 1);
+    await expect.poll(async () => (await given())[0], patient).toBe(address);
+    line.heal();
+    const told = async () => (await eventsOf(fleet, "default", old.name)).join("\n");
+    await expect.poll(told, patient).toContain("AddressConflict");
   },
 );
