@@ -1,11 +1,16 @@
+import { relative } from "node:path";
+
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-import { slowFirst } from "./tools/test/slow-first.ts";
+import { readTimes, slowFirst } from "./tools/test/times.ts";
+
+const root = import.meta.dirname;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return slowFirst(import.meta.dirname, await super.sort(files), ({ moduleId }) => moduleId);
+    const times = readTimes(root);
+    return slowFirst(await super.sort(files), ({ moduleId }) => times.get(relative(root, moduleId)));
   }
 }
 

@@ -5,7 +5,7 @@ import { type Clock, realClock } from "../src/kube/clock.ts";
 /** What a second of the clock on the wall is in such a story. Requests take as long as they take: more would make deadlines of seconds miss them. */
 export const haste = 8;
 
-export function hastened(factor = haste): Clock {
+export function hastened(factor: number): Clock {
   const startMs = realClock.wallMs();
   const monotonicMs = () => realClock.monotonicMs() * factor;
   const zeroMs = monotonicMs();

@@ -270,22 +270,22 @@ describe("credentials", () => {
 test("closing ends what is under way, also on the connections of an older certificate; afterwards nothing is sent", async () => {
   const { port, versions } = await server(() => {});
   let current = identity("first");
-  const connection = connect({
+  const config = {
     server: `https://127.0.0.1:${port}`,
     ca: authority.cert,
     insecure: false,
     credentials: { current: () => Promise.resolve(current), reject() {} },
     namespace: "default",
-  });
+  };
+  // No request ends by itself.
+  const connection = connect(config, { timeoutMs: 3_600_000 });
   const first = failure(connection.client.create(pods, pod));
   while (versions.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
   current = identity("second");
   const second = failure(connection.client.create(pods, pod));
   while (versions.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-  const startedMs = performance.now();
   await connection[Symbol.asyncDispose]();
   expect([(await first).code, (await second).code]).toEqual(["outcome-unknown", "outcome-unknown"]);
-  expect(performance.now() - startedMs).toBeLessThan(5000);
   current = identity("third");
   expect((await failure(connection.client.create(pods, pod))).code).toBe("unreachable");
   expect(versions).toHaveLength(2);

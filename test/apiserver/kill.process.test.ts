@@ -12,7 +12,9 @@ import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
 import { expect, test } from "vitest";
 
-const rounds = 50;
+import { volume } from "../volume.ts";
+
+const rounds = volume(12, 50);
 const writers = 8;
 const collection = "/api/v1/namespaces/default/configmaps";
 

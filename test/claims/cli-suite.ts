@@ -12,20 +12,25 @@ const startTimeoutMs = 180_000;
 /** A command is a process: half a second alone, several beside other suites. */
 const storyTimeoutMs = 120_000;
 
-export function cliSuite(name: string, start: () => Promise<PoolsServer>): void {
+const stories = {
+  "claims, who, check": lookStories,
+  adopt: adoptStories,
+  takeover: takeoverStories,
+};
+type Part = keyof typeof stories;
+const all = Object.keys(stories) as Part[];
+
+/** `parts`: all of them, unless it says otherwise. */
+export function cliSuite(name: string, start: () => Promise<PoolsServer>, parts: readonly Part[] = all): void {
   describe(name, { timeout: storyTimeoutMs }, () => {
     let stage: CliStage;
     beforeAll(async () => void (stage = await CliStage.open(start)), startTimeoutMs);
     afterAll(async () => stage?.stage.close(), startTimeoutMs);
 
-    describe("claims, who, check", () => {
-      lookStories(() => stage);
-    });
-    describe("adopt", () => {
-      adoptStories(() => stage);
-    });
-    describe("takeover", () => {
-      takeoverStories(() => stage);
-    });
+    for (const part of parts) {
+      describe(part, () => {
+        stories[part](() => stage);
+      });
+    }
   });
 }

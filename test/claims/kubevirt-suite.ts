@@ -6,7 +6,8 @@ import { lifeStories } from "./kubevirt-life.ts";
 import { moveStories } from "./kubevirt-moves.ts";
 import { KubevirtStage } from "./kubevirt-stage.ts";
 
-export function kubevirtStories(title: string, start: () => Promise<Server>, startMs?: number): void {
+/** `isShort`: without migrations and hot-plug. */
+export function kubevirtStories(title: string, start: () => Promise<Server>, startMs?: number, isShort = false): void {
   describe(`KubeVirt, played on the ${title}`, () => {
     let server: Server;
     let stage: KubevirtStage;
@@ -19,6 +20,6 @@ export function kubevirtStories(title: string, start: () => Promise<Server>, sta
     const get = () => stage;
 
     lifeStories(get);
-    moveStories(get);
+    if (!isShort) moveStories(get);
   });
 }

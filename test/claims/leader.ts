@@ -1,7 +1,7 @@
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed between any two
 // writes.
 import { ClaimsLeader } from "../../src/claims/leader.ts";
-import { realClock } from "../../src/kube/clock.ts";
+import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
@@ -16,6 +16,7 @@ export interface LeaderOptions {
   readonly line: Line;
   readonly systemNamespace?: string;
   readonly cooldownMs?: number;
+  readonly clock?: Clock;
   readonly log?: Log;
 }
 
@@ -44,9 +45,8 @@ export class Leader {
 }
 
 async function run(options: LeaderOptions, signal: AbortSignal): Promise<void> {
-  const { line, systemNamespace = "kube-system", cooldownMs = 0, log = silent } = options;
+  const { line, systemNamespace = "kube-system", cooldownMs = 0, clock = realClock, log = silent } = options;
   const client = new KubeClient({ transport: line.transport, timeoutMs: 5000 });
-  const clock = realClock;
   const onError = () => {};
   const events = new EventRecorder({ client, component: "holdfast-controller", instance: "test", onError });
   const definitions = new FollowedDefinitions({ client, clock, onError });

@@ -2,14 +2,16 @@
 import { describe, expect, it } from "vitest";
 
 import type { Transport } from "../../src/kube/transport.ts";
+import { volume } from "../volume.ts";
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { users } from "./random-run.ts";
 import { shrink, type Trial } from "./random-shrink.ts";
 import { playedBySeed, randomRuns } from "./random-suite.ts";
 
 randomRuns("embedded API, every move by the seed", randomEmbeddedServer, {
-  steps: 600,
+  steps: volume(450, 1500),
   stepsPerRun: 150,
+  fixed: [1, 2],
   servers: "fresh",
   by: "seed",
 });

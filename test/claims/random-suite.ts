@@ -22,6 +22,8 @@ export interface RandomOptions {
   readonly steps: number;
   /** Worlds begin empty, so that their ends are looked at often. */
   readonly stepsPerRun?: number;
+  /** Seeds of the first runs; those of the others differ from run to run. */
+  readonly fixed?: readonly number[];
   /** A server for each run, or one for all. */
   readonly servers: "fresh" | "one";
   /** Who decides what moves next: processes' waits, as they fall, or the seed (random-schedule.ts), on a fresh embedded server. Default: waits. */
@@ -37,8 +39,10 @@ export function randomRuns(title: string, start: () => Promise<RandomServer>, op
   const given = env["HOLDFAST_CLAIMS_SEED"];
   const steps = Number(env["HOLDFAST_CLAIMS_STEPS"] ?? options.stepsPerRun ?? 500);
   const count = given === undefined ? Math.ceil(options.steps / steps) : 1;
-  const seeds = Array.from({ length: count }, () =>
-    given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given),
+  const fresh = () => Math.floor(Math.random() * 2 ** 32);
+  const { fixed = [] } = options;
+  const seeds = Array.from({ length: count }, (_, index) =>
+    given === undefined ? (fixed[index] ?? fresh()) : Number(given),
   );
 
   describe(`persistent addresses, at random, on the ${title}`, { timeout: runMs }, () => {

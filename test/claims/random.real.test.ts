@@ -1,10 +1,11 @@
 // On the real API server, with the real garbage collection.
 import { coldStartTimeoutMs } from "../lab/start.ts";
+import { volume } from "../volume.ts";
 import { randomRuns } from "./random-suite.ts";
 import { realServer } from "./real-server.ts";
 
 randomRuns("kube-apiserver", realServer, {
-  steps: 1000,
+  steps: volume(500, 1000),
   stepsPerRun: 250,
   servers: "one",
   startMs: coldStartTimeoutMs,

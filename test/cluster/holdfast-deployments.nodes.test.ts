@@ -1,4 +1,4 @@
-// Deployments of 60 pods on three real nodes whose addresses are ours: one and three interfaces, bridge and macvlan, both
+// Deployments of 60 pods (30 in `npm test`) on three real nodes whose addresses are ours: one and three interfaces, bridge and macvlan, both
 // families; scaled, rolled, with daemons killed, a node lost and the API server away. The tests are one story, in order.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
@@ -12,10 +12,14 @@ import { ping } from "../lab/ping.ts";
 import { isReady, type ObservedPod, runningPods } from "../lab/pods.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
+import { volume } from "../volume.ts";
 
 /** 60 pods with three interfaces take about 40 s on two idle cores; five times that for a busy machine. */
 const storyMs = 240_000;
 const outageMs = 20_000;
+const many = volume(30, 60);
+const half = many / 2;
+const few = 10;
 
 let lab: Cluster;
 let holdfast: LabHoldfast;
@@ -46,30 +50,30 @@ function pairOf(pods: readonly ObservedPod[], fits: (a: ObservedPod, b: Observed
 }
 
 test(
-  "60 pods with one interface: unique, on record, reachable; scaled up, down and away",
+  `${many} pods with one interface: unique, on record, reachable; scaled up, down and away`,
   { timeout: storyMs },
   async () => {
-    await deploy(lab, { name: "single", networks: "one", replicas: 20 });
-    await runningPods(lab, "app=single", 20);
-    await scale(lab, "deployments", "single", 60);
-    const pods = await runningPods(lab, "app=single", 60);
-    expect(new Set(pods.flatMap((pod) => addressesOf(pod, "one"))).size).toBe(60);
+    await deploy(lab, { name: "single", networks: "one", replicas: few });
+    await runningPods(lab, "app=single", few);
+    await scale(lab, "deployments", "single", many);
+    const pods = await runningPods(lab, "app=single", many);
+    expect(new Set(pods.flatMap((pod) => addressesOf(pod, "one"))).size).toBe(many);
     const [a, b] = pairOf(pods, (x, y) => x.spec.nodeName === y.spec.nodeName);
     await reach(a, "net1", addressesOf(b, "one")[0]!);
-    await settled(lab, 60);
+    await settled(lab, many);
 
-    await scale(lab, "deployments", "single", 20);
-    await runningPods(lab, "app=single", 20);
-    await settled(lab, 20);
+    await scale(lab, "deployments", "single", few);
+    await runningPods(lab, "app=single", few);
+    await settled(lab, few);
     await scale(lab, "deployments", "single", 0);
     await settled(lab, 0);
   },
 );
 
-test("60 pods with three interfaces and both families, and each wire carries", { timeout: storyMs }, async () => {
-  await deploy(lab, { name: "triple", networks: "one,wide,side", replicas: 60 });
-  const pods = await runningPods(lab, "app=triple", 60);
-  const told = await settled(lab, 60 * 4);
+test(`${many} pods with three interfaces and both families, and each wire carries`, { timeout: storyMs }, async () => {
+  await deploy(lab, { name: "triple", networks: "one,wide,side", replicas: many });
+  const pods = await runningPods(lab, "app=triple", many);
+  const told = await settled(lab, many * 4);
   expect(duplicates(told)).toEqual([]);
   for (const pod of pods) {
     expect(addressesOf(pod, "wide")).toEqual([expect.stringMatching(/^10\.61\./), expect.stringMatching(/^fd61::/)]);
@@ -86,8 +90,8 @@ test("rolled while every daemon is killed with -9: unique, nothing leaked", { ti
   await roll(lab, "triple", "2");
   const begun = async () => (await toldAddresses(lab)).filter(({ who }) => !before.has(who)).length;
   for (const [index, node] of lab.nodes.entries()) {
-    // After a sixth, a third and half of the 240 new addresses.
-    await until(async () => (await begun()) >= 40 * (index + 1), {
+    // After a sixth, a third and half of the new addresses.
+    await until(async () => (await begun()) >= (many * 4 * (index + 1)) / 6, {
       what: "the roll to go on",
       everyMs: 500,
       timeoutMs: storyMs,
@@ -100,22 +104,22 @@ test("rolled while every daemon is killed with -9: unique, nothing leaked", { ti
         "/api/v1/namespaces/default/pods?labelSelector=app%3Dtriple",
       );
       return (
-        items.length === 60 && items.every((pod) => isReady(pod) && pod.metadata.annotations?.["generation"] === "2")
+        items.length === many && items.every((pod) => isReady(pod) && pod.metadata.annotations?.["generation"] === "2")
       );
     },
     { what: "the roll to end", everyMs: 500, timeoutMs: storyMs },
   );
-  await settled(lab, 60 * 4);
+  await settled(lab, many * 4);
 });
 
 test("the API server away while pods end: what was freed then is freed", { timeout: storyMs }, async () => {
-  await scale(lab, "deployments", "triple", 30);
+  await scale(lab, "deployments", "triple", half);
   await until(
     async () => {
       const { items } = await lab.rest.get<{ items: { metadata: { deletionTimestamp?: string } }[] }>(
         "/api/v1/namespaces/default/pods",
       );
-      return items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length >= 25;
+      return items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length >= half - 5;
     },
     { what: "the pods to be told to end", everyMs: 20 },
   );
@@ -123,8 +127,8 @@ test("the API server away while pods end: what was freed then is freed", { timeo
   await new Promise((resolve) => setTimeout(resolve, outageMs));
   await lab.apiserver.start();
   await holdfast.controller.start(); // it ends when it loses its lease, and a Deployment starts it again
-  await runningPods(lab, "app=triple", 30);
-  await settled(lab, 30 * 4);
+  await runningPods(lab, "app=triple", half);
+  await settled(lab, half * 4);
 });
 
 test(
@@ -161,7 +165,7 @@ test(
         expect(addressesOf(pod, network)).toEqual(addressesOf(before.get(name)!, network));
       }
     }
-    await settled(lab, 30 * 4);
+    await settled(lab, half * 4);
   },
 );
 
@@ -171,18 +175,20 @@ test(
   async () => {
     await holdfast.controller.kill(); // so that nobody collects
     for (const node of lab.nodes) await holdfast.daemon(node).kill();
-    await scale(lab, "deployments", "triple", 10);
+    await scale(lab, "deployments", "triple", few);
     await until(
       async () => {
         const { items } = await lab.rest.get<{ items: ObservedPod[] }>("/api/v1/namespaces/default/pods");
-        return items.length === 10;
+        return items.length === few;
       },
-      { what: "20 pods to be gone", everyMs: 500, timeoutMs: storyMs },
+      { what: "the others to be gone", everyMs: 500, timeoutMs: storyMs },
     );
     const spools = await Promise.all(lab.nodes.map((node) => node.exec(["ls", "/var/lib/holdfast/spool"])));
-    expect(spools.flatMap((names) => names.trim().split("\n").filter(Boolean)).length).toBeGreaterThanOrEqual(20 * 3);
+    expect(spools.flatMap((names) => names.trim().split("\n").filter(Boolean)).length).toBeGreaterThanOrEqual(
+      (half - few) * 3,
+    );
     for (const node of lab.nodes) await holdfast.daemon(node).start();
-    await settled(lab, 10 * 4);
+    await settled(lab, few * 4);
     await holdfast.controller.start();
   },
 );
@@ -196,6 +202,6 @@ test(
     await holdfast.waitClean();
     await sampler.stop();
     expect(sampler.found).toEqual([]);
-    expect(sampler.mostAtOnce).toBeGreaterThanOrEqual(60 * 4);
+    expect(sampler.mostAtOnce).toBeGreaterThanOrEqual(many * 4);
   },
 );

@@ -1,4 +1,4 @@
-// Sliced networks while things are away, on three real nodes: the API server for a minute under ADD and DEL, with a daemon killed
+// Sliced networks while things are away, on three real nodes: the API server (for a minute in `npm run test:full`) under ADD and DEL, with a daemon killed
 // and a node without power meanwhile; a node behind a cut cable whose Node is deleted; a node that is off and released, and
 // comes back. The tests are one story, in order.
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,10 +15,11 @@ import {
 } from "../lab/holdfast/networks.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
+import { volume } from "../volume.ts";
 import { ipsOf, SliceGround, storyMs } from "./slice-ground.ts";
 import { NodeTool } from "./slice-tool.ts";
 
-const outageMs = 60_000;
+const outageMs = volume(30_000, 60_000);
 /** What a node has at most in this story; a slice has 32. */
 const livingMax = 20;
 const network: NetworkPlan = {
@@ -60,7 +61,7 @@ async function churn(tool: NodeTool, signal: AbortSignal): Promise<{ given: numb
 }
 
 test(
-  "the API server away for a minute: ADD and DEL go on, through kill -9 and a power cut; then the books are right",
+  "the API server away: ADD and DEL go on, through kill -9 and a power cut; then the books are right",
   { timeout: 2 * storyMs },
   async () => {
     const { lab, holdfast } = ground;

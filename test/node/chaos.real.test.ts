@@ -1,4 +1,4 @@
-// 500 ADD and DEL from 20 processes against one /24, on the real API server, while the daemons are killed with -9.
+// ADD and DEL from 20 processes (500 in `npm run test:full`) against one /24, on the real API server, while the daemons are killed with -9.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -14,6 +14,7 @@ import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { volume } from "../volume.ts";
 import { ask } from "./shim.ts";
 import { World } from "./world.ts";
 
@@ -21,7 +22,7 @@ const root = join(import.meta.dirname, "..", "..");
 const folder = mkdtempSync(join(tmpdir(), "holdfast-chaos-"));
 const nodes = ["chaos-1", "chaos-2"];
 const callers = 20;
-const rounds = 25;
+const rounds = volume(8, 25);
 
 let lab: Cluster;
 let connection: Connection;

@@ -2,6 +2,7 @@
 import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { volume } from "../volume.ts";
 import { nodeStories } from "./suite.ts";
 
 nodeStories(
@@ -17,5 +18,9 @@ nodeStories(
       },
     };
   },
-  coldStartTimeoutMs,
+  {
+    timeoutMs: coldStartTimeoutMs,
+    // The embedded API tells all of them.
+    parts: volume(["networks", "what whereabouts gave", "beside whereabouts", "quotas", "many at once"], undefined),
+  },
 );

@@ -19,7 +19,31 @@ import { type Server, World } from "./world.ts";
 
 export type GetWorld = () => World;
 
-export function nodeStories(name: string, start: () => Promise<Server>, timeoutMs?: number): void {
+const stories = {
+  "CNI versions": versionStories,
+  attachments: attachmentStories,
+  "static addresses": staticStories,
+  networks: networkStories,
+  "networks of OVN": overlayStories,
+  "what whereabouts gave": adoptionStories,
+  "beside whereabouts": besideStories,
+  quotas: quotaStories,
+  "sticky addresses": stickyStories,
+  "what Multus sends": multusStories,
+  "DELs that the plugin kept": keptStories,
+  "what nobody should send": garbageStories,
+  "many at once": burstStories,
+  "GC, STATUS, pause": upkeepStories,
+};
+type Part = keyof typeof stories;
+const all = Object.keys(stories) as Part[];
+
+/** `parts`: all of them, unless it says otherwise. */
+export function nodeStories(
+  name: string,
+  start: () => Promise<Server>,
+  { timeoutMs, parts = all }: { readonly timeoutMs?: number; readonly parts?: readonly Part[] | undefined } = {},
+): void {
   describe(`the node daemon on the ${name}`, () => {
     let world: World;
     beforeAll(async () => {
@@ -28,47 +52,10 @@ export function nodeStories(name: string, start: () => Promise<Server>, timeoutM
     afterAll(() => world.close());
     const get: GetWorld = () => world;
 
-    describe("CNI versions", () => {
-      versionStories(get);
-    });
-    describe("attachments", () => {
-      attachmentStories(get);
-    });
-    describe("static addresses", () => {
-      staticStories(get);
-    });
-    describe("networks", () => {
-      networkStories(get);
-    });
-    describe("networks of OVN", () => {
-      overlayStories(get);
-    });
-    describe("what whereabouts gave", () => {
-      adoptionStories(get);
-    });
-    describe("beside whereabouts", () => {
-      besideStories(get);
-    });
-    describe("quotas", () => {
-      quotaStories(get);
-    });
-    describe("sticky addresses", () => {
-      stickyStories(get);
-    });
-    describe("what Multus sends", () => {
-      multusStories(get);
-    });
-    describe("DELs that the plugin kept", () => {
-      keptStories(get);
-    });
-    describe("what nobody should send", () => {
-      garbageStories(get);
-    });
-    describe("many at once", () => {
-      burstStories(get);
-    });
-    describe("GC, STATUS, pause", () => {
-      upkeepStories(get);
-    });
+    for (const part of parts) {
+      describe(part, () => {
+        stories[part](get);
+      });
+    }
   });
 }

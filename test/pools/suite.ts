@@ -12,29 +12,28 @@ import { stateStories } from "./states.ts";
 /** Two processes and a database on a busy machine. */
 const startTimeoutMs = 180_000;
 
-export function poolsSuite(name: string, start: () => Promise<PoolsServer>): void {
+const stories = {
+  pools: mirrorStories,
+  state: stateStories,
+  check: checkStories,
+  slices: sliceStories,
+  "leak collection": leakStories,
+  "the controller": processStories,
+};
+type Part = keyof typeof stories;
+const all = Object.keys(stories) as Part[];
+
+/** `parts`: all of them, unless it says otherwise. */
+export function poolsSuite(name: string, start: () => Promise<PoolsServer>, parts: readonly Part[] = all): void {
   describe(name, () => {
     let stage: Stage;
     beforeAll(async () => void (stage = await Stage.open(start)), startTimeoutMs);
     afterAll(async () => stage?.close(), startTimeoutMs);
 
-    describe("pools", () => {
-      mirrorStories(() => stage);
-    });
-    describe("state", () => {
-      stateStories(() => stage);
-    });
-    describe("check", () => {
-      checkStories(() => stage);
-    });
-    describe("slices", () => {
-      sliceStories(() => stage);
-    });
-    describe("leak collection", () => {
-      leakStories(() => stage);
-    });
-    describe("the controller", () => {
-      processStories(() => stage);
-    });
+    for (const part of parts) {
+      describe(part, () => {
+        stories[part](() => stage);
+      });
+    }
   });
 }

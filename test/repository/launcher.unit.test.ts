@@ -121,7 +121,7 @@ describe("many commands at once", () => {
 });
 
 describe("npm test", () => {
-  const green = { passed: 3, failed: 0, skipped: 0, crashed: false, failures: [] };
+  const green = { passed: 3, failed: 0, skipped: 0, crashed: false, failures: [], timesMs: new Map() };
   const skip = { suite: "cluster", reason: "no root", required: true };
 
   it("counts a suite that could not run as skipped, and fails on it only in CI", () => {
@@ -147,6 +147,7 @@ describe("npm test", () => {
       skipped: 4,
       crashed: false,
       failures: [],
+      timesMs: new Map(),
     });
     expect(tally(undefined, 1)).toMatchObject({ passed: 0, crashed: true });
     expect(tally(undefined, 0)).toMatchObject({ passed: 0, crashed: true });

@@ -8,7 +8,7 @@ import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { networkAttachmentDefinitions, nodes, pods } from "../../src/ledger/resources.ts";
 import { fetchState, readState } from "../../src/ledger/state.ts";
-import { hastened } from "../haste.ts";
+import { haste, hastened } from "../haste.ts";
 import { until } from "../lab/wait.ts";
 import { Rig, type RigOptions } from "../node/rig.ts";
 import { podArgs, type Told } from "../node/shim.ts";
@@ -64,9 +64,9 @@ class ShiftedClock implements Clock {
 export class Fleet {
   readonly admin: KubeClient;
   /** Of all that is not the controller's. */
-  readonly #clock = hastened();
+  readonly #clock: Clock;
   /** The controller's. */
-  readonly clock = new ShiftedClock(this.#clock);
+  readonly clock: ShiftedClock;
   readonly #server: Pick<Server, "transport">;
   readonly #daemons: Partial<RigOptions>;
   /** Key: node name. */
@@ -77,10 +77,12 @@ export class Fleet {
   readonly #given = new Map<string, Given>();
   #number = 0;
 
-  /** `daemons`: what they have beside a node's name. */
-  constructor(server: Pick<Server, "transport">, daemons: Partial<RigOptions> = {}) {
+  /** `daemons`: what they have beside a node's name. `factor`: how fast its clock runs; a single ADD waits for 25 s of it, and a busy machine must answer within. */
+  constructor(server: Pick<Server, "transport">, daemons: Partial<RigOptions> = {}, factor = haste / 2) {
     this.#server = server;
     this.#daemons = daemons;
+    this.#clock = hastened(factor);
+    this.clock = new ShiftedClock(this.#clock);
     this.admin = new KubeClient({ transport: server.transport });
   }
 

@@ -1,4 +1,5 @@
+import { haste } from "../haste.ts";
 import { embeddedServer } from "./embedded-server.ts";
 import { sliceStories } from "./suite.ts";
 
-sliceStories("embedded API", embeddedServer, { parts: ["losses"] });
+sliceStories("embedded API", embeddedServer, { parts: ["losses"], haste });

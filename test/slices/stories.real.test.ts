@@ -2,6 +2,7 @@
 import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
+import { volume, withFresh } from "../volume.ts";
 import { sliceStories } from "./suite.ts";
 
 sliceStories(
@@ -19,9 +20,11 @@ sliceStories(
   },
   {
     startMs: coldStartTimeoutMs,
-    parts: ["changes", "losses", "tenants", "fencing", "kills", "churn"],
-    kills: 15,
-    rounds: 10,
-    seeds: [3],
+    haste: 2,
+    // The others are told on the embedded API; of these the server's own ways matter most.
+    parts: volume(["changes", "kills", "churn"], ["changes", "losses", "tenants", "fencing", "kills", "churn"]),
+    kills: volume(7, 15),
+    rounds: volume(5, 10),
+    seeds: volume([3], withFresh(3)),
   },
 );

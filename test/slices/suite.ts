@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Server } from "../node/world.ts";
+import { volume, withFresh } from "../volume.ts";
 import { Fleet } from "./fleet.ts";
 import { changeStories } from "./stories/changes.ts";
 import { churnStories } from "./stories/churn.ts";
@@ -31,6 +32,8 @@ export interface SuiteOptions {
   readonly kills?: number;
   readonly rounds?: number;
   readonly seeds?: readonly number[];
+  /** How fast the clock runs: a real API server answers no sooner, and what waits for a minute and a half would wait for long. */
+  readonly haste?: number;
 }
 
 /** A story waits for leases, mirrors and rounds of a second each; a busy machine takes ten times what an idle one takes. */
@@ -44,7 +47,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
       server = await start();
       await prepare(new KubeClient({ transport: server.transport }));
     }, options.startMs);
-    beforeEach(() => void (fleet = new Fleet(server)));
+    beforeEach(() => void (fleet = new Fleet(server, {}, options.haste)));
     afterEach(async () => {
       await fleet.close();
       await wipe(fleet.admin);
@@ -52,7 +55,7 @@ export function sliceStories(name: string, start: () => Promise<Server>, options
     afterAll(() => server?.stop());
     const get = () => fleet;
 
-    const { kills = 40, rounds = 20, seeds = [1, 2] } = options;
+    const { kills = volume(12, 40), rounds = volume(8, 20), seeds = volume(withFresh(1), withFresh(1, 2)) } = options;
     const stories = {
       daily: { title: "every day", tell: () => dailyStories(get) },
       changes: { title: "changes", tell: () => changeStories(get) },

@@ -17,6 +17,7 @@ import { plainGoal } from "../../src/transfer/goal.ts";
 import { readSurvey } from "../../src/transfer/read-survey.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
 import { rollback } from "../../src/transfer/rollback.ts";
+import { stepsOf } from "../volume.ts";
 import { installDefinitions, moveOut, portrait, settleIn, system, village } from "./fixtures.ts";
 
 /** More than the writes of any of these migrations: whoever needs more does not end. */
@@ -125,7 +126,7 @@ export function killSuite(name: string, start: () => Promise<KillGround>): void 
       expect(await portrait(client), where).toEqual(to);
       expect((await fetchState(client, { namespace: system }))?.data?.["paused"], where).toBe("");
     };
-    for (let n = 1; n <= Math.max(whole.writes, back.writes); n++) {
+    for (const n of stepsOf(Math.max(whole.writes, back.writes), 6)) {
       rmSync(record, { force: true });
       if (n <= whole.writes) await killed("apply", n, before, after);
       else await finish("apply");

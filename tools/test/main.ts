@@ -1,27 +1,41 @@
 // `npm test`: every suite this machine can run, and a plain word about those it cannot.
 //
-//   npm test                            everything
+//   npm test                            every suite, each story at least once
+//   npm run test:full                   all of it: every seed, kill and pair of servers
 //   npm test -- src/net                 the files whose path contains src/net
 //   npm test -- src/net -t "RFC 5952"   and only the tests whose name matches
+//   npm test -- --changed               what the changes since main, or since HEAD on main itself, can have broken; --changed=COMMIT since that
+//   npm test -- --suite=unit,embedded   only these suites
 //   npm test -- --list                  runs nothing; names each test file and its suite
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { changedFiles, graphOf, reachedBy } from "./changed.ts";
 import { missingFor } from "./requirements.ts";
-import { type Suite, suiteOf, suites } from "./suites.ts";
-import { closingLine, inCi, nothing, plusTotals, type Skip, verdict } from "./tally.ts";
-import { runVitest } from "./vitest.ts";
+import { isFullOnly, type Suite, suiteOf, suites } from "./suites.ts";
+import { closingLine, inCi, nothing, plusTotals, type Skip, type Totals, verdict } from "./tally.ts";
+import { keepTimes, slowest } from "./times.ts";
+import { clearLine, runVitest } from "./vitest.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const log = (line: string) => console.error(`holdfast: ${line}`);
-const { paths, flags } = parse(process.argv.slice(2));
+/** A build that goes on for minutes says so on one line of a terminal: the next word takes its place. */
+const log = (line: string) => {
+  const isProgress = line.startsWith("  ") && process.stderr.isTTY;
+  process.stderr.write(`${process.stderr.isTTY ? clearLine : ""}holdfast: ${line.trim()}${isProgress ? "" : "\n"}`);
+};
+const { paths, flags, own } = parse(process.argv.slice(2));
 
 if (flags.includes("--help") || flags.includes("-h")) {
-  console.log("npm test [-- PATH... [-t NAME]]   runs every suite, or the test files whose path contains PATH");
+  console.log("npm test [-- PATH... [-t NAME]]   each story at least once; or the test files whose path contains PATH");
+  console.log("npm run test:full                 all volumes, every pair of servers, long random runs");
+  console.log("npm test -- --changed[=COMMIT]    what the changes since main (or HEAD, or COMMIT) can have broken");
+  console.log("npm test -- --suite=NAME,NAME     only these suites");
   console.log("npm test -- --list [PATH...]      runs nothing; names each test file and its suite\n");
   for (const suite of suites) console.log(`  ${suite.name.padEnd(9)} ${suite.about}`);
   process.exit(0);
 }
+const isFull = own.has("full");
+if (isFull) process.env["HOLDFAST_TEST_FULL"] = "1";
 
 const testFiles = globSync(["{src,test,tools,bench}/**/*.test.ts"], { cwd: root }).sort();
 const unknown = paths.filter((path) => !testFiles.some((file) => file.includes(path)));
@@ -32,40 +46,39 @@ if (unknown.length > 0) {
 
 /** Suite -> its test files that were asked for. */
 const chosen = new Map<Suite, string[]>();
-for (const file of testFiles) {
+for (const file of own.has("changed") ? changedTests() : testFiles) {
   if (paths.length > 0 && !paths.some((path) => file.includes(path))) continue;
+  if (isFullOnly(file) && !isFull && !own.has("list") && !paths.some((path) => path.includes(".full"))) continue;
   const suite = suiteOf(file);
-  if (suite === undefined)
+  if (suite === undefined) {
     throw new Error(`${file} belongs to no suite: call it NAME.SUITE.test.ts, with a suite of tools/test/suites.ts.`);
-  chosen.set(suite, [...(chosen.get(suite) ?? []), file]);
+  }
+  if (own.get("suite")?.split(",").includes(suite.name) ?? true)
+    chosen.set(suite, [...(chosen.get(suite) ?? []), file]);
 }
-if (flags.includes("--list")) {
+if (own.has("list")) {
   for (const [suite, files] of chosen) for (const file of files) console.log(`${suite.name.padEnd(9)} ${file}`);
   process.exit(0);
 }
-
-const skips: Skip[] = [];
-/** How many files run at once -> the flags for it, and the files. */
-const groups = {
-  together: { flags: [] as string[], files: [] as string[] },
-  crowd: { flags: ["--maxWorkers=6"], files: [] as string[] },
-  few: { flags: ["--maxWorkers=2"], files: [] as string[] },
-  alone: { flags: ["--no-file-parallelism"], files: [] as string[] },
-};
-/** One after the other; those of a line at once, since each leaves the processors idle for half of its time. */
-const stages = [[groups.together], [groups.crowd], [groups.few, groups.alone]];
-for (const [suite, files] of chosen) {
-  const reason = await missingFor(suite, log);
-  if (reason !== undefined) skips.push({ suite: suite.name, reason, required: suite.required });
-  else groups[suite.at].files.push(...files);
+if (own.has("changed") && chosen.size === 0) {
+  log("no test reaches what has changed");
+  console.log(closingLine(nothing, []));
+  process.exit(0);
 }
 
+const startedMs = Date.now();
+const skips: Skip[] = [];
+/** Each lane one group after the other, the lanes at once: what runs on nodes waits for pods most of the time. */
+const lanes: readonly (readonly Suite["at"][])[] = [["together", "crowd", "few"], ["nodes"]];
+const workers = { together: [], crowd: ["--maxWorkers=6"], few: ["--maxWorkers=3"], nodes: ["--maxWorkers=2"] };
+const output = [...chosen.keys()].some(({ at }) => at === "nodes") && chosen.size > 1 ? "lines" : "inherit";
 let totals = nothing;
-for (const stage of stages) {
-  const wanted = stage.filter(({ files }) => files.length > 0);
-  const output = wanted.length > 1 ? "lines" : "inherit";
-  const runs = wanted.map((group) => runVitest(root, group.files, [...flags, ...group.flags], output));
-  for (const run of await Promise.all(runs)) totals = plusTotals(totals, run);
+for (const ran of await Promise.all(lanes.map(runLane))) totals = plusTotals(totals, ran);
+
+keepTimes(root, totals.timesMs);
+if (totals.timesMs.size > 1) {
+  log(`the slowest of ${totals.timesMs.size} files, ${Math.round((Date.now() - startedMs) / 1000)} s in all:`);
+  for (const line of slowest(totals.timesMs)) console.error(line);
 }
 for (const { suite, reason } of skips) log(`skipped suite "${suite}": ${reason}`);
 const { exitCode, words } = verdict(totals, skips, inCi(process.env));
@@ -73,15 +86,42 @@ for (const word of words) log(word);
 console.log(closingLine(totals, skips));
 process.exit(exitCode);
 
+/** What a suite needs is brought in when its turn comes: those that need nothing run while Kubernetes is built for the others. */
+async function runLane(groups: readonly Suite["at"][]): Promise<Totals> {
+  let ran = nothing;
+  for (const at of groups) {
+    const files: string[] = [];
+    for (const [suite, its] of [...chosen].filter(([each]) => each.at === at)) {
+      const reason = await missingFor(suite, log);
+      if (reason === undefined) files.push(...its);
+      else skips.push({ suite: suite.name, reason, required: suite.required });
+    }
+    if (files.length > 0) ran = plusTotals(ran, await runVitest(root, files, [...flags, ...workers[at]], output));
+  }
+  return ran;
+}
+
+function changedTests(): string[] {
+  const files = changedFiles(root, own.get("changed") || undefined);
+  const graph = graphOf(root, testFiles);
+  const reached = reachedBy(graph, testFiles, files, (file) => readFileSync(join(root, file), "utf8"));
+  // They read the tree itself: documents, import directions, the table of complaints.
+  const always = files.length === 0 ? [] : testFiles.filter((file) => /^test\/repository\/d|\/table\.unit/.test(file));
+  log(`changed: ${files.length}; test files that reach them: ${reached.length} of ${testFiles.length}`);
+  return [...new Set([...always, ...reached])].sort();
+}
+
 /**
- * Paths choose files, as the shell completes them too (`./src/net/`, or from the root of the disk); everything else is
- * vitest's own. `-t NAME` is a flag with a value.
+ * Paths choose files, as the shell completes them too (`./src/net/`, or from the root of the disk); some flags are our own; everything else is
+ * vitest's. `-t NAME` is a flag with a value.
  */
-function parse(args: readonly string[]): { paths: string[]; flags: string[] } {
-  const given = { paths: [] as string[], flags: [] as string[] };
+function parse(args: readonly string[]): { paths: string[]; flags: string[]; own: Map<string, string> } {
+  const given = { paths: [] as string[], flags: [] as string[], own: new Map<string, string>() };
   for (const [index, argument] of args.entries()) {
+    const [, name, value = ""] = /^--(full|changed|list|suite)(?:=(.*))?$/.exec(argument) ?? [];
     const isValue = args[index - 1] === "-t";
-    if (argument.startsWith("-") || isValue) given.flags.push(argument);
+    if (name !== undefined && !isValue) given.own.set(name, value);
+    else if (argument.startsWith("-") || isValue) given.flags.push(argument);
     else given.paths.push(argument.replace(`${root}/`, "").replace(/^\.\//, ""));
   }
   return given;

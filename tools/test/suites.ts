@@ -1,5 +1,5 @@
 // Every suite that `npm test` runs, and what it needs of the machine. A file's name says which it belongs to: NAME.SUITE.test.ts below test/,
-// plain NAME.test.ts beside its source.
+// with .full before .test.ts where only `npm run test:full` runs it, plain NAME.test.ts beside its source.
 import { labDebianPackages } from "../../test/lab/requirements.ts";
 import type { ProgramName } from "../kube/programs.ts";
 
@@ -16,9 +16,9 @@ export interface Suite {
   readonly kube?: readonly ProgramName[];
   /**
    * How many of its files run at once. `together`: as many as there are cores. `crowd`: six, since they mostly wait and start few processes.
-   * `few`: two, since each starts programs that load the machine, beside `alone`: one, since it loads the machine with nodes and pods.
+   * `few`: three, since each starts programs that load the machine. `nodes`: two, since they load it with nodes and pods, beside all the others.
    */
-  readonly at: "together" | "crowd" | "few" | "alone";
+  readonly at: "together" | "crowd" | "few" | "nodes";
   /** A required suite that is skipped makes CI fail. */
   readonly required: boolean;
 }
@@ -91,7 +91,7 @@ export const suites: readonly Suite[] = [
     debian: [...labDebianPackages, ...shimDebianPackages],
     root: true,
     kube: everything,
-    at: "alone",
+    at: "nodes",
     required: true,
   },
 ];
@@ -99,8 +99,13 @@ export const suites: readonly Suite[] = [
 /** Folders whose tests stand beside their source, and need nothing. */
 const besideSource = /^(?:src|tools|bench|test\/lab)\//;
 
+/** Volume alone: what it tells is told by others too, in fewer rounds. Only `npm run test:full` runs it. */
+export function isFullOnly(file: string): boolean {
+  return file.endsWith(".full.test.ts");
+}
+
 /** Undefined for a name below test/ that says none, or one that there is not. */
 export function suiteOf(file: string): Suite | undefined {
-  const suffix = besideSource.test(file) ? "unit" : /\.(\w+)\.test\.ts$/.exec(file)?.[1];
+  const suffix = besideSource.test(file) ? "unit" : /\.(\w+?)(?:\.full)?\.test\.ts$/.exec(file)?.[1];
   return suites.find(({ name }) => name === suffix);
 }

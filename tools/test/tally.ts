@@ -1,4 +1,5 @@
 // Counts what ran, and decides whether a run is green. A run that executed nothing is not.
+import { relative } from "node:path";
 
 export interface Skip {
   readonly suite: string;
@@ -14,9 +15,11 @@ export interface Totals {
   readonly crashed: boolean;
   /** Each failed test and each file that did not load, with the first line of the reason: said again at the end, where a log's tail has it. */
   readonly failures: readonly string[];
+  /** Path below the checkout -> milliseconds that it took. */
+  readonly timesMs: ReadonlyMap<string, number>;
 }
 
-export const nothing: Totals = { passed: 0, failed: 0, skipped: 0, crashed: false, failures: [] };
+export const nothing: Totals = { passed: 0, failed: 0, skipped: 0, crashed: false, failures: [], timesMs: new Map() };
 
 export function plusTotals(a: Totals, b: Totals): Totals {
   return {
@@ -25,10 +28,11 @@ export function plusTotals(a: Totals, b: Totals): Totals {
     skipped: a.skipped + b.skipped,
     crashed: a.crashed || b.crashed,
     failures: [...a.failures, ...b.failures],
+    timesMs: new Map([...a.timesMs, ...b.timesMs]),
   };
 }
 
-export function tally(report: unknown, exitCode: number): Totals {
+export function tally(report: unknown, exitCode: number, root = ""): Totals {
   const count = (key: string) => {
     const value = (report as Record<string, unknown> | undefined)?.[key];
     return typeof value === "number" ? value : 0;
@@ -41,6 +45,7 @@ export function tally(report: unknown, exitCode: number): Totals {
     // No report, whatever the exit code: it is not known what ran.
     crashed: report === undefined || (exitCode !== 0 && failed === 0),
     failures: failuresOf(report),
+    timesMs: timesOf(report, root),
   };
 }
 
@@ -50,12 +55,21 @@ interface Report {
     readonly name: string;
     readonly status: string;
     readonly message?: string;
+    readonly startTime?: number;
+    readonly endTime?: number;
     readonly assertionResults?: readonly {
       readonly fullName: string;
       readonly status: string;
       readonly failureMessages?: readonly string[];
     }[];
   }[];
+}
+
+function timesOf(report: unknown, root: string): Map<string, number> {
+  const results = (report as Report | undefined)?.testResults ?? [];
+  return new Map(
+    results.map(({ name, startTime = 0, endTime = 0 }) => [relative(root, name), Math.round(endTime - startTime)]),
+  );
 }
 
 function failuresOf(report: unknown): readonly string[] {

@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
+import type { WriteStream } from "node:tty";
 
 import { tally, type Totals } from "./tally.ts";
 
@@ -44,7 +45,7 @@ export async function runVitest(
       // What a test left behind may hold the pipe for as long as it lives.
       child.on("exit", (code) => setTimeout(() => resolve(code ?? 1), 5000).unref());
     });
-    return tally(readReport(report), exitCode);
+    return tally(readReport(report), exitCode, root);
   } finally {
     for (const signal of signals) process.off(signal, onSignal);
     rmSync(folder, { recursive: true, force: true });
@@ -53,8 +54,11 @@ export async function runVitest(
   }
 }
 
-function passLines(from: Readable, to: Writable): void {
-  createInterface({ input: from }).on("line", (line) => to.write(`${line}\n`));
+/** To the beginning of a terminal's line, which is empty then. */
+export const clearLine = "\r\u001B[K";
+
+function passLines(from: Readable, to: WriteStream): void {
+  createInterface({ input: from }).on("line", (line) => to.write(`${to.isTTY ? clearLine : ""}${line}\n`));
 }
 
 function readReport(path: string): unknown {

@@ -12,7 +12,23 @@ import { ClaimWorld } from "./world.ts";
 
 export type GetClaimWorld = () => ClaimWorld;
 
-export function claimStories(name: string, start: () => Promise<Server>, timeoutMs?: number): void {
+const stories = {
+  "the life of an address": lifeStories,
+  "which claim": choiceStories,
+  "whose claim": ownerStories,
+  "which address": addressStories,
+  "which MAC": macStories,
+  outages: outageStories,
+};
+type Part = keyof typeof stories;
+const all = Object.keys(stories) as Part[];
+
+/** `parts`: all of them, unless it says otherwise. */
+export function claimStories(
+  name: string,
+  start: () => Promise<Server>,
+  { timeoutMs, parts = all }: { readonly timeoutMs?: number; readonly parts?: readonly Part[] | undefined } = {},
+): void {
   describe(`daemons and claims on the ${name}`, () => {
     let world: ClaimWorld;
     beforeAll(async () => {
@@ -21,23 +37,10 @@ export function claimStories(name: string, start: () => Promise<Server>, timeout
     afterAll(() => world.close());
     const get: GetClaimWorld = () => world;
 
-    describe("the life of an address", () => {
-      lifeStories(get);
-    });
-    describe("which claim", () => {
-      choiceStories(get);
-    });
-    describe("whose claim", () => {
-      ownerStories(get);
-    });
-    describe("which address", () => {
-      addressStories(get);
-    });
-    describe("which MAC", () => {
-      macStories(get);
-    });
-    describe("outages", () => {
-      outageStories(get);
-    });
+    for (const part of parts) {
+      describe(part, () => {
+        stories[part](get);
+      });
+    }
   });
 }

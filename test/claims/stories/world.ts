@@ -10,6 +10,7 @@ import type { Transport } from "../../../src/kube/transport.ts";
 import { readClaimsState } from "../../../src/ledger/claims-state.ts";
 import { namespaces, networkAttachmentDefinitions } from "../../../src/ledger/resources.ts";
 import { fetchState, readState } from "../../../src/ledger/state.ts";
+import { haste, hastened } from "../../haste.ts";
 import { until } from "../../lab/wait.ts";
 import type { RigOptions } from "../../node/rig.ts";
 import { Line } from "../../slices/line.ts";
@@ -56,6 +57,8 @@ export class StoryWorld {
   /** When the DELs of sandboxes come. */
   teardown: Teardown = "prompt";
   readonly #options: StoryOptions;
+  /** Half as fast as elsewhere: a kubelet that is played waits by the machine's own clock. */
+  readonly #clock = hastened(haste / 2);
   /** Key: the moment. What the story does there, once. */
   readonly #moments = new Map<string, () => Promise<unknown>>();
   readonly #machines = new Set<Machine>();
@@ -80,7 +83,9 @@ export class StoryWorld {
     await world.define("blue", { range: `${world.net}.1.0/26` });
     for (const name of world.#nodeNames) await addNode(world.admin, name);
     await world.lead();
-    for (const name of world.#nodeNames) await world.nodes.join(name, world.#lossy(name), options.daemon);
+    for (const name of world.#nodeNames) {
+      await world.nodes.join(name, world.#lossy(name), { clock: world.#clock, ...options.daemon });
+    }
     world.#beating = setInterval(() => void world.#beat(), beatMs);
     world.record = await CheckerRecord.start(world.admin);
     return world;
@@ -118,7 +123,7 @@ export class StoryWorld {
       if (this.withholds?.(request.path) === true) throw new Error("the API server does not answer");
       return this.#options.transport(request);
     };
-    this.leader = new Leader({ line: new Line(transport), cooldownMs });
+    this.leader = new Leader({ line: new Line(transport), cooldownMs, clock: this.#clock });
     const isSaid = async () => {
       const state = await fetchState(this.admin, { namespace: "kube-system" });
       return state !== undefined && !readState(state).coexistence && readClaimsState(state).gate === "on";

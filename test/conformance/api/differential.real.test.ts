@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { openApi, type Api } from "../../../src/apiserver/api.ts";
+import { volume } from "../../volume.ts";
 import { get, post } from "./call.ts";
 import { ApiClient } from "./client.ts";
 import { definitions } from "./crd.ts";
@@ -16,7 +17,7 @@ import { httpTransport } from "./transport.ts";
 import { until } from "./until.ts";
 
 const seed = Number(process.env["HOLDFAST_SEED"] ?? 20_261_115);
-const numRuns = Number(process.env["HOLDFAST_STORIES"] ?? 60);
+const numRuns = Number(process.env["HOLDFAST_STORIES"] ?? volume(25, 60));
 /** 60 stories of at most 8 requests to each server take some 20 s; a busy machine gets ten times that. */
 const timeout = 240_000;
 const group = "stories.holdfast.test";

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 
 import { ipPools, reservations } from "../../../src/ledger/resources.ts";
+import { volume } from "../../volume.ts";
 import { PlayedWhereabouts } from "../played-whereabouts.ts";
 import { DaemonWriter, race, type RaceNetwork } from "../race.ts";
 import type { GetWorld } from "../suite.ts";
 
 /** ADDs of each of the eight lanes; `RACE_ROUNDS=400` is some 3,000 for each network. */
-const rounds = Number(process.env["RACE_ROUNDS"] ?? 25);
+const rounds = Number(process.env["RACE_ROUNDS"] ?? volume(15, 50));
 
 export function besideStories(world: GetWorld): void {
   it.each<RaceNetwork>([

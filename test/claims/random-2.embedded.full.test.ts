@@ -1,4 +1,4 @@
-// Half of the 5000 steps on the clock: files run beside each other. What the seed alone decides is in random-seeded.embedded.test.ts.
+// The other half of the 5,000 steps on the clock.
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { randomRuns } from "./random-suite.ts";
 
