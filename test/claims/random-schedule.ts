@@ -107,7 +107,10 @@ export class Schedule {
   #next(): void {
     if (this.#waiting.size === 0) {
       if (vi.getTimerCount() === 0) throw new Error(`nobody moves any more, after ${this.trace.slice(-20).join("\n")}`);
+      const before = Date.now();
       vi.advanceTimersToNextTimer();
+      // Who waits for the rest of a millisecond is called at once, and asks again: without this, for ever.
+      if (Date.now() === before) vi.advanceTimersByTime(1);
       return;
     }
     const order = [...this.#waiting].toSorted((a, b) => compare(a.who, b.who) || compare(a.what, b.what));
