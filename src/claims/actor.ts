@@ -50,7 +50,7 @@ export class Actor {
   async act(family: string, steps: readonly ClaimStep[], signal: AbortSignal): Promise<number | undefined> {
     const said = steps.some(({ kind }) => onHolds.has(kind)) ? await this.#options.state.ask(signal) : undefined;
     const rests = (step: ClaimStep) =>
-      onHolds.has(step.kind) && (said?.rests !== "" || (step.kind === "take" && said.coexistence));
+      onHolds.has(step.kind) && (said?.rests !== "" || (step.kind === "take" && !said.mayTake));
     const due = steps.filter((step) => !rests(step));
     const failures: unknown[] = [];
     const plan = due.some(isFinal) ? await this.#options.planAnew(family, signal) : [];

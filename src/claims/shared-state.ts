@@ -14,6 +14,8 @@ import type { ClaimsOptions } from "./leader.ts";
 export interface Said {
   /** Empty, or in a sentence why no hold may be changed now. */
   readonly rests: string;
+  /** A hold for what a claim's status says may be made: not beside whereabouts, nor where its pools are. */
+  readonly mayTake: boolean;
   readonly coexistence: boolean;
   readonly sliced: readonly SlicedRange[];
 }
@@ -24,7 +26,12 @@ const freshMs = 1000;
 const toldMs = 10_000;
 /** There is no state yet, or somebody else was writing it. */
 const untoldMs = 1000;
-const unknown: Said = { rests: "the state of the cluster cannot be read", coexistence: true, sliced: [] };
+const unknown: Said = {
+  rests: "the state of the cluster cannot be read",
+  mayTake: false,
+  coexistence: true,
+  sliced: [],
+};
 
 export class SharedState {
   readonly #options: Pick<ClaimsOptions, "client" | "clock" | "log" | "systemNamespace">;
@@ -87,10 +94,11 @@ export class SharedState {
     const { client, systemNamespace: namespace } = this.#options;
     try {
       const object = await fetchState(client, { namespace, signal });
-      const { coexistence, paused } = readState(object);
+      const { coexistence, paused, poolNamespace } = readState(object);
+      const mayTake = !coexistence && poolNamespace === undefined;
       const told = readSlicedRanges(object);
       const rests = paused !== "" ? `handing out is paused: ${paused}` : told === undefined ? unknown.rests : "";
-      this.#last = { rests, coexistence, sliced: told?.ranges ?? [] };
+      this.#last = { rests, mayTake, coexistence, sliced: told?.ranges ?? [] };
     } catch {
       // Whoever keeps the state asks the same, and says what is wrong.
       this.#last = unknown;

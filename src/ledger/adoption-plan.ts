@@ -11,9 +11,8 @@ import type { Hold } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, sameContainer } from "../ipam/owner.ts";
 import { type Address, distance } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
-import { isAlias } from "./coexistence/alias.ts";
 import { type HeldObject, readHeld } from "./held-objects.ts";
-import { holdsIn, type NewHold, readRecord, type Records } from "./records.ts";
+import { holdsIn, isAlias, type NewHold, readRecord, type Records } from "./records.ts";
 
 export interface AdoptionPlan {
   readonly create: readonly NewHold[];

@@ -3,14 +3,14 @@
 // Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
 // is one without a name, which nobody is.
 import { parseDomain } from "../api/domain.ts";
-import { foreignMarks, keptFinalizer } from "../api/hold-marks.ts";
+import { aliasAnnotation, foreignMarks, keptFinalizer } from "../api/hold-marks.ts";
 import { holdName, holdObjectOf } from "../api/hold-object.ts";
 import { reservationOf } from "../api/reservation-hold.ts";
 import { reservationName, reservationNamesToRead } from "../api/reservation-name.ts";
 import { versionOf } from "../api/version.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
-import type { KubeObject } from "../kube/meta.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { Address } from "../net/address.ts";
 import { equal } from "../net/address.ts";
@@ -98,8 +98,13 @@ export function withFinalizer(object: HeldObject): HeldObject {
   return { ...object, metadata: { ...object.metadata, finalizers: [keptFinalizer] } };
 }
 
-export function isKept({ metadata }: KubeObject): boolean {
-  return (metadata.finalizers ?? []).includes(keptFinalizer);
+/** It stands beside another, under whereabouts' own name of the address. */
+export function isAlias({ metadata }: DeepReadonly<KubeObject>): boolean {
+  return metadata.annotations?.[aliasAnnotation] !== undefined;
+}
+
+export function isKept({ metadata }: DeepReadonly<KubeObject>): boolean {
+  return metadata.finalizers?.includes(keptFinalizer) === true;
 }
 
 /** Somebody deletes it, and nothing of ours keeps it: it will be gone, and what is written into it with it. */

@@ -31,14 +31,22 @@ import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts
 import { type Clock, realClock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Address } from "../net/address.ts";
-import { isAlias } from "./coexistence/alias.ts";
 import { Beside } from "./coexistence/beside.ts";
 import { ledgerError, reading } from "./failure.ts";
 import type { HeldObject } from "./held-objects.ts";
 import { judgeAmend, judgeRelease, judgeTake, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
 import { RecentObjects } from "./recent.ts";
-import { isKept, isLeaving, readRecord, type Records, recordsOf, rewritten, withFinalizer } from "./records.ts";
+import {
+  isAlias,
+  isKept,
+  isLeaving,
+  readRecord,
+  type Records,
+  recordsOf,
+  rewritten,
+  withFinalizer,
+} from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { readObject, searchHolds } from "./search.ts";
 import { unless } from "./unless.ts";

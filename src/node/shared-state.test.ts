@@ -88,10 +88,14 @@ it("pools are where the leader says, also while the state is gone; another place
   object = { metadata: { namespace }, data: { ...object!.data, "pool-namespace": "theirs" } };
   tell({ type: "update", object, previous: object });
   expect([state.poolNamespace, changes]).toEqual(["theirs", 1]);
+  expect(state.claimObstacle).toContain("whereabouts is active");
+  object = { metadata: { namespace }, data: { ...object.data, coexistence: "off" } };
+  tell({ type: "update", object, previous: object });
+  expect(state.claimObstacle, "a claim's address would have two ledgers").toContain("in the namespace theirs");
   const last = object;
   object = undefined;
   tell({ type: "delete", object: last, missed: false });
-  expect([state.poolNamespace, changes]).toEqual(["theirs", 1]);
+  expect([state.poolNamespace, changes]).toEqual(["theirs", 2]);
 });
 
 describe("sliced ranges", () => {

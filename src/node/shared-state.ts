@@ -110,6 +110,18 @@ export class SharedState {
     return readClaimsState(this.#object());
   }
 
+  /** Empty, or in a sentence why no claim holds anything. */
+  get claimObstacle(): string {
+    if (this.coexistence)
+      return (
+        "whereabouts is active in this cluster and would free an address that a claim holds, since no pod has its name: " +
+        "remove whereabouts (docs/migrate-from-whereabouts.md), and it goes on by itself."
+      );
+    const { poolNamespace } = this;
+    if (poolNamespace === this.#options.systemNamespace) return "";
+    return `pools are in the namespace ${poolNamespace}, where whereabouts kept them: install Holdfast there for persistent addresses (docs/install.md).`;
+  }
+
   /** Empty, or in a sentence why nothing is handed out of slices. While the API server has not told, nothing speaks against it. */
   get sliceObstacle(): string {
     if (!this.hasSynced) return "";

@@ -79,21 +79,15 @@ function isAsked({ address, owner, users = [] }: Askable, asked: Asked, vm = "")
 function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"][number]): Answer {
   const { namespace, pool, node, block, key } = slice;
   return {
+    ...{ state: "held", since: "", keeper: "", vm: "", identity: "", users: [], why: "" },
     address: address.toString(),
     domain: formatDomain({ scope: "slice", namespace, name: pool }),
     owner: describeOwner(owner),
     uid: owner.uid,
-    state: "held",
-    since: "",
     node,
     object: `IPPool ${key}`,
     pools: [`${namespace}/${pool}`],
     slice: block.toString(),
-    keeper: "",
-    vm: "",
-    identity: "",
-    users: [],
-    why: "",
   };
 }
 

@@ -159,26 +159,24 @@ function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.St
   return placeOf(a) === placeOf(b);
 }
 
-function trimNode({ apiVersion, kind, metadata, spec, status }: kinds.Node): kinds.Node {
+/** Without what nobody here reads. */
+function trimmed<T extends kinds.Node | kinds.StatefulSet>({ apiVersion, kind, metadata }: T) {
   const { annotations: _, labels: __, ...rest } = metadata;
+  return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }), metadata: rest };
+}
+
+function trimNode(node: kinds.Node): kinds.Node {
+  const { spec, status } = node;
   const conditions = status?.conditions?.filter(({ type }) => type === "Ready");
   return {
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
-    metadata: rest,
+    ...trimmed(node),
     ...(spec?.taints !== undefined && { spec: { taints: spec.taints } }),
     ...(conditions !== undefined && { status: { conditions } }),
   };
 }
 
-function trimStatefulSet(object: kinds.StatefulSet): kinds.StatefulSet {
-  const { apiVersion, kind, metadata, spec } = object;
-  const { annotations: _, labels: __, ...rest } = metadata;
-  const { replicas, ordinals } = spec ?? {};
-  return {
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
-    metadata: rest,
-    spec: { ...(replicas !== undefined && { replicas }), ...(ordinals !== undefined && { ordinals }) },
-  };
+function trimStatefulSet(set: kinds.StatefulSet): kinds.StatefulSet {
+  const { replicas, ordinals } = set.spec ?? {};
+  const spec = { ...(replicas !== undefined && { replicas }), ...(ordinals !== undefined && { ordinals }) };
+  return { ...trimmed(set), spec };
 }

@@ -5,10 +5,9 @@ import { aliasAnnotation } from "../../api/hold-marks.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { ownerKey, succeeds } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
-import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { HeldObject } from "../held-objects.ts";
-import { readRecord, type Records, rewritten, withFinalizer } from "../records.ts";
+import { isAlias, readRecord, type Records, rewritten, withFinalizer } from "../records.ts";
 import { removeObject } from "../removal.ts";
 import { readObject } from "../search.ts";
 
@@ -58,10 +57,6 @@ export async function dropAlias(
   if (found === undefined || !isAliasOf(found, records.nameOf(hold.address))) return;
   // Changed meanwhile: a later take of the same owner made it its own.
   if (sameSpec(found, aliasObject(records, hold, name))) await removeObject(client, records.resource, found, signal);
-}
-
-export function isAlias({ metadata }: DeepReadonly<KubeObject>): boolean {
-  return metadata.annotations?.[aliasAnnotation] !== undefined;
 }
 
 function isAliasOf({ metadata }: HeldObject, name: string): boolean {

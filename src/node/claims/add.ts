@@ -36,7 +36,8 @@ interface Settled {
 
 export async function addByClaim(addition: Addition, use: ClaimUse): Promise<CniResult> {
   const { parts } = addition;
-  if (parts.claims.coexistence()) throw besideWhereabouts(use);
+  const obstacle = parts.claims.obstacle();
+  if (obstacle !== "") throw later(obstacle);
   const settled: Settled[] = [];
   try {
     await settle(addition, use, settled);
@@ -291,11 +292,4 @@ export function tellClaim(
     }),
   });
   parts.tell(claim, "Warning", reason, `pod ${pod}: ${message}`);
-}
-
-function besideWhereabouts(use: ClaimUse) {
-  return later(
-    `whereabouts is active in this cluster and would free an address that ${claimText(use)} holds, since no pod has its name: ` +
-      "remove whereabouts (docs/migrate-from-whereabouts.md), and it goes on by itself.",
-  );
 }

@@ -17,8 +17,8 @@ export interface ClaimParts {
   readonly holds: ClaimHolds;
   readonly users: UserPods;
   readonly statuses: Pick<StatusWriter, "write" | "settle">;
-  /** Whether whereabouts is active: then no claim holds anything. */
-  readonly coexistence: () => boolean;
+  /** Empty, or in a sentence why no claim holds anything. */
+  readonly obstacle: () => string;
 }
 
 export interface ClaimAssembly {
@@ -34,7 +34,7 @@ export function assembleClaims(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly node: string;
-  readonly state: Pick<SharedState, "claims" | "coexistence" | "paused">;
+  readonly state: Pick<SharedState, "claims" | "claimObstacle" | "paused">;
   readonly ledgers: Ledgers;
   readonly pictures: Pictures;
   /** How long an ADD waits for its claim. Default: 25 s. */
@@ -51,6 +51,6 @@ export function assembleClaims(options: {
     isGone: (claim, signal) => isClaimGone(client, claim, signal),
   });
   const search = new ClaimSearch({ ...options, state: () => state.claims });
-  const parts = { search, holds, users: new UserPods(client), statuses, coexistence: () => state.coexistence };
+  const parts = { search, holds, users: new UserPods(client), statuses, obstacle: () => state.claimObstacle };
   return { parts, statuses, fence };
 }

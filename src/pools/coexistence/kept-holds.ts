@@ -8,9 +8,9 @@
 import { keptFinalizer, ownerLabelName } from "../../api/hold-marks.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
-import { claimAlias, isAlias } from "../../ledger/coexistence/alias.ts";
+import { claimAlias } from "../../ledger/coexistence/alias.ts";
 import { inParallel } from "../../ledger/in-parallel.ts";
-import { recordsOf } from "../../ledger/records.ts";
+import { isAlias, isKept, recordsOf } from "../../ledger/records.ts";
 import { removeObject } from "../../ledger/removal.ts";
 import { reservations, type StoredReservation } from "../../ledger/resources.ts";
 import { unless } from "../../ledger/unless.ts";
@@ -124,8 +124,4 @@ function leftovers({ reservations: followed }: Known): [Reservation, undefined][
     if (left.push([object, undefined]) === roundMax) break;
   }
   return left;
-}
-
-function isKept({ metadata }: Reservation): boolean {
-  return metadata.finalizers?.includes(keptFinalizer) === true;
 }
