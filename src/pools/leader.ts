@@ -1,46 +1,34 @@
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { Ledger } from "../ipam/ledger.ts";
-import type { Clock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
-import type { FenceRules } from "../ledger/fencing.ts";
 import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { stateName } from "../ledger/state.ts";
-import type { Log } from "../log/log.ts";
 import { KeptHolds } from "./coexistence/kept-holds.ts";
 import { strayWords } from "./coexistence/verdict.ts";
-import { LeakCollector } from "./collector.ts";
+import { type CollectorOptions, LeakCollector } from "./collector.ts";
 import { CooledDeleter } from "./cooled.ts";
 import { FreeMapSweeper } from "./free-map-sweeper.ts";
 import { FreeMapWriter } from "./free-map-writer.ts";
 import type { Held } from "./held.ts";
-import type { JudgeLimits } from "./judge.ts";
 import type { PoolMetrics } from "./metrics.ts";
-import { MirrorWriter } from "./mirror-writer.ts";
+import { MirrorWriter, type MirrorWriterOptions } from "./mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
-import { Pause } from "./pause.ts";
-import { StateKeeper } from "./state-keeper.ts";
-import { World } from "./world.ts";
+import { pauseOf } from "./pause.ts";
+import type { Work } from "./rounds.ts";
+import { StateKeeper, type StateKeeperOptions } from "./state-keeper.ts";
+import { World, type WorldOptions } from "./world.ts";
 
-export interface LeaderOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly systemNamespace: string;
-  readonly cooldownMs: number;
-  readonly limits?: JudgeLimits;
-  readonly fencing?: FenceRules;
-  readonly silence?: Clock;
-  readonly allowMassRelease?: boolean;
-  /** How far back a sign of whereabouts counts. Default: an hour. */
-  readonly lookBackMs?: number;
-  /** Where workloads of whereabouts are looked for, beside the system namespace: only administrators write there. */
-  readonly whereaboutsNamespaces?: readonly string[];
-  readonly entriesMax?: number;
+export interface LeaderOptions
+  extends
+    Pick<Work, "client" | "clock" | "log">,
+    Pick<CollectorOptions, "cooldownMs" | "limits" | "allowMassRelease">,
+    Pick<StateKeeperOptions, "systemNamespace" | "lookBackMs" | "whereaboutsNamespaces">,
+    Pick<WorldOptions, "fencing" | "silence">,
+    Pick<MirrorWriterOptions, "entriesMax"> {
   /** Followed once where others read them too. Default: its own. */
   readonly definitions?: FollowedDefinitions;
   readonly events?: EventRecorder;
@@ -54,7 +42,7 @@ export class PoolsLeader {
   readonly #definitions: FollowedDefinitions;
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
-  readonly #pause: Pause;
+  readonly #isPaused: (signal: AbortSignal) => Promise<boolean>;
   #poolNamespace: string;
 
   constructor(options: LeaderOptions) {
@@ -63,7 +51,7 @@ export class PoolsLeader {
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
     const more = { ...(fencing && { fencing }), ...(silence && { silence }) };
     this.world = new World({ client, clock, systemNamespace, onError, ...more });
-    this.#pause = new Pause(options);
+    this.#isPaused = pauseOf(options);
     this.#poolNamespace = systemNamespace;
     this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
     this.#definitions.handle(() => void (this.#uses = undefined));
@@ -100,40 +88,30 @@ export class PoolsLeader {
   #build() {
     const { client, clock, log, metrics, kubeMetrics, entriesMax } = this.#options;
     const { world } = this;
-    const { isOn: isPaused } = this.#pause;
+    const isPaused = this.#isPaused;
     const touchAll = () => {
       for (const key of world.pools.cache.keys()) mirror.enqueue(key);
     };
     const state = this.#makeState(touchAll);
     const collector = this.#makeCollector(state, touchAll);
+    const common = { world, client, clock, log, isPaused };
     const writer = new MirrorWriter({
-      world,
-      client,
-      clock,
+      ...common,
       freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
       coexistence: () => state.coexistence,
       leaksHeldBack: () => collector.heldBack,
       uses: () => this.uses(),
-      isPaused,
       ...(entriesMax !== undefined && { entriesMax }),
-      ...(metrics && {
-        onWrite: metrics.wrote,
-        onTotals: metrics.totals,
-      }),
+      ...(metrics && { onWrite: metrics.wrote, onTotals: metrics.totals }),
     });
     const mirror = new Controller({
       name: "pools",
       reconcile: writer.reconcile,
       concurrency: 4,
       clock,
-      onError: (error, pool) =>
-        log.warn("a pool could not be written; it is tried again", {
-          pool,
-          error,
-        }),
+      onError: (error, pool) => log.warn("a pool could not be written; it is tried again", { pool, error }),
       ...(kubeMetrics && { observer: kubeMetrics.controller("pools") }),
     });
-    const common = { world, client, clock, log, isPaused };
     return {
       mirror,
       state,
@@ -164,7 +142,7 @@ export class PoolsLeader {
       log,
       systemNamespace,
       uses: () => this.uses(),
-      isPaused: this.#pause.isOn,
+      isPaused: this.#isPaused,
       onPlace: (namespace) => {
         if (namespace !== this.#poolNamespace) this.#uses = undefined;
         this.#poolNamespace = namespace;
@@ -201,7 +179,7 @@ export class PoolsLeader {
       ledgerOf,
       cooldownMs,
       allowMassRelease,
-      isPaused: this.#pause.isOn,
+      isPaused: this.#isPaused,
       ...(limits && { limits }),
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: (held, reason, why) => {

@@ -9,14 +9,12 @@ import { holdName } from "../api/hold-object.ts";
 import type { IPPool } from "../api/ip-pool.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import { reservationNamesToRead } from "../api/reservation-name.ts";
-import type { Clock } from "../kube/clock.ts";
 import { isEqual } from "../kube/conditions.ts";
 import type { Reconcile } from "../kube/controller.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectKey } from "../kube/meta.ts";
 import type { JsonPatchOperation } from "../kube/patch.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { holds, ipPools, reservations } from "../ledger/resources.ts";
 import { unless } from "../ledger/unless.ts";
 import type { Address } from "../net/address.ts";
@@ -26,20 +24,15 @@ import { networkOf, type PoolRange } from "./membership.ts";
 import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
 import { type NetworkUse, usefulIn, usesOfPool } from "./networks.ts";
 import { type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
-import type { World } from "./world.ts";
+import type { Work } from "./rounds.ts";
 
-export interface MirrorWriterOptions {
-  readonly world: World;
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface MirrorWriterOptions extends Omit<Work, "log"> {
   readonly freeMaps: FreeMapWriter;
   readonly coexistence: () => boolean;
   readonly leaksHeldBack: () => string | undefined;
   /** Undefined: not known yet. */
   readonly uses?: () => readonly NetworkUse[] | undefined;
   readonly entriesMax?: number;
-  /** Handing out is paused: nothing is written. Default: never. */
-  readonly isPaused?: (signal: AbortSignal) => Promise<boolean>;
   readonly onWrite?: (what: "allocations" | "status" | "free-map") => void;
   readonly onTotals?: (pool: PoolRange, totals: PoolTotals | undefined) => void;
 }

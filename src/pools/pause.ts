@@ -15,27 +15,20 @@ export interface PauseOptions {
 /** One small read a second, whatever the number of pools. */
 const freshMs = 1000;
 
-export class Pause {
-  readonly #options: PauseOptions;
-  #asked: { readonly ms: number; readonly answer: Promise<boolean> } | undefined;
-
-  constructor(options: PauseOptions) {
-    this.#options = options;
-  }
-
-  readonly isOn = (signal: AbortSignal): Promise<boolean> => {
-    const ms = this.#options.clock.monotonicMs();
-    if (this.#asked === undefined || ms - this.#asked.ms >= freshMs) this.#asked = { ms, answer: this.#ask(signal) };
-    return this.#asked.answer;
-  };
-
-  async #ask(signal: AbortSignal): Promise<boolean> {
-    const { client, systemNamespace: namespace } = this.#options;
+export function pauseOf(options: PauseOptions): (signal: AbortSignal) => Promise<boolean> {
+  const { client, clock, systemNamespace: namespace } = options;
+  let asked: { readonly ms: number; readonly answer: Promise<boolean> } | undefined;
+  const ask = async (signal: AbortSignal) => {
     try {
       return readState(await fetchState(client, { namespace, signal })).paused !== "";
     } catch {
       // Whoever keeps the state asks the same, and says what is wrong.
       return true;
     }
-  }
+  };
+  return (signal) => {
+    const ms = clock.monotonicMs();
+    if (asked === undefined || ms - asked.ms >= freshMs) asked = { ms, answer: ask(signal) };
+    return asked.answer;
+  };
 }
