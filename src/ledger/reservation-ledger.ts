@@ -29,6 +29,7 @@ import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest
 import { LedgerError } from "../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts";
 import { type Clock, realClock } from "../kube/clock.ts";
+import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Address } from "../net/address.ts";
 import { Beside } from "./coexistence/beside.ts";
@@ -36,7 +37,6 @@ import { ledgerError, reading } from "./failure.ts";
 import type { HeldObject } from "./held-objects.ts";
 import { judgeAmend, judgeRelease, judgeTake, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
-import { RecentObjects } from "./recent.ts";
 import {
   isAlias,
   isKept,
@@ -71,13 +71,19 @@ export interface ReservationLedgerOptions {
  * process got through; eight in a row on one address are no longer a race but a fight.
  */
 const triesMax = 8;
+/** A node has 250 pods as a rule, with up to 10 networks each, and about 1.5 KB per object: 6 MB at most. */
+const recentMax = 4096;
 
 type Signal = AbortSignal | undefined;
 type Found = Met & { readonly object: HeldObject };
 
 export class ReservationLedger implements AmendableLedger {
   readonly #options: ReservationLedgerOptions;
-  readonly #recent = new RecentObjects();
+  /**
+   * The objects that this process wrote or read last, by the version of their hold: a release that names its version then needs no read. The version is of that very
+   * state of the object, so this cannot be out of date: the server refuses a write that is guarded by an older one.
+   */
+  readonly #recent = new Recent<HeldObject>(recentMax);
   readonly #upstream: Beside;
 
   constructor(options: ReservationLedgerOptions) {
@@ -225,7 +231,7 @@ export class ReservationLedger implements AmendableLedger {
       const beside = this.#beside;
       if (beside !== undefined) await this.#call(() => beside.withdraw(records, met.hold, signal), signal);
       if (await this.#free(records, request, met.object, signal)) {
-        this.#recent.forget(met.hold.version);
+        this.#recent.delete(met.hold.version);
         return { outcome: "released" };
       }
     }
@@ -298,14 +304,20 @@ export class ReservationLedger implements AmendableLedger {
     const object = await this.#call(() => reading(readObject(this.#options.client, records, name, signal)), signal);
     if (object === undefined) return undefined;
     const met = asMet(records, address, object);
-    if (met.cooling === undefined) this.#recent.keep(met.hold.version, object);
+    if (met.cooling === undefined) this.#keep(met.hold.version, object);
     return met;
   }
 
   #read(records: Records, { address }: Pick<TakeRequest, "address">, object: HeldObject): Hold {
     const hold = readRecord(records, address, object);
-    this.#recent.keep(hold.version, object);
+    this.#keep(hold.version, object);
     return hold;
+  }
+
+  #keep(version: string, object: HeldObject): void {
+    // Nobody reads them here, and they are half of the object.
+    const { managedFields: _, ...metadata } = object.metadata;
+    this.#recent.set(version, { ...object, metadata });
   }
 
   #search(domain: Domain, selector: string, signal: Signal, mayBeOld?: boolean): Promise<Hold[]> {

@@ -11,7 +11,7 @@ import { type BreakerLimits, heldBack } from "../ledger/breaker.ts";
 import type { Facts } from "./facts.ts";
 import { describeHeld, type Held, heldKey } from "./held.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
-import { cachedFacts, liveFacts, nodesOf } from "./look.ts";
+import { factsFrom, liveFacts, nodesOf } from "./look.ts";
 import { Observations } from "./observations.ts";
 import { everyRound, type Work } from "./rounds.ts";
 import { doublesOf } from "./superseded.ts";
@@ -87,6 +87,7 @@ export class LeakCollector {
     world.refreshPools();
     const nowMs = clock.monotonicMs();
     const nodes = nodesOf(world.presence.judge, world.nodes.cache.list(), world.leases.cache.list());
+    const known = { pods: world.pods.cache, statefulSets: world.statefulSets.cache };
     const doubles = this.#doubles();
     const due: { held: Held; doubles: readonly Held[] }[] = [];
     const existing = new Set<string>();
@@ -96,7 +97,7 @@ export class LeakCollector {
       holds += 1;
       existing.add(heldKey(held));
       const around = { lastNode: this.#observations.lastNode(held), doubles: doubles.get(heldKey(held)) ?? [] };
-      const facts = cachedFacts(world, nodes, held, around);
+      const facts = factsFrom(known, nodes, held, around);
       this.#remember(held, facts);
       const verdict = judge(held, facts, this.#observations.of(held), nowMs, this.#limits);
       const isNew = this.#observations.record(held, verdict, nowMs);

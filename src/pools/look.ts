@@ -14,7 +14,6 @@ import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { isSuperseded } from "./superseded.ts";
-import type { World } from "./world.ts";
 
 export interface Nodes {
   readonly stateOf: (node: string) => Standing;
@@ -81,10 +80,6 @@ interface Around {
   readonly lastNode: string;
   /** The owner's holds in one pool, this one among them; empty: it has no other. */
   readonly doubles: readonly Held[];
-}
-
-export function cachedFacts(world: World, nodes: Nodes, held: Held, around: Around): Facts {
-  return factsFrom({ pods: world.pods.cache, statefulSets: world.statefulSets.cache }, nodes, held, around);
 }
 
 interface Known {

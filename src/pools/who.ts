@@ -75,11 +75,13 @@ function isAsked({ address, owner, users = [] }: Askable, asked: Asked, vm = "")
   return owner.namespace === asked.namespace && names.includes(asked.name);
 }
 
+const unsaid = { state: "held", since: "", keeper: "", vm: "", identity: "", users: [], why: "" } as const;
+
 /** A mirror does not say since when, nor why: the node's journal does. */
 function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"][number]): Answer {
   const { namespace, pool, node, block, key } = slice;
   return {
-    ...{ state: "held", since: "", keeper: "", vm: "", identity: "", users: [], why: "" },
+    ...unsaid,
     address: address.toString(),
     domain: formatDomain({ scope: "slice", namespace, name: pool }),
     owner: describeOwner(owner),

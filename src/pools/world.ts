@@ -160,7 +160,7 @@ function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.St
 }
 
 /** Without what nobody here reads. */
-function trimmed<T extends kinds.Node | kinds.StatefulSet>({ apiVersion, kind, metadata }: T) {
+function trimmed({ apiVersion, kind, metadata }: KubeObject) {
   const { annotations: _, labels: __, ...rest } = metadata;
   return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }), metadata: rest };
 }
