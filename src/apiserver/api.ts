@@ -5,13 +5,11 @@
 // protobuf, authorisation: whoever may speak to it may do everything. It is for one machine; clusters have their own API server.
 import { randomBytes } from "node:crypto";
 
-import { timestamp } from "../kube/clock.ts";
+import { type Clock, sleep, timestamp, unrefClock } from "../kube/clock.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../kube/transport.ts";
 import { Admission } from "./admission/admission.ts";
 import { callOverHttps } from "./admission/call.ts";
 import type { CallWebhook } from "./admission/call.ts";
-import { systemClock } from "./clock.ts";
-import type { Clock } from "./clock.ts";
 import { ConnectionLost } from "./faults.ts";
 import type { Faults } from "./faults.ts";
 import { Caretaker } from "./lifecycle/caretaker.ts";
@@ -58,7 +56,7 @@ export interface Api {
 export const administrator: User = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 
 export function openApi(options: ApiOptions): Api {
-  const clock = options.clock ?? systemClock;
+  const clock = options.clock ?? unrefClock;
   const random = options.random ?? ((size: number) => randomBytes(size));
   const store = new Store(options.path, options.history);
   const registry = new Registry(store);
@@ -78,7 +76,7 @@ export function openApi(options: ApiOptions): Api {
     const faults = options.faults?.(request) ?? [];
     for (const fault of faults) {
       if (fault.kind === "drop") throw new ConnectionLost();
-      if (fault.kind === "delay") await clock.sleep(fault.ms, request.signal);
+      if (fault.kind === "delay") await sleep(clock, fault.ms, request.signal ?? new AbortController().signal);
       if (fault.kind === "refuse") return refusal(fault.status, fault.retryAfterSeconds);
     }
     const response = await router.answer(request, user);
@@ -144,7 +142,7 @@ async function makeNamespaces({ store, clock, random }: Serving): Promise<void> 
             metadata: {
               name,
               uid: newUid(random),
-              creationTimestamp: timestamp(clock.now()),
+              creationTimestamp: timestamp(clock.wallMs()),
               labels: { "kubernetes.io/metadata.name": name },
             },
             spec: { finalizers: ["kubernetes"] },

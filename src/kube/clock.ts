@@ -12,7 +12,7 @@ export interface Clock {
 /** The longest delay that setTimeout takes; it fires at once for anything longer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export const realClock: Clock = {
+const systemClock = (keepsAlive: boolean): Clock => ({
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   after(delayMs, callback) {
@@ -24,11 +24,17 @@ export const realClock: Clock = {
         () => (leftMs > longestTimerMs ? arm() : callback()),
         Math.min(Math.max(leftMs, 0), longestTimerMs),
       );
+      if (!keepsAlive) timer.unref();
     };
     arm();
     return () => clearTimeout(timer);
   },
-};
+});
+
+export const realClock = systemClock(true);
+
+/** The same; what waits for it keeps no process from its end. */
+export const unrefClock = systemClock(false);
 
 /** True after the delay; false as soon as the signal aborts. Leaves no timer and no listener. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Fault } from "../../src/apiserver/faults.ts";
 import type { JsonObject } from "../../src/apiserver/json.ts";
 import { dig } from "../../src/apiserver/json.ts";
-import { call, ManualClock, map, maps, names, open } from "./in-process.ts";
+import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { call, map, maps, names, open } from "./in-process.ts";
 
 const ordered = (...faults: Fault[]) => {
   let isArmed = false;
@@ -65,10 +66,10 @@ describe("faults", () => {
     let isDone = false;
     const pending = call(api, "GET", maps).then((reply) => (isDone = reply.status === 200));
     await new Promise((resolve) => setImmediate(resolve));
-    clock.advance(4999);
+    await clock.advance(4999);
     await new Promise((resolve) => setImmediate(resolve));
     expect(isDone).toBe(false);
-    clock.advance(1);
+    await clock.advance(1);
     await pending;
     expect(isDone).toBe(true);
   });

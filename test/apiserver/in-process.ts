@@ -3,7 +3,6 @@ import { afterEach } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
 import type { Api, ApiOptions } from "../../src/apiserver/api.ts";
-import type { Clock } from "../../src/apiserver/clock.ts";
 import type { JsonObject } from "../../src/apiserver/json.ts";
 
 const opened: Api[] = [];
@@ -31,37 +30,3 @@ export const maps = "/api/v1/namespaces/default/configmaps";
 export const map = (name: string, metadata: object = {}) => ({ metadata: { name, ...metadata } });
 export const names = (list: JsonObject) =>
   (list["items"] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
-
-/** Stands still until told. */
-export class ManualClock implements Clock {
-  ms = Date.parse("2026-01-01T00:00:00Z");
-  readonly #sleepers = new Set<{ at: number; wake: () => void }>();
-
-  now(): number {
-    return this.ms;
-  }
-
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const sleeper = { at: this.ms + ms, wake: resolve };
-      this.#sleepers.add(sleeper);
-      signal?.addEventListener("abort", () => {
-        this.#sleepers.delete(sleeper);
-        resolve();
-      });
-    });
-  }
-
-  get sleeping(): number {
-    return this.#sleepers.size;
-  }
-
-  advance(ms: number): void {
-    this.ms += ms;
-    for (const sleeper of this.#sleepers) {
-      if (sleeper.at > this.ms) continue;
-      this.#sleepers.delete(sleeper);
-      sleeper.wake();
-    }
-  }
-}

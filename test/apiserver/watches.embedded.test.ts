@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/apiserver/api.ts";
 import type { JsonObject } from "../../src/apiserver/json.ts";
 import { dig, textOf } from "../../src/apiserver/json.ts";
-import { call, ManualClock, map, maps, open } from "./in-process.ts";
+import { ManualClock } from "../../src/kube/manual-clock.ts";
+import { call, map, maps, open } from "./in-process.ts";
 
 async function openWatch(api: Api, query: string, signal?: AbortSignal) {
   const path = `${maps}?watch=true&${query}`;
@@ -34,34 +35,34 @@ describe("watches", () => {
   test("timeoutSeconds ends one, a bookmark comes every minute, and nothing sleeps on afterwards", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
-    const idle = clock.sleeping;
+    const idle = clock.pending;
     const { body } = await call(api, "GET", maps);
     const revision = textOf(dig(body, "metadata", "resourceVersion"));
     const watch = await openWatch(api, `resourceVersion=${revision}&allowWatchBookmarks=true&timeoutSeconds=100`);
-    clock.advance(60_000);
+    await clock.advance(60_000);
     expect(await watch.next()).toMatchObject({ type: "BOOKMARK", object: { metadata: { resourceVersion: revision } } });
-    clock.advance(40_000);
+    await clock.advance(40_000);
     expect(await watch.next()).toBeUndefined();
-    expect(clock.sleeping).toBe(idle);
+    expect(clock.pending).toBe(idle);
   });
   test("an aborted signal ends one and leaves no timer", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
-    const idle = clock.sleeping;
+    const idle = clock.pending;
     const stop = new AbortController();
     const watch = await openWatch(api, "resourceVersion=0", stop.signal);
     stop.abort();
     expect(await watch.next()).toBeUndefined();
-    expect(clock.sleeping).toBe(idle);
+    expect(clock.pending).toBe(idle);
   });
   test("a reader that leaves before its first look ends the watch", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
-    const idle = clock.sleeping;
+    const idle = clock.pending;
     const response = await api.transport({ method: "GET", path: `${maps}?watch=true`, headers: {} });
-    expect(clock.sleeping).toBe(idle + 1);
+    expect(clock.pending).toBe(idle + 1);
     await response.body[Symbol.asyncIterator]().return?.();
-    expect(clock.sleeping).toBe(idle);
+    expect(clock.pending).toBe(idle);
   });
   test("closeWatches ends all of them; the next resumes where the last event was", async () => {
     const api = open();
@@ -80,13 +81,13 @@ describe("watches", () => {
   test("a watch that is refused leaves nothing behind, one whose client has gone is not begun", async () => {
     const clock = new ManualClock();
     const api = open({ clock });
-    const idle = clock.sleeping;
+    const idle = clock.pending;
     await call(api, "POST", maps, map("a"));
     api.compact();
     const refused = await openWatch(api, "resourceVersion=1&allowWatchBookmarks=true");
     expect(await refused.next()).toMatchObject({ type: "ERROR" });
     await expect(openWatch(api, "resourceVersion=0", AbortSignal.abort())).rejects.toThrow(/abort/);
-    expect(clock.sleeping).toBe(idle);
+    expect(clock.pending).toBe(idle);
   });
   test("after a compaction an old revision is 410, as an event", async () => {
     const api = open();

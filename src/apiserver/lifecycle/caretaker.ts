@@ -1,7 +1,6 @@
-import { timestamp } from "../../kube/clock.ts";
 // What the controllers of a cluster do for the API itself: garbage collection by owner references, the end of namespaces and of CRDs.
 // It works off a queue of places that may need care, level-based: it looks at what is there, never at what happened.
-import type { Clock } from "../clock.ts";
+import { type Clock, sleep, timestamp } from "../../kube/clock.ts";
 import { dig, digList, digObject, equal, isObject } from "../json.ts";
 import type { KubeObject, OwnerReference } from "../object.ts";
 import { conditionOf, crdFinalizer, crdStorage, resourcesOf } from "../registry/crd.ts";
@@ -107,8 +106,7 @@ export class Caretaker {
   }
 
   async #retry(place: Place): Promise<void> {
-    await this.#clock.sleep(retryDelayMs, this.#stop.signal);
-    if (this.#stop.signal.aborted) return;
+    if (!(await sleep(this.#clock, retryDelayMs, this.#stop.signal))) return;
     this.#add(place);
     this.#start();
   }
@@ -147,7 +145,7 @@ export class Caretaker {
       // A dependent of an owner that waits for it is deleted in the foreground too, so that its own dependents go first.
       const hasDependents = this.#owners.dependentsOf(entry.object.metadata.uid ?? "").length > 0;
       const propagation = leaving.length > 0 && hasDependents ? "Foreground" : "Background";
-      removeNow(transaction, entry, resource, { propagation }, this.#clock.now());
+      removeNow(transaction, entry, resource, { propagation }, this.#clock.wallMs());
     } else if (solid.length < owners.length) {
       rewrite(transaction, entry, (metadata) => (metadata.ownerReferences = solid.map(({ owner }) => owner)));
     }
@@ -195,7 +193,7 @@ export class Caretaker {
   #emptyNamespace(transaction: Transaction, entry: Entry): void {
     const resources = this.#registry.stored().filter((resource) => resource.namespaced);
     const left = this.#deleteAll(transaction, resources, entry.name);
-    if (left > 0) reportRemaining(transaction, entry, left, this.#clock.now());
+    if (left > 0) reportRemaining(transaction, entry, left, this.#clock.wallMs());
     if (left > 0 || digList(entry.object, "spec", "finalizers").every((finalizer) => finalizer !== "kubernetes"))
       return;
     const finalizers = digList(entry.object, "spec", "finalizers").filter((finalizer) => finalizer !== "kubernetes");
@@ -207,7 +205,7 @@ export class Caretaker {
     const [resource] = resourcesOf(entry.object);
     const left = resource === undefined ? 0 : this.#deleteAll(transaction, [resource], undefined);
     if (left === 0) dropFinalizer(transaction, entry, crdFinalizer);
-    else reportTerminating(transaction, entry, this.#clock.now());
+    else reportTerminating(transaction, entry, this.#clock.wallMs());
   }
 
   /** How many objects are still there afterwards, held by finalizers or beyond what one pass takes. */
@@ -220,7 +218,7 @@ export class Caretaker {
         if (now === undefined) continue;
         if (now.object.metadata.deletionTimestamp !== undefined || done >= passMax) left++;
         else if (
-          !removeNow(transaction, entry, resource, { ...background, gracePeriodSeconds: 0 }, this.#clock.now()).gone
+          !removeNow(transaction, entry, resource, { ...background, gracePeriodSeconds: 0 }, this.#clock.wallMs()).gone
         )
           left++;
         done++;

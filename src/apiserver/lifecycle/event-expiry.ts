@@ -1,5 +1,5 @@
 // Events are told for an hour and then forgotten, as the real server does it; otherwise they would fill the memory over the months.
-import type { Clock } from "../clock.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
 import { digString } from "../json.ts";
 import type { Entry } from "../store/entry.ts";
 import type { Store } from "../store/store.ts";
@@ -13,11 +13,9 @@ const sweepMax = 500;
 
 /** Runs until the signal aborts. */
 export async function expireEvents(store: Store, clock: Clock, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    await clock.sleep(sweepIntervalMs, signal);
-    if (signal.aborted) return;
+  while (await sleep(clock, sweepIntervalMs, signal)) {
     // What a full disk keeps from being deleted now is old enough next time too.
-    await sweep(store, clock.now() - lifetimeMs).catch(() => {});
+    await sweep(store, clock.wallMs() - lifetimeMs).catch(() => {});
   }
 }
 

@@ -78,7 +78,7 @@ export async function remove(
     const review = { context, operation: "DELETE", object: undefined, before, isDry, options: body } as const;
     await writing.admission.validateDelete(review);
   }
-  const nowMs = writing.clock.now();
+  const nowMs = writing.clock.wallMs();
   const propagation = options.propagation ?? (orphaning.has(place.resource) ? "Orphan" : undefined);
   const chosen = { ...options, propagation };
   const operation = (transaction: Transaction) => removeNow(transaction, place, context.resource, chosen, nowMs);

@@ -102,13 +102,13 @@ function read(serving: Serving, context: Context): Entry {
 
 function written(serving: Serving, context: Context, status: number, entry: Entry): ApiResponse {
   const form = negotiate(context.headers["accept"]);
-  const text = entryText(context.resource, entry, form, includeObject(context.query), serving.clock.now());
+  const text = entryText(context.resource, entry, form, includeObject(context.query), serving.clock.wallMs());
   return respond(status, [text], form, warningHeaders(context.warnings));
 }
 
 function listed(serving: Serving, context: Context, page: Page): ApiResponse {
   const form = negotiate(context.headers["accept"]);
-  const text = listText(context.resource, page, form, includeObject(context.query), serving.clock.now());
+  const text = listText(context.resource, page, form, includeObject(context.query), serving.clock.wallMs());
   return respond(200, text, form, warningHeaders(context.warnings));
 }
 
@@ -116,7 +116,7 @@ function answerWatch(serving: Serving, context: Context): ApiResponse {
   const form = negotiate(context.headers["accept"]);
   const include = includeObject(context.query);
   const stream = watch(serving, context, (entry, isFirst) =>
-    entryText(context.resource, entry, form, include, serving.clock.now(), isFirst),
+    entryText(context.resource, entry, form, include, serving.clock.wallMs(), isFirst),
   );
   const headers = {
     "content-type": "application/json",
@@ -205,7 +205,7 @@ async function bind(serving: Serving, context: Context, binding: JsonObject): Pr
     const scheduled = {
       type: "PodScheduled",
       status: "True",
-      lastTransitionTime: timestamp(serving.clock.now()),
+      lastTransitionTime: timestamp(serving.clock.wallMs()),
     };
     const conditions = digList(pod, "status", "conditions").filter(
       (condition) => !isObject(condition) || condition["type"] !== "PodScheduled",

@@ -1,5 +1,5 @@
 // Watches: every change of the matching objects after a revision, in order, each once; bookmarks that say how far the client has come.
-import type { Clock } from "../clock.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
 import type { JsonObject } from "../json.ts";
 import { writeJson } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";
@@ -99,7 +99,7 @@ class Session {
         this.stream.end();
       }
     });
-    void clock.sleep(this.#timeoutMs, this.#stop.signal).then(() => this.stream.end());
+    void sleep(clock, this.#timeoutMs, this.#stop.signal).then(() => this.stream.end());
     if (this.#bookmarks) void this.#bookmarkNowAndThen();
   }
 
@@ -166,11 +166,8 @@ class Session {
 
   async #bookmarkNowAndThen(): Promise<void> {
     const { signal } = this.#stop;
-    for (;;) {
-      await this.#watches.clock.sleep(Math.min(bookmarkIntervalMs, Math.max(1000, this.#timeoutMs - 2000)), signal);
-      if (signal.aborted) return;
-      this.#bookmark();
-    }
+    const intervalMs = Math.min(bookmarkIntervalMs, Math.max(1000, this.#timeoutMs - 2000));
+    while (await sleep(this.#watches.clock, intervalMs, signal)) this.#bookmark();
   }
 
   #finish(): void {

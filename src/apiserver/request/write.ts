@@ -1,4 +1,4 @@
-import { timestamp } from "../../kube/clock.ts";
+import { type Clock, timestamp } from "../../kube/clock.ts";
 // Creates and updates: one pipeline for every kind and every way of changing an object.
 //
 // An update is a function from the object as it is to the object as it shall be. Without webhooks it runs inside the store's own write, so
@@ -6,7 +6,6 @@ import { timestamp } from "../../kube/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import { trackUpdate } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
-import type { Clock } from "../clock.ts";
 import { clone, digList, digObject, digString, equal } from "../json.ts";
 import { generateName, newUid } from "../names.ts";
 import type { KubeObject } from "../object.ts";
@@ -43,7 +42,7 @@ export function managerOf(writing: Writing, context: Context): Manager {
     name: managerName(context),
     apiVersion: apiVersion(context.resource),
     subresource: context.subresource,
-    nowMs: writing.clock.now(),
+    nowMs: writing.clock.wallMs(),
     blank: blankOf(context.resource),
   };
 }
@@ -94,7 +93,7 @@ function establishCrd(writing: Writing, crd: KubeObject): void {
   const named = digObject(crd, "spec", "names");
   const names = ["plural", "singular", "kind", "listKind"].flatMap((key) => digString(named, key) ?? []);
   const clash = writing.registry.nameTaken(crd.metadata.name!, digString(crd, "spec", "group") ?? "", new Set(names));
-  establish(crd, clash, writing.clock.now());
+  establish(crd, clash, writing.clock.wallMs());
 }
 
 function prepareCreate(writing: Writing, context: Context, given: KubeObject): KubeObject {
@@ -115,7 +114,7 @@ function prepareCreate(writing: Writing, context: Context, given: KubeObject): K
     ...object.metadata,
     ...(context.namespace === "" ? {} : { namespace: context.namespace }),
     uid: newUid(writing.random),
-    creationTimestamp: timestamp(writing.clock.now()),
+    creationTimestamp: timestamp(writing.clock.wallMs()),
     ...(resource.generation ? { generation: 1 } : {}),
   };
   if (context.namespace === "") delete object.metadata.namespace;
