@@ -1,5 +1,5 @@
-import type { ApiRequest, ApiResponse } from "../kube/transport.ts";
 // From a request to what answers it: documents, reviews, resources. Every refusal leaves as a Status object.
+import type { ApiRequest, ApiResponse } from "../kube/transport.ts";
 import { aggregated, apiVersions, groupDocument, groupList, resourceList, serverVersion } from "./discovery.ts";
 import type { JsonObject } from "./json.ts";
 import { isObject } from "./json.ts";
@@ -57,22 +57,12 @@ export class Router {
       return wantsAggregated(accept) ? discovery(aggregated(registry, false)) : respondJson(200, groupList(registry));
     }
     if (path === "/" || path === "") {
-      const paths = [
-        "/api",
-        "/api/v1",
-        "/apis",
-        "/healthz",
-        "/livez",
-        "/openapi/v2",
-        "/openapi/v3",
-        "/readyz",
-        "/version",
-      ];
-      return respondJson(200, { paths });
+      const names = "api api/v1 apis healthz livez openapi/v2 openapi/v3 readyz version".split(" ");
+      return respondJson(200, { paths: names.map((name) => `/${name}`) });
     }
     if (path.startsWith("/openapi/")) return this.#openApi.answer(path, request.headers);
     const group = /^\/apis\/([^/]+)$/.exec(path)?.[1];
-    return group === undefined ? undefined : this.#group(group);
+    return group === undefined ? undefined : existing(groupDocument(registry, group));
   }
 
   #resource(
@@ -83,7 +73,7 @@ export class Router {
   ): Promise<ApiResponse> | ApiResponse {
     const { registry } = this.#serving;
     const { group, version, plural } = path;
-    if (plural === "") return this.#version(group, version);
+    if (plural === "") return existing(resourceList(registry, group, version));
     const text = bodyText(request);
     const reviewed = reviewKinds.find(
       (kind) => kind.group === group && kind.version === version && kind.plural === plural,
@@ -94,33 +84,17 @@ export class Router {
     if (resource === undefined) throw noSuchPath();
     if (path.namespace !== "" && !resource.namespaced) throw noSuchPath();
     if (path.namespace === "" && resource.namespaced && path.name !== "") throw noSuchPath();
-    const context: Context = {
-      resource,
-      namespace: path.namespace,
-      name: path.name,
-      subresource: path.subresource,
-      query,
-      headers: plainHeaders(request.headers),
-      user,
-      signal: request.signal,
-      warnings: [],
-    };
-    if (isBinding) return answer(this.#serving, bindingContext(context, text), request.method, text);
-    return answer(this.#serving, context, request.method, text);
+    const { namespace, name, subresource } = path;
+    const { signal, method } = request;
+    const headers = plainHeaders(request.headers);
+    const context: Context = { resource, namespace, name, subresource, query, headers, user, signal, warnings: [] };
+    return answer(this.#serving, isBinding ? bindingContext(context, text) : context, method, text);
   }
+}
 
-  #version(group: string, version: string): ApiResponse {
-    const { registry } = this.#serving;
-    const document = resourceList(registry, group, version);
-    if (document === undefined) throw noSuchPath();
-    return respondJson(200, document);
-  }
-
-  #group(group: string): ApiResponse {
-    const document = groupDocument(this.#serving.registry, group);
-    if (document === undefined) throw noSuchPath();
-    return respondJson(200, document);
-  }
+function existing(document: JsonObject | undefined): ApiResponse {
+  if (document === undefined) throw noSuchPath();
+  return respondJson(200, document);
 }
 
 function bodyText(request: ApiRequest): string {

@@ -1,11 +1,16 @@
+// The OpenAPI documents, v2 (JSON and protobuf) and v3 (an index, and one for each group and version), made when first asked for and
+// again after a CRD changed. What v2 cannot say of a CRD's schema is left out, as the real server does.
+import { createHash } from "node:crypto";
+
 import type { ApiResponse } from "../../kube/transport.ts";
-// The OpenAPI documents, made when first asked for and again after a CRD changed.
+import type { JsonObject, JsonValue } from "../json.ts";
+import { isObject } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { Resource } from "../registry/resource.ts";
 import { respondText } from "../request/represent.ts";
 import { noSuchPath } from "../status.ts";
+import { definitionsOf, withReferences, writtenPaths } from "./model.ts";
 import { encodeV2 } from "./protobuf.ts";
-import { documentV2 } from "./v2.ts";
-import { documentV3, indexV3 } from "./v3.ts";
 
 // What is asked for has an @ in it, which media types may not have: the real server answers with a dot instead, and clients insist on it.
 const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
@@ -50,4 +55,81 @@ const json = (text: string) => respondText(200, text, "application/json");
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
+}
+
+const beyondV2 = new Set(["nullable", "anyOf", "oneOf", "not", "allOf", "x-kubernetes-validations"]);
+
+function documentV2(registry: Registry): JsonObject {
+  const definitions: JsonObject = {};
+  for (const [name, schema] of Object.entries(definitionsOf(registry))) {
+    definitions[name] = withReferences(reduced(schema), "#/definitions/");
+  }
+  const paths = writtenPaths(registry.all(), {
+    parameter: { type: "string", uniqueItems: true },
+    answer: () => ({}),
+  });
+  return { swagger: "2.0", info: { title: "Holdfast embedded API", version: "v1.36.3" }, paths, definitions };
+}
+
+/** A field of two types, or of unknown content, has no type in v2: clients then accept anything there. */
+function reduced(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(reduced);
+  if (!isObject(value)) return value;
+  const copy: JsonObject = {};
+  const isOpen = value["x-kubernetes-preserve-unknown-fields"] === true;
+  const isMixed = value["x-kubernetes-int-or-string"] === true;
+  for (const [key, item] of Object.entries(value)) {
+    if (item === undefined) continue;
+    if (key === "properties" && isObject(item)) copy[key] = mapValues(item);
+    else if (!beyondV2.has(key) && !(isMixed && key === "type"))
+      copy[key] = key === "default" || key === "enum" ? item : reduced(item);
+  }
+  if (isOpen) {
+    delete copy["properties"];
+    delete copy["required"];
+    delete copy["type"];
+  }
+  return copy;
+}
+
+function mapValues(properties: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, item]) => [key, item === undefined ? {} : reduced(item)]),
+  );
+}
+
+/** `api/v1` or `apis/GROUP/VERSION`. */
+const rootOf = ({ group, version }: Resource) => (group === "" ? `api/${version}` : `apis/${group}/${version}`);
+
+function indexV3(registry: Registry): JsonObject {
+  const paths: JsonObject = {};
+  for (const root of new Set(registry.all().map(rootOf))) {
+    const hash = createHash("sha256")
+      .update(JSON.stringify(documentV3(registry, root)))
+      .digest("hex")
+      .slice(0, 32);
+    paths[root] = { serverRelativeURL: `/openapi/v3/${root}?hash=${hash.toUpperCase()}` };
+  }
+  return { paths };
+}
+
+function documentV3(registry: Registry, root: string): JsonObject | undefined {
+  const resources = registry.all().filter((resource) => rootOf(resource) === root);
+  if (resources.length === 0) return undefined;
+  const schemas: JsonObject = {};
+  for (const [name, schema] of Object.entries(definitionsOf(registry, resources))) {
+    schemas[name] = withReferences(schema, "#/components/schemas/");
+  }
+  const paths = writtenPaths(resources, {
+    parameter: { schema: { type: "string", uniqueItems: true } },
+    answer: ({ definition }) => ({
+      content: { "application/json": { schema: { $ref: `#/components/schemas/${definition}` } } },
+    }),
+  });
+  return {
+    openapi: "3.0.0",
+    info: { title: "Holdfast embedded API", version: "v1.36.3" },
+    paths,
+    components: { schemas },
+  };
 }

@@ -1,6 +1,7 @@
 // A request's body in protobuf, turned into the JSON that it stands for, so that everything after this knows JSON only.
 import type { JsonObject } from "../json.ts";
 import { builtinResources, reviewKinds } from "../registry/builtin.ts";
+import { apiVersion as versionOf } from "../registry/resource.ts";
 import { decodeMessage, openEnvelope, ProtobufError } from "../schema/protobuf.ts";
 import { ApiError, badRequest } from "../status.ts";
 
@@ -28,9 +29,7 @@ export function jsonOf(body: Uint8Array): string {
 }
 
 function definitionOf(apiVersion: string, kind: string): string {
-  const resource = builtinResources.find(
-    (each) => each.kind === kind && apiVersion === (each.group === "" ? each.version : `${each.group}/${each.version}`),
-  );
+  const resource = builtinResources.find((each) => each.kind === kind && apiVersion === versionOf(each));
   const definition = resource?.definition ?? others[kind];
   if (definition !== undefined) return definition;
   throw new ApiError(

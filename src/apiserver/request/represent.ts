@@ -8,8 +8,8 @@ import type { Resource } from "../registry/resource.ts";
 import { apiVersion } from "../registry/resource.ts";
 import { ApiError, badRequest } from "../status.ts";
 import type { Entry } from "../store/entry.ts";
-import { columnDefinitions, partialOf, rowOf } from "../table/table.ts";
-import type { IncludeObject } from "../table/table.ts";
+import { columnDefinitions, partialOf, rowOf } from "../table/columns.ts";
+import type { IncludeObject } from "../table/columns.ts";
 import { fromStorage, itemText, textOf } from "./conversion.ts";
 import type { Page } from "./list.ts";
 

@@ -1,5 +1,5 @@
-// The columns of `kubectl get` for the built-in kinds. Kinds that are not listed show name and age.
-import type { JsonValue } from "../json.ts";
+// Table output (meta.k8s.io/v1), which kubectl asks for: the columns of each kind. Kinds that are not listed show name and age.
+import type { JsonObject, JsonValue } from "../json.ts";
 import { dig, digList, digObject, digString, isObject, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";
 import type { Resource } from "../registry/resource.ts";
@@ -81,6 +81,11 @@ function eventObject(event: KubeObject): string {
 const replicas = (status: string) => (object: KubeObject) =>
   `${number(dig(object, "status", status))}/${number(dig(object, "spec", "replicas") ?? 1)}`;
 
+const webhooks = count("Webhooks", (object) => digList(object, "webhooks").length);
+const boundRole = text("Role", (binding) =>
+  ["kind", "name"].map((key) => digString(binding, "roleRef", key)).join("/"),
+);
+
 /** Key: storage. Name comes before these, age after them, unless the list has it. */
 const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   "/pods": podColumns,
@@ -130,24 +135,16 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   "apps/statefulsets": [text("Ready", replicas("readyReplicas"))],
   "coordination.k8s.io/leases": [text("Holder", (lease) => digString(lease, "spec", "holderIdentity") ?? "")],
   "apiextensions.k8s.io/customresourcedefinitions": [text("Created At", (crd) => crd.metadata.creationTimestamp ?? "")],
-  "admissionregistration.k8s.io/mutatingwebhookconfigurations": [
-    count("Webhooks", (object) => digList(object, "webhooks").length),
-  ],
-  "admissionregistration.k8s.io/validatingwebhookconfigurations": [
-    count("Webhooks", (object) => digList(object, "webhooks").length),
-  ],
-  "rbac.authorization.k8s.io/rolebindings": [
-    text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`),
-  ],
-  "rbac.authorization.k8s.io/clusterrolebindings": [
-    text("Role", (binding) => `${digString(binding, "roleRef", "kind")}/${digString(binding, "roleRef", "name")}`),
-  ],
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": [webhooks],
+  "admissionregistration.k8s.io/validatingwebhookconfigurations": [webhooks],
+  "rbac.authorization.k8s.io/rolebindings": [boundRole],
+  "rbac.authorization.k8s.io/clusterrolebindings": [boundRole],
 };
 
 /** Events and CRDs show other times than their age. */
 const ageless = new Set(["/events", "apiextensions.k8s.io/customresourcedefinitions"]);
 
-export function columnsOf(resource: Resource): readonly TableColumn[] {
+function columnsOf(resource: Resource): readonly TableColumn[] {
   if (resource.custom !== undefined) return [nameColumn, ...resource.custom.columns.map(customColumn)];
   const own = columns[resource.storage] ?? [];
   const withAge =
@@ -174,4 +171,26 @@ function customColumn(column: PrinterColumn): TableColumn {
       return values.map(textOf).join(",");
     },
   };
+}
+
+export type IncludeObject = "None" | "Metadata" | "Object";
+
+export function columnDefinitions(resource: Resource): JsonObject[] {
+  return columnsOf(resource).map(({ name, type, format, description, priority }) => ({
+    name,
+    type,
+    format: format ?? "",
+    description: description ?? "",
+    priority: priority ?? 0,
+  }));
+}
+
+export function rowOf(resource: Resource, object: KubeObject, include: IncludeObject, nowMs: number): JsonObject {
+  const cells = columnsOf(resource).map((column) => column.cell(object, nowMs));
+  if (include === "None") return { cells };
+  return { cells, object: include === "Object" ? object : partialOf(object) };
+}
+
+export function partialOf(object: KubeObject): JsonObject {
+  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
 }
