@@ -18,7 +18,7 @@ import { readSurvey } from "./read-survey.ts";
 import { goalOf, type MigrationRecord, plainOf } from "./record.ts";
 import { standingRecords } from "./since.ts";
 import { phasesBack, phasesOf } from "./step.ts";
-import { objectKey, type Survey } from "./survey.ts";
+import { objectId, type Survey } from "./survey.ts";
 
 /** Going back after a failure must not hang for ever on a server that is gone. */
 const backTimeoutMs = 600_000;
@@ -166,15 +166,15 @@ async function refuseOverwriting(options: ApplyOptions, found: MigrationRecord):
 async function assertNothingNew(options: ApplyOptions, record: MigrationRecord): Promise<void> {
   const fresh = await planNow(options, goalOf(record.goal));
   const known = new Set([
-    ...record.plan.records.map(({ before }) => `${before.kind} ${objectKey(before)}`),
-    ...record.plan.pools.flatMap(({ from }) => from.map((pool) => `IPPool ${objectKey(pool)}`)),
+    ...record.plan.records.map(({ before }) => objectId(before)),
+    ...record.plan.pools.flatMap(({ from }) => from.map((pool) => objectId(pool))),
   ]);
   const now = [...fresh.records.map(({ before }) => before), ...fresh.pools.flatMap(({ from }) => from)];
-  const strange = now.filter((object) => !known.has(`${object.kind} ${objectKey(object)}`));
+  const strange = now.filter((object) => !known.has(objectId(object)));
   if (strange.length === 0) return;
   throw new TransferError(
     "changed",
-    `Since migration ${record.id} was interrupted somebody wrote ${strange.map((object) => `${object.kind} ${objectKey(object)}`).join(", ")}, which its plan does not know.`,
+    `Since migration ${record.id} was interrupted somebody wrote ${strange.map((object) => objectId(object)).join(", ")}, which its plan does not know.`,
   );
 }
 

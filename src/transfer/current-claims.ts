@@ -3,13 +3,13 @@
 import { coolingOf, networkAnnotation, ownerKindAnnotation, poolAnnotation } from "../api/hold-marks.ts";
 import type { Plan } from "./plan.ts";
 import type { AddressObject } from "./record-object.ts";
-import { objectKey, type Survey } from "./survey.ts";
+import { objectId, type Survey } from "./survey.ts";
 
 /** The plan, with every claim's old record as its new one is now. A record that rests or is no claim's any more stays as it was. */
 export function withCurrentClaims(plan: Plan, survey: Survey): Plan {
-  const there = new Map([...survey.reservations, ...survey.holds].map((each) => [idOf(each), each]));
+  const there = new Map([...survey.reservations, ...survey.holds].map((each) => [objectId(each), each]));
   const records = plan.records.map((move) => {
-    const now = move.after && there.get(idOf(move.after));
+    const now = move.after && there.get(objectId(move.after));
     const isCarried = now !== undefined && isClaims(now) && isClaims(move.before);
     return isCarried ? { ...move, before: asBefore(move.before, now) } : move;
   });
@@ -37,8 +37,4 @@ function asBefore(before: AddressObject, now: AddressObject): AddressObject {
     return now.kind === "Hold" ? { ...before, metadata, spec: { ...now.spec, domain: before.spec.domain } } : before;
   }
   return now.kind === "Hold" ? before : { ...before, metadata, spec: now.spec };
-}
-
-function idOf(object: AddressObject): string {
-  return `${object.kind} ${objectKey(object)}`;
 }

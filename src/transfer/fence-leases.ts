@@ -2,17 +2,11 @@
 // them waits. Kept until released; after a crash they bind for an hour, or until the same migration goes on.
 import { type Clock, sleep } from "../kube/clock.ts";
 import { LeaseLock } from "../kube/lease.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { TransferError } from "./error.ts";
+import type { FenceOptions } from "./fence-pause.ts";
 
-export interface LeasesOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly namespace: string;
+export interface LeasesOptions extends FenceOptions {
   readonly names: readonly string[];
-  /** The migration's. */
-  readonly id: string;
-  readonly signal: AbortSignal;
 }
 
 export interface HeldLeases {
@@ -35,12 +29,8 @@ const callTimeoutMs = 10_000;
 const patienceMs = 150_000;
 
 export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
-  const { client, clock, namespace, names, id, signal } = options;
-  const identity = `holdfast-migrate/${id}`;
-  const locks = names.map((name) => ({
-    name,
-    lock: new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock }),
-  }));
+  const { clock, signal } = options;
+  const locks = locksOf(options);
   const lost = new AbortController();
   const stop = new AbortController();
   const held: typeof locks = [];
@@ -67,12 +57,19 @@ export async function holdLeases(options: LeasesOptions): Promise<HeldLeases> {
 }
 
 /** Gives up those that a dead process of this migration still holds; others' stay theirs. */
-export async function dropLeases({ client, clock, namespace, names, id, signal }: LeasesOptions): Promise<void> {
-  const identity = `holdfast-migrate/${id}`;
-  for (const name of names) {
-    const lock = new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock });
+export async function dropLeases(options: LeasesOptions): Promise<void> {
+  const { signal } = options;
+  for (const { lock } of locksOf(options)) {
     if (await lock.tryHold(signal, callTimeoutMs)) await lock.release(signal, callTimeoutMs);
   }
+}
+
+function locksOf({ client, clock, systemNamespace: namespace, names, id }: LeasesOptions) {
+  const identity = `holdfast-migrate/${id}`;
+  return names.map((name) => ({
+    name,
+    lock: new LeaseLock({ client, namespace, name, identity, leaseDurationMs, clock }),
+  }));
 }
 
 async function acquire(lock: LeaseLock, name: string, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -1,17 +1,21 @@
 // The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Removed only by the migration that set it.
+import type { Clock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { configMaps } from "../ledger/resources.ts";
 import { fetchState, readState, stateName, stateObject } from "../ledger/state.ts";
 import { TransferError } from "./error.ts";
 
-export interface PauseOptions {
+export interface FenceOptions {
   readonly client: KubeClient;
-  readonly namespace: string;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
   /** The migration's. */
   readonly id: string;
   readonly signal: AbortSignal;
 }
+
+type PauseOptions = Omit<FenceOptions, "clock">;
 
 /** Somebody may write the ConfigMap between our read and our write; ten times in a row it is not chance. */
 const triesMax = 10;
@@ -27,7 +31,7 @@ export function pause(options: PauseOptions): Promise<void> {
     throw new TransferError(
       "paused-by-another",
       `Handing out is paused already, by ${JSON.stringify(paused)}: end that first. If it is dead and its record is lost: ` +
-        `kubectl -n ${options.namespace} patch configmap ${stateName} --type merge -p '{"data":{"paused":""}}'`,
+        `kubectl -n ${options.systemNamespace} patch configmap ${stateName} --type merge -p '{"data":{"paused":""}}'`,
     );
   });
 }
@@ -36,7 +40,10 @@ export function unpause(options: PauseOptions): Promise<void> {
   return set(options, (paused) => (pauseOwner(paused) === options.id ? "" : paused));
 }
 
-async function set({ client, namespace, signal }: PauseOptions, change: (paused: string) => string): Promise<void> {
+async function set(
+  { client, systemNamespace: namespace, signal }: PauseOptions,
+  change: (paused: string) => string,
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     const there = await fetchState(client, { namespace, signal });
     const state = readState(there);

@@ -2,13 +2,15 @@
 // killed: what is half moved must not be handed out from by a writer that knows neither pause nor lease.
 //
 // Needs Kubernetes 1.30. Whether it is in force is asked of the server itself, with a write that is denied to everybody, as a dry run.
-import { type Clock, sleep } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { AnyObject, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, type StoredPool } from "../ledger/resources.ts";
+import { unless } from "../ledger/unless.ts";
 import { TransferError } from "./error.ts";
+import type { FenceOptions } from "./fence-pause.ts";
 
 const admission = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false } as const;
 const policies = defineResource<AnyObject>({
@@ -36,17 +38,8 @@ const probeName = "holdfast-migrate-probe";
 const probesMax = 300;
 const probeEveryMs = 200;
 
-export interface PolicyOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
-  /** The migration's. */
-  readonly id: string;
-  readonly signal: AbortSignal;
-}
-
 /** False where the server has no such kind: the caller must be content with waiting. */
-export async function raisePolicy(options: PolicyOptions): Promise<boolean> {
+export async function raisePolicy(options: FenceOptions): Promise<boolean> {
   const { client, signal } = options;
   const user = await whoAmI(client, signal);
   if (user === undefined) return false;
@@ -70,7 +63,7 @@ export async function raisePolicy(options: PolicyOptions): Promise<boolean> {
 }
 
 /** Takes away what this migration raised; another's stays. */
-export async function lowerPolicy(options: PolicyOptions): Promise<void> {
+export async function lowerPolicy(options: FenceOptions): Promise<void> {
   const { client, id, signal } = options;
   let lowered = false;
   for (const resource of [bindings, policies]) {
@@ -89,25 +82,18 @@ export async function lowerPolicy(options: PolicyOptions): Promise<void> {
 
 /** The id of the migration whose policy is in force; undefined: none is. */
 export async function policyOwner(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const there = await client.get(policies, { name: policyName }, { signal });
-    return there.metadata.annotations?.[migrationAnnotation] ?? "(nobody's)";
-  } catch (error) {
-    // Who may not read policies cannot have raised one.
-    if (isApiError(error, "not-found", "unsupported", "forbidden")) return undefined;
-    throw error;
-  }
+  // Who may not read policies cannot have raised one.
+  const get = client.get(policies, { name: policyName }, { signal });
+  const there = await unless(["not-found", "unsupported", "forbidden"], get);
+  return there && (there.metadata.annotations?.[migrationAnnotation] ?? "(nobody's)");
 }
 
 async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const review = await client.create(selfReviews, { metadata: {} }, { signal });
-    const { username } = (review as { status?: { userInfo?: { username?: string } } }).status?.userInfo ?? {};
-    return username === undefined || username === "" ? undefined : username;
-  } catch (error) {
-    if (isApiError(error, "not-found", "unsupported")) return undefined;
-    throw error;
-  }
+  const create = client.create(selfReviews, { metadata: {} }, { signal });
+  const review = await unless(["not-found", "unsupported"], create);
+  const { username } =
+    (review as { status?: { userInfo?: { username?: string } } } | undefined)?.status?.userInfo ?? {};
+  return username === "" ? undefined : username;
 }
 
 function policyObject(id: string, user: string): AnyObject {
@@ -169,7 +155,7 @@ const inForce = (id: string) => `the policy of migration ${id} is in force`;
 /** Asks the server until it denies, or no longer denies, what this migration's policy denies to everybody. */
 async function untilProbe(
   wanted: "denied" | "allowed",
-  { client, clock, systemNamespace, id, signal }: PolicyOptions,
+  { client, clock, systemNamespace, id, signal }: FenceOptions,
 ): Promise<void> {
   const probe = {
     metadata: { name: probeName, namespace: systemNamespace },

@@ -18,7 +18,7 @@ import { TransferError } from "./error.ts";
 import { type Foreign, type ForeignAllocation, liveAddresses } from "./foreign.ts";
 import { type HostLocalFile, readHostLocal } from "./host-local.ts";
 import { matchPools } from "./match.ts";
-import { type Network, readNetwork } from "./network.ts";
+import { type Network, networksOf } from "./network.ts";
 import { everything, readSurvey } from "./read-survey.ts";
 import { readSpiderpool } from "./spiderpool.ts";
 import { objectKey, type Survey } from "./survey.ts";
@@ -49,7 +49,7 @@ export interface ImportReport {
 export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const { client, source, mode, signal } = options;
   const survey = await readSurvey(client, options.systemNamespace, signal);
-  const networks = networksOf(survey, options.definition);
+  const networks = askedNetworks(survey, options.definition);
   const live = liveAddresses(await everything(client, pods, signal));
   const foreign = await foreignOf(options, survey, networks, live);
   if (mode === "compare") {
@@ -61,11 +61,8 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   return takeAll(options, survey, networks, foreign);
 }
 
-function networksOf(survey: Survey, definition: string | undefined): Network[] {
-  const all = survey.definitions.flatMap((each) => {
-    const reading = readNetwork(each);
-    return reading.kind === "network" ? [reading.network] : [];
-  });
+function askedNetworks(survey: Survey, definition: string | undefined): Network[] {
+  const all = networksOf(survey.definitions);
   const asked = definition === undefined ? all : all.filter(({ key }) => key === definition);
   if (asked.length > 0) return asked;
   throw new TransferError(

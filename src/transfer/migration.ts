@@ -5,13 +5,12 @@ import type { KubeClient } from "../kube/rest.ts";
 import { namespaces } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 import { matchPools } from "./match.ts";
-import { readNetwork } from "./network.ts";
+import { networksOf } from "./network.ts";
 import { perform, type PerformOptions } from "./perform.ts";
 import { type Fence, liftLeftover, quiesce, type QuiesceOptions } from "./quiesce.ts";
 import { readSurvey } from "./read-survey.ts";
 import type { MigrationRecord, RecordStore } from "./record.ts";
 import { describeStep, type Phase } from "./step.ts";
-import type { Survey } from "./survey.ts";
 
 export interface MigrationOptions {
   readonly client: KubeClient;
@@ -60,33 +59,19 @@ export async function fenceFor(
   record: MigrationRecord,
   isHalfMoved: boolean,
 ): Promise<Fence> {
-  const { client, clock, systemNamespace, say, quietMs, signal } = options;
-  const survey = await readSurvey(client, systemNamespace, signal);
-  const sliceLeases = sliceLeasesOf(survey);
-  return quiesce({
-    client,
-    clock,
-    systemNamespace,
-    id: record.id,
-    sliceLeases,
-    say,
-    ...(quietMs && { quietMs }),
-    isHalfMoved,
-    signal,
-  });
+  return quiesce({ ...options, id: record.id, sliceLeases: await sliceLeasesOf(options), isHalfMoved });
 }
 
 /** A migration that ended, and was killed before it let everybody in again. */
 export async function liftDead(options: MigrationOptions, { id }: MigrationRecord): Promise<void> {
-  const { client, clock, systemNamespace, say, signal } = options;
-  const sliceLeases = sliceLeasesOf(await readSurvey(client, systemNamespace, signal));
-  await liftLeftover({ client, clock, systemNamespace, id, sliceLeases, say, signal });
+  await liftLeftover({ ...options, id, sliceLeases: await sliceLeasesOf(options) });
 }
 
-function sliceLeasesOf(survey: Survey): string[] {
-  const readings = survey.definitions.map((definition) => readNetwork(definition));
-  const networks = readings.flatMap((reading) => (reading.kind === "network" ? [reading.network] : []));
-  const identities = [...matchPools(survey, networks).values()].flat().map(({ identity }) => identity);
+async function sliceLeasesOf({ client, systemNamespace, signal }: MigrationOptions): Promise<string[]> {
+  const survey = await readSurvey(client, systemNamespace, signal);
+  const identities = [...matchPools(survey, networksOf(survey.definitions)).values()]
+    .flat()
+    .map(({ identity }) => identity);
   return [...new Set(identities.filter(({ node }) => node !== "").map((identity) => leaseName(identity)))];
 }
 

@@ -55,6 +55,11 @@ export function readNetwork(definition: AttachmentDefinition): NetworkReading {
   }
 }
 
+/** Those that are ours and can be read. */
+export function networksOf(definitions: readonly AttachmentDefinition[]): Network[] {
+  return definitions.map(readNetwork).flatMap((reading) => (reading.kind === "network" ? [reading.network] : []));
+}
+
 /** Cheap, and never wrong about what is ours: whoever uses us names one of the two types. */
 function mentionsUs(text: string): boolean {
   return /"(whereabouts|holdfast)"/.test(text);

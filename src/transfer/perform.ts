@@ -2,6 +2,7 @@
 // overwritten: it ends the migration with a sentence instead.
 import { describeObject } from "../api/metadata.ts";
 import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { type KubeObject, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -75,21 +76,14 @@ async function replace(
   if (isStored(freshOf(after), there)) return "already";
   if (mode !== "overwrite" && !hasSameContent(freshOf(before), there)) throw changed(after);
   const { uid, resourceVersion, finalizers } = there.metadata;
-  const { labels, annotations } = freshOf(after).metadata;
-  const metadata = { ...freshOf(after).metadata, ...(labels && { labels }), ...(annotations && { annotations }) };
-  await client.update(
-    resources[after.kind],
-    {
-      ...freshOf(after),
-      metadata: {
-        ...metadata,
-        ...(uid && { uid }),
-        ...(resourceVersion && { resourceVersion }),
-        ...(finalizers && { finalizers }),
-      },
-    },
-    { signal },
-  );
+  const fresh = freshOf(after);
+  const metadata = {
+    ...fresh.metadata,
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(finalizers && { finalizers }),
+  };
+  await client.update(resources[after.kind], { ...fresh, metadata }, { signal });
   return "done";
 }
 
@@ -142,13 +136,8 @@ async function remove(
   return "done";
 }
 
-async function find(client: KubeClient, object: Moved, signal: AbortSignal): Promise<KubeObject | undefined> {
-  try {
-    return await client.get(resources[object.kind], placeOf(object), { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+function find(client: KubeClient, object: Moved, signal: AbortSignal): Promise<KubeObject | undefined> {
+  return lookUp(client, resources[object.kind], placeOf(object), { signal });
 }
 
 function placeOf({ metadata }: Moved): { namespace: string; name: string } {

@@ -3,28 +3,20 @@
 //
 // Promised where the server has policies: until `lift`, nobody but this migration writes, also after a crash of it. Elsewhere: everybody who
 // heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
-import type { Clock } from "../kube/clock.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { fetchState, readState } from "../ledger/state.ts";
 import { dropLeases, type HeldLeases, holdLeases } from "./fence-leases.ts";
-import { pause, pauseOwner, unpause } from "./fence-pause.ts";
+import { type FenceOptions, pause, pauseOwner, unpause } from "./fence-pause.ts";
 import { lowerPolicy, raisePolicy } from "./fence-policy.ts";
 import { settle } from "./settle.ts";
 
-export interface QuiesceOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
-  /** The migration's. */
-  readonly id: string;
+export interface QuiesceOptions extends FenceOptions {
   /** Leases of node slices, beside whereabouts' own. */
   readonly sliceLeases: readonly string[];
   readonly say: (line: string) => void;
   /** How long nothing may change, where the server itself keeps writers out, and where it does not. */
-  readonly quietMs?: { readonly fenced: number; readonly unfenced: number };
+  readonly quietMs?: { readonly fenced: number; readonly unfenced: number } | undefined;
   /** Something is half moved already: a fence that cannot be completed stays as far as it is up. */
   readonly isHalfMoved: boolean;
-  readonly signal: AbortSignal;
 }
 
 export interface Fence {
@@ -42,24 +34,24 @@ const defaultQuietMs = { fenced: 1000, unfenced: 11_000 };
 const liftTimeoutMs = 60_000;
 
 export async function quiesce(options: QuiesceOptions): Promise<Fence> {
-  const { client, clock, systemNamespace: namespace, id, signal, say } = options;
+  const { client, clock, signal, say } = options;
   const quietMs = options.quietMs ?? defaultQuietMs;
   let leases: HeldLeases | undefined;
   const lift = async () => {
-    const ending = AbortSignal.timeout(liftTimeoutMs);
-    await lowerPolicy({ client, clock, systemNamespace: namespace, id, signal: ending });
-    await leases?.release(ending);
-    await unpause({ client, namespace, id, signal: ending });
+    const ending = { ...options, signal: AbortSignal.timeout(liftTimeoutMs) };
+    await lowerPolicy(ending);
+    await leases?.release(ending.signal);
+    await unpause(ending);
     say("lifted: everybody may write again");
   };
   try {
-    await pause({ client, namespace, id, signal });
+    await pause(options);
     say("paused: Holdfast's daemons hand nothing out (ConfigMap holdfast-state)");
     const names = ["whereabouts", ...options.sliceLeases];
-    leases = await holdLeases({ client, clock, namespace, names, id, signal });
+    leases = await holdLeases({ ...options, names });
     say(`held: ${names.length === 1 ? "the Lease whereabouts" : `${names.length} Leases of whereabouts`}`);
     const fenced = AbortSignal.any([signal, leases.lost]);
-    const isFenced = await raisePolicy({ client, clock, systemNamespace: namespace, id, signal: fenced });
+    const isFenced = await raisePolicy({ ...options, signal: fenced });
     say(
       isFenced
         ? "fenced: the API server denies writes to pools and records by anybody else (ValidatingAdmissionPolicy holdfast-migrate)"
@@ -77,11 +69,11 @@ export async function quiesce(options: QuiesceOptions): Promise<Fence> {
 
 /** Lifts what a migration left up that was killed when all was done but this. Nothing happens where it is not up. */
 export async function liftLeftover(options: Omit<QuiesceOptions, "quietMs" | "isHalfMoved">): Promise<void> {
-  const { client, clock, systemNamespace: namespace, id, signal, say } = options;
+  const { client, systemNamespace: namespace, id, signal, say } = options;
   const paused = readState(await fetchState(client, { namespace, signal })).paused;
   if (pauseOwner(paused) !== id) return;
-  await lowerPolicy({ client, clock, systemNamespace: namespace, id, signal });
-  await dropLeases({ client, clock, namespace, names: ["whereabouts", ...options.sliceLeases], id, signal });
-  await unpause({ client, namespace, id, signal });
+  await lowerPolicy(options);
+  await dropLeases({ ...options, names: ["whereabouts", ...options.sliceLeases] });
+  await unpause(options);
   say(`lifted: what migration ${id} had left up`);
 }

@@ -2,7 +2,7 @@
 // names the others by a generation, and is written last: whoever reads sees one whole record.
 import { gunzipSync, gzipSync } from "node:zlib";
 
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type ConfigMap, configMaps } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
@@ -15,14 +15,7 @@ const mostParts = 64;
 
 export function configMapStore(client: KubeClient, namespace: string, name: string): RecordStore {
   const place = `ConfigMap ${namespace}/${name}`;
-  const read = async (each: string, signal: AbortSignal): Promise<ConfigMap | undefined> => {
-    try {
-      return await client.get(configMaps, { namespace, name: each }, { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
-  };
+  const read = (each: string, signal: AbortSignal) => lookUp(client, configMaps, { namespace, name: each }, { signal });
   const write = async (object: ConfigMap, signal: AbortSignal): Promise<void> => {
     const there = await read(object.metadata.name!, signal);
     if (there === undefined) await client.create(configMaps, object, { signal });

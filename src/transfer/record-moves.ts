@@ -11,7 +11,7 @@ import { describeDomain, type DomainKey, networkDomain } from "./domain-key.ts";
 import type { Placement } from "./goal.ts";
 import type { Advice } from "./pool-moves.ts";
 import { type AddressObject, type AddressRecord, movedRecord } from "./record-object.ts";
-import { objectKey } from "./survey.ts";
+import { objectId, objectKey } from "./survey.ts";
 
 /** A part of a domain's addresses, and where they go. */
 export interface Current {
@@ -123,14 +123,14 @@ function settle(
   planned: readonly { record: AddressRecord; after: AddressObject }[],
   conflicts: Advice[],
 ): RecordMove[] {
-  const leaving = new Set(planned.map(({ record }) => idOf(record.object)));
+  const leaving = new Set(planned.map(({ record }) => objectId(record.object)));
   const taken = new Map<string, AddressRecord>();
-  for (const record of records) if (!leaving.has(idOf(record.object))) taken.set(idOf(record.object), record);
+  for (const record of records) if (!leaving.has(objectId(record.object))) taken.set(objectId(record.object), record);
   const heldFirst = planned.toSorted((a, b) => Number(a.record.isCooling) - Number(b.record.isCooling));
   return heldFirst.map(({ record, after }) => {
-    const there = taken.get(idOf(after));
+    const there = taken.get(objectId(after));
     if (there === undefined) {
-      taken.set(idOf(after), record);
+      taken.set(objectId(after), record);
       return { before: record.object, after };
     }
     if (!record.isCooling && there.owner !== record.owner) conflicts.push(twice(record, there, after));
@@ -149,8 +149,6 @@ function twice(one: AddressRecord, other: AddressRecord, after: AddressObject): 
       : "Keep the two networks in different domains (--name namespace/definition=NAME), or restart one of the two pods on another address first.",
   };
 }
-
-const idOf = (object: AddressObject) => `${object.kind} ${objectKey(object)}`;
 
 /**
  * Ranges of one domain that overlap are protected from each other today; in two domains they would not be.

@@ -8,8 +8,7 @@ import { networkDomain } from "./domain-key.ts";
 import type { Plan } from "./plan.ts";
 import { type AddressRecord, ownerText, readRecord } from "./record-object.ts";
 import { hasSameContent } from "./same.ts";
-import type { Moved } from "./step.ts";
-import { objectKey, type Survey } from "./survey.ts";
+import { objectId, objectKey, type Survey } from "./survey.ts";
 
 /** Where the plan puts records: domains of networks, and pools that are domains of their own. */
 interface Destinations {
@@ -20,10 +19,10 @@ interface Destinations {
 /** Records at the destination that the plan does not put there. */
 export function standingRecords(survey: Survey, plan: Plan): string[] {
   const moved = new Set(
-    plan.records.flatMap(({ before, after }) => [before, after]).flatMap((each) => (each ? [idOf(each)] : [])),
+    plan.records.flatMap(({ before, after }) => [before, after]).flatMap((each) => (each ? [objectId(each)] : [])),
   );
   return recordsAt(survey, destinationsOf(plan))
-    .filter(({ object }) => !moved.has(idOf(object)))
+    .filter(({ object }) => !moved.has(objectId(object)))
     .map(standingOf);
 }
 
@@ -33,13 +32,13 @@ export function givenSince(survey: Survey, plan: Plan, standing: readonly string
   const carried = new Set<string>();
   for (const { before, after } of plan.records) {
     if (after === undefined) continue;
-    known.add(`${idOf(after)} ${ownerText(after)}`);
-    if (isClaims(before)) carried.add(idOf(after));
+    known.add(`${objectId(after)} ${ownerText(after)}`);
+    if (isClaims(before)) carried.add(objectId(after));
   }
   const records = recordsAt(survey, destinationsOf(plan))
     .filter((record) => !record.isCooling && !known.has(standingOf(record)))
     // Whatever claim has it now, going back takes it along.
-    .filter(({ object }) => !(carried.has(idOf(object)) && isClaims(object)))
+    .filter(({ object }) => !(carried.has(objectId(object)) && isClaims(object)))
     .map(({ address, owner, object }) => `${address} ${owner} (${describeObject(object.kind, object.metadata)})`);
   const seen = new Set(records.map((line) => line.split(" ")[0]));
   const entries = plan.pools.flatMap(({ after }) => {
@@ -57,10 +56,12 @@ export function givenSince(survey: Survey, plan: Plan, standing: readonly string
 
 /** Objects under the old names that are not the old ones. */
 export function namesTakenSince(survey: Survey, plan: Plan): string[] {
-  const there = new Map([...survey.pools, ...survey.reservations, ...survey.holds].map((each) => [idOf(each), each]));
+  const there = new Map(
+    [...survey.pools, ...survey.reservations, ...survey.holds].map((each) => [objectId(each), each]),
+  );
   const originals = [...plan.records.map(({ before }) => before), ...plan.pools.flatMap(({ from }) => from)];
   return originals.flatMap((original) => {
-    const now = there.get(idOf(original));
+    const now = there.get(objectId(original));
     const isSame =
       now === undefined ||
       now.metadata.uid === original.metadata.uid ||
@@ -96,5 +97,4 @@ function recordsAt(survey: Survey, { networks, pools }: Destinations): AddressRe
   });
 }
 
-const idOf = (object: Moved) => `${object.kind} ${objectKey(object)}`;
-const standingOf = ({ object, owner }: AddressRecord) => `${idOf(object)} ${owner}`;
+const standingOf = ({ object, owner }: AddressRecord) => `${objectId(object)} ${owner}`;

@@ -23,26 +23,16 @@ export interface Phase {
   readonly steps: readonly Step[];
 }
 
-export function phasesOf(plan: Plan): Phase[] {
+export function phasesOf({ pools, records, edits }: Plan): Phase[] {
   return [
-    {
-      about: "create records of addresses",
-      steps: plan.records.flatMap(({ after }): Step[] =>
-        after === undefined ? [] : [{ do: "create", object: after }],
-      ),
-    },
+    { about: "create records of addresses", steps: records.flatMap(({ after }) => (after ? [created(after)] : [])) },
     {
       about: "create pools",
-      steps: plan.pools.map(({ existing, after }): Step =>
-        existing === undefined ? { do: "create", object: after } : { do: "replace", before: existing, after },
-      ),
+      steps: pools.map(({ existing, after }) => (existing ? replaced(existing, after) : created(after))),
     },
-    { about: "change definitions", steps: plan.edits.map((edit): Step => ({ do: "edit", edit })) },
-    { about: "delete old records", steps: plan.records.map(({ before }): Step => ({ do: "delete", object: before })) },
-    {
-      about: "delete old pools",
-      steps: plan.pools.flatMap(({ from }) => from.map((object): Step => ({ do: "delete", object }))),
-    },
+    { about: "change definitions", steps: edits.map((edit) => ({ do: "edit", edit })) },
+    { about: "delete old records", steps: records.map(({ before }) => deleted(before)) },
+    { about: "delete old pools", steps: pools.flatMap(({ from }) => from.map(deleted)) },
   ];
 }
 
@@ -50,37 +40,25 @@ export function phasesOf(plan: Plan): Phase[] {
  * The way back, in the same order: old objects first, then the definitions, then the new ones go. What the destination had
  * before stays as it was.
  */
-export function phasesBack(plan: Plan): Phase[] {
+export function phasesBack({ pools, records, edits }: Plan): Phase[] {
   return [
-    {
-      about: "restore records of addresses",
-      steps: plan.records.map(({ before }): Step => ({ do: "create", object: before })),
-    },
-    {
-      about: "restore pools",
-      steps: plan.pools.flatMap(({ from }) => from.map((object): Step => ({ do: "create", object }))),
-    },
+    { about: "restore records of addresses", steps: records.map(({ before }) => created(before)) },
+    { about: "restore pools", steps: pools.flatMap(({ from }) => from.map(created)) },
     {
       about: "restore definitions",
-      steps: plan.edits.map(({ key, before, after }): Step => ({
-        do: "edit",
-        edit: { key, before: after, after: before },
-      })),
+      steps: edits.map(({ key, before, after }) => ({ do: "edit", edit: { key, before: after, after: before } })),
     },
-    {
-      about: "delete moved records",
-      steps: plan.records.flatMap(({ after }): Step[] =>
-        after === undefined ? [] : [{ do: "delete", object: after }],
-      ),
-    },
+    { about: "delete moved records", steps: records.flatMap(({ after }) => (after ? [deleted(after)] : [])) },
     {
       about: "delete moved pools",
-      steps: plan.pools.map(({ existing, after }): Step =>
-        existing === undefined ? { do: "delete", object: after } : { do: "replace", before: after, after: existing },
-      ),
+      steps: pools.map(({ existing, after }) => (existing ? replaced(after, existing) : deleted(after))),
     },
   ];
 }
+
+const created = (object: Moved): Step => ({ do: "create", object });
+const deleted = (object: Moved): Step => ({ do: "delete", object });
+const replaced = (before: Moved, after: Moved): Step => ({ do: "replace", before, after });
 
 /** For people: one line. */
 export function describeStep(step: Step): string {

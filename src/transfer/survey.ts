@@ -28,14 +28,9 @@ export interface Survey {
   readonly unreadable: readonly string[];
 }
 
-export interface RawSurvey {
-  readonly systemNamespace: string;
-  readonly pools: readonly unknown[];
-  readonly reservations: readonly unknown[];
-  readonly holds: readonly unknown[];
-  readonly definitions: readonly AttachmentDefinition[];
-  readonly slices: readonly unknown[];
-}
+type RawSurvey = Pick<Survey, "systemNamespace" | "definitions"> & {
+  readonly [key in "pools" | "reservations" | "holds" | "slices"]: readonly unknown[];
+};
 
 export function surveyOf(raw: RawSurvey): Survey {
   const unreadable: string[] = [];
@@ -62,6 +57,11 @@ export function surveyOf(raw: RawSurvey): Survey {
 
 interface Named {
   readonly metadata: { readonly namespace?: string | undefined; readonly name?: string | undefined };
+}
+
+/** Kind and `namespace/name`: tells any two objects of a survey from each other. */
+export function objectId(object: Named & { readonly kind: string }): string {
+  return `${object.kind} ${objectKey(object)}`;
 }
 
 /** `namespace/name`: the key of every map here. */
