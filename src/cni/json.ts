@@ -13,6 +13,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Empty where it is none. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** Reads one object. `subject` names the text in the error (code 6), as the start of a sentence; of a secret text nothing is repeated. */
 export function parseJsonObject(text: string, subject: string, isSecret = false): JsonObject {
   // A UTF-16 unit is at most three bytes of UTF-8, so only texts in between need to be counted.

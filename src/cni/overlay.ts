@@ -7,7 +7,7 @@ import { hashedName } from "../api/name.ts";
 import { plus } from "../net/address.ts";
 import { containsPrefix, parseCidr, type Prefix } from "../net/prefix.ts";
 import type { Findings } from "./findings.ts";
-import { isObject, type JsonObject, kindOf } from "./json.ts";
+import { isObject, type JsonObject, kindOf, textOf } from "./json.ts";
 
 export interface Overlay {
   /** layer2, localnet, layer3; empty: none is given. */
@@ -144,8 +144,4 @@ function listOf(value: unknown): string[] {
     .split(",")
     .map((each) => each.trim())
     .filter((each) => each !== "");
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,12 +1,12 @@
 // prevResult: the result of an earlier ADD as the runtime hands it back, in any version's form.
-import { type Family, parseAddress } from "../net/address.ts";
+import type { Family } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { CniError, errorCodes } from "./error.ts";
 import { Findings } from "./findings.ts";
-import { isObject, type JsonObject, show } from "./json.ts";
+import { isObject, type JsonObject, show, textOf } from "./json.ts";
 import type { NetworkConfig } from "./network.ts";
 import type { CniResult, ResultInterface, ResultIp } from "./result.ts";
-import { type Dns, parseRoute, type Route } from "./route.ts";
+import { type Dns, optionalAddress, parseRoute, type Route } from "./route.ts";
 import { atLeast, parseVersion, type SpecVersion } from "./version.ts";
 
 /**
@@ -70,11 +70,7 @@ function parseIp(
 ): ResultIp | undefined {
   const text = object[key];
   const address = findings.attempt(`${path}.${key}`, text, () => parseCidr(textOf(text), { unmap: true }));
-  const gatewayText = textOf(object["gateway"]);
-  const gateway =
-    gatewayText === ""
-      ? undefined
-      : findings.attempt(`${path}.gateway`, gatewayText, () => parseAddress(gatewayText, { unmap: true }));
+  const gateway = optionalAddress(object["gateway"], `${path}.gateway`, findings);
   const index = object["interface"];
   const known = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < interfaces;
   if (index !== undefined && index !== null && !known) {
@@ -117,8 +113,4 @@ function objectsOf(value: unknown, path: string, findings: Findings): readonly J
 
 function dnsOf(object: JsonObject): Dns {
   return isObject(object["dns"]) ? object["dns"] : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

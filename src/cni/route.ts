@@ -2,7 +2,7 @@
 import { type Address, equal, parseAddress } from "../net/address.ts";
 import { type Cidr, parseCidr } from "../net/prefix.ts";
 import type { Findings } from "./findings.ts";
-import type { JsonObject } from "./json.ts";
+import { type JsonObject, textOf } from "./json.ts";
 
 /** Attributes of CNI 1.1.0. They are passed on in every version: libcni reads them in all, and whereabouts prints them in all. */
 const attributes = ["mtu", "advmss", "priority", "table", "scope"] as const;
@@ -25,10 +25,8 @@ export interface Dns {
 /** Reads one route; undefined where `findings` has got a problem for it. */
 export function parseRoute(object: JsonObject, path: string, findings: Findings): Route | undefined {
   const dstText = textOf(object["dst"]);
-  const gwText = textOf(object["gw"]);
   const dst = findings.attempt(`${path}.dst`, object["dst"], () => parseCidr(dstText, { unmap: true }));
-  const gw =
-    gwText === "" ? undefined : findings.attempt(`${path}.gw`, gwText, () => parseAddress(gwText, { unmap: true }));
+  const gw = optionalAddress(object["gw"], `${path}.gw`, findings);
   if (dst === undefined) return undefined;
   if (!equal(dst.address, dst.prefix.network)) {
     const reason = `it has host bits, which the kernel refuses in a route; write ${dst.prefix}`;
@@ -41,14 +39,16 @@ export function parseRoute(object: JsonObject, path: string, findings: Findings)
   return { dst, ...(gw === undefined ? {} : { gw }), ...Object.fromEntries(numbers) };
 }
 
+/** One that may be left out. */
+export function optionalAddress(value: unknown, path: string, findings: Findings): Address | undefined {
+  const text = textOf(value);
+  return text === "" ? undefined : findings.attempt(path, text, () => parseAddress(text, { unmap: true }));
+}
+
 export function formatRoute({ dst, gw, ...rest }: Route): JsonObject {
   return { dst: formatCidr(dst), ...(gw === undefined ? {} : { gw: `${gw}` }), ...rest };
 }
 
 export function formatCidr({ address, prefix }: Cidr): string {
   return `${address}/${prefix.length}`;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -4,7 +4,7 @@
 // `namespace/name@interface` with commas. An element without an interface gets net1, net2, by its position. Runtimes tell a
 // plugin the interface and not the definition, so the interface is what an element is found by.
 import { CniError, errorCodes } from "./error.ts";
-import { isObject } from "./json.ts";
+import { isObject, textOf } from "./json.ts";
 
 export interface Selection {
   /** Of the network attachment definition. */
@@ -102,10 +102,6 @@ export function assertSelectable(pod: SelectingPod, { namespace, name }: Selecti
     `pod ${pod.namespace}/${pod.name} selects the network ${namespace}/${name} of another namespace, and namespaces are isolated: ` +
       `move the network into ${pod.namespace}, or make ${namespace} one of the global namespaces (--global-namespaces).`,
   );
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function unreadable(pod: SelectingPod, annotation: string, why: string): CniError {

@@ -1,7 +1,7 @@
 // Everything of a configuration that is neither a range nor an address: names, modes, paths.
 import { type PoolNaming, poolNamings } from "../api/pool-name.ts";
 import type { Findings } from "./findings.ts";
-import type { JsonObject } from "./json.ts";
+import { type JsonObject, textOf } from "./json.ts";
 import type { IpamRange } from "./range.ts";
 import { judgeFastIpam } from "./slicing.ts";
 
@@ -46,7 +46,7 @@ export function parseSettings(ipam: JsonObject, ranges: readonly IpamRange[], fi
 }
 
 function parseNetworkName(ipam: JsonObject, findings: Findings): string {
-  const name = textOf(ipam, "network_name");
+  const name = textOf(ipam["network_name"]);
   if (name === "" || (name.length <= maxNetworkName && subdomain.test(name))) return name;
   const reason =
     "it becomes a part of object names, which the API server would refuse; " +
@@ -57,7 +57,7 @@ function parseNetworkName(ipam: JsonObject, findings: Findings): string {
 
 function parsePoolNaming(ipam: JsonObject, findings: Findings): PoolNaming {
   const naming = parseChoice(ipam, "pool_naming", poolNamings, findings);
-  if (naming === "network" && textOf(ipam, "network_name") === "") {
+  if (naming === "network" && textOf(ipam["network_name"]) === "") {
     findings.refuse(
       "ipam.pool_naming",
       naming,
@@ -73,7 +73,7 @@ function parseChoice<const T extends string>(
   choices: readonly [T, ...T[]],
   findings: Findings,
 ): T {
-  const text = textOf(ipam, key);
+  const text = textOf(ipam[key]);
   if (text === "") return choices[0];
   const choice = choices.find((known) => known === text);
   if (choice === undefined) findings.refuse(`ipam.${key}`, text, `write ${choices.join(" or ")}`);
@@ -95,13 +95,8 @@ function judgeUnusedValues(ipam: JsonObject, findings: Findings): void {
     const reason = `it is a debugging aid of whereabouts; write 0 to ${maxSleepSeconds}, or remove it`;
     findings.dislike("ipam.sleep_for_race", sleep, reason, "it is ignored");
   }
-  const store = textOf(ipam, "datastore");
+  const store = textOf(ipam["datastore"]);
   if (store === "" || store === "kubernetes") return;
   const reason = "allocations live in the Kubernetes API; write kubernetes, or remove it";
   findings.dislike("ipam.datastore", store, reason, "it is ignored");
-}
-
-function textOf(object: JsonObject, key: string): string {
-  const value = object[key];
-  return typeof value === "string" ? value : "";
 }

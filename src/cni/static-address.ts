@@ -1,9 +1,10 @@
 // `addresses` of a configuration: addresses that are asked for by number, each with the gateway it is to have.
-import { type Address, parseAddress } from "../net/address.ts";
+import type { Address } from "../net/address.ts";
 import { type Cidr, parseCidr } from "../net/prefix.ts";
 import { maxRequested } from "./by-number.ts";
 import type { Findings } from "./findings.ts";
-import type { JsonObject } from "./json.ts";
+import { type JsonObject, textOf } from "./json.ts";
+import { optionalAddress } from "./route.ts";
 import { atLeast, type SpecVersion } from "./version.ts";
 
 export interface StaticAddress {
@@ -24,13 +25,9 @@ export function parseStaticAddresses(value: unknown, version: SpecVersion, findi
 }
 
 function parseOne(object: JsonObject, path: string, findings: Findings): StaticAddress | undefined {
-  const text = typeof object["address"] === "string" ? object["address"] : "";
-  const gatewayText = typeof object["gateway"] === "string" ? object["gateway"] : "";
-  const cidr = findings.attempt(`${path}.address`, object["address"], () => parseCidr(text, { unmap: true }));
-  const gateway =
-    gatewayText === ""
-      ? undefined
-      : findings.attempt(`${path}.gateway`, gatewayText, () => parseAddress(gatewayText, { unmap: true }));
+  const { address, gateway: gatewayText } = object;
+  const cidr = findings.attempt(`${path}.address`, address, () => parseCidr(textOf(address), { unmap: true }));
+  const gateway = optionalAddress(gatewayText, `${path}.gateway`, findings);
   if (cidr === undefined) return undefined;
   if (gateway !== undefined && gateway.family !== cidr.address.family) {
     const reason = `it is IPv${gateway.family} and the address is IPv${cidr.address.family}; write one of its family`;

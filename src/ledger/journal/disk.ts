@@ -59,12 +59,8 @@ export const realJournalDisk: JournalDisk = {
 };
 
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(folder, "r");
+  await handle.sync();
 }
 
 function realFile(handle: FileHandle): JournalFile {

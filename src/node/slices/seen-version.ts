@@ -1,5 +1,5 @@
 // The newest version of the sliced ranges that this node has seen, on its disk: after a restart an older one is not believed.
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { readSeen } from "../../api/node-lease.ts";
@@ -28,13 +28,7 @@ export function seenVersionIn(folder: string, log: Log): SeenVersion {
       version = next;
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        const file = openSync(`${path}.new`, "w", 0o600);
-        try {
-          writeSync(file, String(next));
-          fsyncSync(file);
-        } finally {
-          closeSync(file);
-        }
+        writeFileSync(`${path}.new`, String(next), { mode: 0o600, flush: true });
         renameSync(`${path}.new`, path);
       } catch (error) {
         // Until it ends, this process remembers it.
