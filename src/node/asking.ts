@@ -3,12 +3,13 @@ import { holdfastGroup } from "../api/kind.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type AttachmentInvocation, ownerOf } from "../cni/invocation.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
-import { assertSelectable, type IsolationRule, type Selection, selectionOf } from "../cni/selection.ts";
+import { assertSelectable, type Selection, selectionOf } from "../cni/selection.ts";
 import type { StaticRequest } from "../cni/static-request.ts";
 import { staticRequests } from "../cni/static-request.ts";
 import type { PodOwner } from "../ipam/owner.ts";
 import { type ClaimUse, statusAddresses } from "./claims/use.ts";
 import type { LoadedConfig } from "./configs.ts";
+import type { Parts } from "./parts.ts";
 import { planOf, type Share } from "./plan.ts";
 import type { PodFacts } from "./pods.ts";
 import type { SlicedMap } from "./slicing.ts";
@@ -30,17 +31,11 @@ export interface Asking {
   readonly warnings: readonly string[];
 }
 
-export interface AskingInput {
+export interface AskingInput extends Pick<Parts, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation"> {
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */
   readonly pod: PodFacts | undefined;
-  readonly isolation: IsolationRule;
-  /** Stands for the namespace of containers whose runtime has none. */
-  readonly nodeName: string;
-  /** Of definitions that have none of their own. */
-  readonly poolNamespace: string;
-  readonly cooldownMs: number;
   readonly sliced: SlicedMap;
   /** The claim that it goes by. */
   readonly claim?: ClaimUse | undefined;

@@ -19,7 +19,7 @@ import type { ClaimUse } from "./claims/use.ts";
 import type { HeldEntry } from "./held.ts";
 import type { Parts } from "./parts.ts";
 import type { Share } from "./plan.ts";
-import { podOf } from "./pod-of.ts";
+import { podOf } from "./pods.ts";
 
 /** A read takes milliseconds; a runtime waits for the answer. */
 const askMs = 5000;

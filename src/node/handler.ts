@@ -50,8 +50,8 @@ export function makeHandler({ parts, monotonic, observe }: HandlerOptions) {
 
 const known: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
 
-/** Undefined where the specification wants silence. */
-async function answer(parts: Parts, { environment, stdin }: Request, signal: AbortSignal): Promise<object | undefined> {
+/** Nothing where the specification wants silence. */
+async function answer(parts: Parts, { environment, stdin }: Request, signal: AbortSignal): Promise<object | void> {
   const invocation = parseInvocation(environment);
   const text = textOf(stdin, invocation);
   if (invocation.command === "VERSION") return versionReply(versionIn(text));
@@ -60,17 +60,13 @@ async function answer(parts: Parts, { environment, stdin }: Request, signal: Abo
       await parts.spool.settled(invocation, signal);
       return add(parts, invocation, text, signal);
     case "DEL":
-      await del(parts, invocation, text, signal);
-      return undefined;
+      return del(parts, invocation, text, signal);
     case "CHECK":
-      await check(parts, invocation, text, signal);
-      return undefined;
+      return check(parts, invocation, text, signal);
     case "GC":
-      await collect(parts, text, signal);
-      return undefined;
+      return collect(parts, text, signal);
     case "STATUS":
-      await status(parts, text, signal);
-      return undefined;
+      return status(parts, text, signal);
   }
 }
 
@@ -93,7 +89,7 @@ function textOf(stdin: Uint8Array, { command }: Invocation): string {
   }
 }
 
-function success(result: object | undefined): Reply {
+function success(result: object | void): Reply {
   const stdout = result === undefined ? new Uint8Array() : new TextEncoder().encode(`${JSON.stringify(result)}\n`);
   return { exitStatus: 0, stdout };
 }

@@ -87,48 +87,36 @@ export class NodeMetrics {
 
   /** Gauges that are read when somebody looks. */
   watch({ pictures, pendingReleases, held, inWork, reassert }: Watched): void {
-    for (const name of watched) this.#registers[0]!.removeSingleMetric(name); // of a daemon that ran before in this process
-    const gauge = (name: string, help: string, read: () => number) =>
-      new Gauge({
-        name,
-        help,
-        registers: this.#registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    gauge("holdfast_releases_pending", "Releases that were promised and are still to be done.", pendingReleases);
-    gauge("holdfast_held_addresses", "Addresses that this node holds.", held);
-    gauge("holdfast_cni_requests_in_work", "Requests that are being worked on.", inWork);
-    const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
-    gauge("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
-    const labelNames = ["domain", "range"] as const;
-    const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
-      new Gauge({
+    const registers = this.#registers;
+    const gauge = (name: string, help: string, labelNames: string[], collect: (gauge: Gauge) => void) => {
+      registers[0]!.removeSingleMetric(name); // of a daemon that ran before in this process
+      return new Gauge({
         name,
         help,
         labelNames,
-        registers: this.#registers,
+        registers,
         collect() {
-          this.reset();
-          for (const { namespace, domain, pool } of poolsIn(pictures)) {
-            this.set({ domain: `${namespace}/${domain}`, range: String(pool.definition.prefix) }, pick(pool.counts()));
-          }
+          collect(this);
         },
+      });
+    };
+    const count = (name: string, help: string, read: () => number) => gauge(name, help, [], (own) => own.set(read()));
+    count("holdfast_releases_pending", "Releases that were promised and are still to be done.", pendingReleases);
+    count("holdfast_held_addresses", "Addresses that this node holds.", held);
+    count("holdfast_cni_requests_in_work", "Requests that are being worked on.", inWork);
+    const inUse = "Addresses that a sandbox of this node uses and another holds: the API server had lost the hold.";
+    count("holdfast_addresses_in_conflict", inUse, () => reassert.conflicts);
+    const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
+      gauge(name, help, ["domain", "range"], (own) => {
+        own.reset();
+        for (const { namespace, domain, pool } of poolsIn(pictures)) {
+          own.set({ domain: `${namespace}/${domain}`, range: String(pool.definition.prefix) }, pick(pool.counts()));
+        }
       });
     counts("holdfast_pool_free_seen", "Free addresses of a range, as this node sees it.", ({ free }) => Number(free));
     counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
   }
 }
-
-const watched = [
-  "holdfast_releases_pending",
-  "holdfast_held_addresses",
-  "holdfast_cni_requests_in_work",
-  "holdfast_addresses_in_conflict",
-  "holdfast_pool_free_seen",
-  "holdfast_pool_used_seen",
-];
 
 function* poolsIn(pictures: Watched["pictures"]) {
   for (const picture of pictures.all()) {

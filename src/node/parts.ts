@@ -35,6 +35,7 @@ export interface Parts
     Pick<DaemonOptions, "cooldownMs" | "isolation" | "probe" | "log">,
     Pick<Readiness, "assertReady" | "assertKnown" | "obstacles">,
     Pick<History, "assertSettled"> {
+  /** Stands for the namespace of containers whose runtime has none. */
   readonly nodeName: string;
   /** Where pools are that no definition has for itself, as the leader says now. */
   readonly poolNamespace: string;

@@ -9,7 +9,7 @@ import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
 import type { Held, HeldEntry } from "./held.ts";
-import { attachmentOf } from "./held.ts";
+import { attachmentOf, placeKey, placeOf } from "./held.ts";
 import type { Intent } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import type { Pictures } from "./pictures.ts";
@@ -137,10 +137,8 @@ function isParked(now: Hold, { owner }: Hold): boolean {
   return attachmentOf(now) === undefined && ownerKey(now.owner) === ownerKey(owner);
 }
 
-function unique<T extends { readonly namespace: string; readonly hold: Hold }>(found: readonly T[]): T[] {
-  return [
-    ...new Map(found.map((each) => [`${each.namespace} ${each.hold.domain} ${each.hold.address}`, each])).values(),
-  ];
+function unique(found: readonly HeldEntry[]): HeldEntry[] {
+  return [...new Map(found.map((each) => [placeKey(placeOf(each)), each])).values()];
 }
 
 /** A guarded write may be sent again when its answer was lost: the guard makes the second harmless. */

@@ -51,36 +51,35 @@ export class Upkeep {
   constructor(options: UpkeepOptions) {
     this.#options = options;
     const { own, history, state, clock, random } = options;
-    const chore = (what: string, rest: Pick<Chore, "isWanted" | "everyMs" | "work">): Chore => ({
-      what,
-      ...rest,
-      pace: new Pace(clock, random),
-      nextMs: Number.NEGATIVE_INFINITY,
-    });
-    const always = () => true;
-    this.#look = chore("comparing what this node holds with its sandboxes", {
-      isWanted: () => own.isKnown && state.paused === "",
-      everyMs: () => this.#lookEveryMs(),
-      work: (signal) => own.look(signal),
-    });
+    const chore = (what: string, isWanted: () => boolean, work: Chore["work"], everyMs = () => 0): Chore => {
+      return { what, isWanted, work, everyMs, pace: new Pace(clock, random), nextMs: Number.NEGATIVE_INFINITY };
+    };
+    this.#look = chore(
+      "comparing what this node holds with its sandboxes",
+      () => own.isKnown && state.paused === "",
+      (signal) => own.look(signal),
+      () => (options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs),
+    );
     this.#look.nextMs = clock.monotonicMs() + random() * lookMs.least;
+    const isOld = () => this.#old().length > 0;
     this.#chores = [
-      chore("looking whether the API server was restored", {
-        isWanted: () => history.isDoubted,
-        everyMs: () => 0,
-        work: (signal) => history.assure(signal),
-      }),
-      chore("listing what this node holds", {
-        isWanted: () => !own.isKnown,
-        everyMs: () => 0,
-        work: (signal) => own.known(signal),
-      }),
-      chore("counting nodes", { isWanted: always, everyMs: () => countEveryMs, work: (signal) => this.#count(signal) }),
-      chore("renewing pictures", {
-        isWanted: () => this.#old().length > 0,
-        everyMs: () => 0,
-        work: (signal) => this.#renew(this.#old(), signal),
-      }),
+      chore(
+        "looking whether the API server was restored",
+        () => history.isDoubted,
+        (signal) => history.assure(signal),
+      ),
+      chore(
+        "listing what this node holds",
+        () => !own.isKnown,
+        (signal) => own.known(signal),
+      ),
+      chore(
+        "counting nodes",
+        () => true,
+        (signal) => this.#count(signal),
+        () => countEveryMs,
+      ),
+      chore("renewing pictures", isOld, (signal) => this.#renew(signal)),
       this.#look,
     ];
   }
@@ -124,10 +123,6 @@ export class Upkeep {
     }
   }
 
-  #lookEveryMs(): number {
-    return this.#options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs;
-  }
-
   /** One object, and the server says how many more there are. */
   async #count(signal: AbortSignal): Promise<void> {
     const text = await this.#options.client.raw("/api/v1/nodes?limit=1", { signal });
@@ -143,10 +138,10 @@ export class Upkeep {
     );
   }
 
-  async #renew(old: readonly DomainPicture[], signal: AbortSignal): Promise<void> {
+  async #renew(signal: AbortSignal): Promise<void> {
     const { clock, state } = this.#options;
     if (state.paused !== "") return;
-    for (const picture of old) {
+    for (const picture of this.#old()) {
       picture.renewedMs = clock.wallMs();
       await this.#options.pictures.renew(picture, pictureAgeMs, signal);
     }

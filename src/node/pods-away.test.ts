@@ -5,7 +5,7 @@ import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { silent } from "../log/log.ts";
 import { Configs } from "./configs.ts";
 import type { Parts } from "./parts.ts";
-import { podOf } from "./pod-of.ts";
+import { podOf } from "./pods.ts";
 
 const sliced = { range: "10.0.0.0/16", node_slice_size: "/24" };
 
