@@ -4,7 +4,7 @@ import type { Cooling } from "../api/hold-marks.ts";
 import type { Hold, ReleaseRequest, TakeRequest } from "../ipam/ledger.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
 import { parseAddress } from "../net/address.ts";
-import { judgeRelease, judgeTake, type TakeStep } from "./judgement.ts";
+import { judgeWrite, judgeTake, type TakeStep } from "./judgement.ts";
 
 const address = parseAddress("10.0.0.7");
 const web: Owner = { kind: "pod", uid: "u-1", namespace: "d", name: "web", interface: "net1", containerId: "c-1" };
@@ -70,6 +70,6 @@ describe("releasing", () => {
   test.each(stories)("%s", (_what, { owner, cooling }, more, expected) => {
     const request = { domain: "network:", address, owner: ownerKey(web), cooldownMs: 0, ...more };
     const met = { hold: hold(owner), cooling, leaving: false };
-    expect(judgeRelease(met, request)?.outcome ?? "free").toBe(expected);
+    expect(judgeWrite(met, request)?.outcome ?? "free").toBe(expected);
   });
 });

@@ -1,7 +1,6 @@
 // What a take or a release does about the object that it met. Pure: the object's hold and the request in, the step out.
 import type { Cooling } from "../api/hold-marks.ts";
-import type { AmendOutcome, AmendRequest, Hold } from "../ipam/ledger.ts";
-import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
+import type { Hold, ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
 import { formerKey, ownerKey, sameContainer, succeeds } from "../ipam/owner.ts";
 
 export interface Met {
@@ -37,16 +36,13 @@ export function judgeTake(met: Met, { owner, early = false, asIs = false }: Take
   return { step: "write", outcome: "yours" };
 }
 
-/** The answer, or undefined where the hold that was met is to be freed. */
-export function judgeRelease({ hold, cooling }: Met, request: ReleaseRequest): ReleaseOutcome | undefined {
-  if (cooling !== undefined) return { outcome: "gone" };
-  const { owner, version = hold.version } = request;
-  return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
-}
-
-/** The answer, or undefined where the hold that was met is to be changed. */
-export function judgeAmend(met: Met | undefined, { owner, version }: AmendRequest): AmendOutcome | undefined {
+/** The answer, or undefined where the hold that was met is to be freed or changed. */
+export function judgeWrite(
+  met: Met | undefined,
+  { owner, version }: Pick<ReleaseRequest, "owner" | "version">,
+): Exclude<ReleaseOutcome, { outcome: "released" | "parked" }> | undefined {
   if (met === undefined || met.cooling !== undefined) return { outcome: "gone" };
   const { hold } = met;
-  return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
+  const isMeant = ownerKey(hold.owner) === owner && (version ?? hold.version) === hold.version;
+  return isMeant ? undefined : { outcome: "superseded", hold };
 }

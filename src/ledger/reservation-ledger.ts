@@ -35,7 +35,7 @@ import type { Address } from "../net/address.ts";
 import { Beside } from "./coexistence/beside.ts";
 import { ledgerError, reading } from "./failure.ts";
 import type { HeldObject } from "./held-objects.ts";
-import { judgeAmend, judgeRelease, judgeTake, type Met } from "./judgement.ts";
+import { judgeTake, judgeWrite, type Met } from "./judgement.ts";
 import { patiently } from "./patience.ts";
 import {
   isAlias,
@@ -122,9 +122,9 @@ export class ReservationLedger implements AmendableLedger {
       const { address } = request;
       for (let tries = 1; tries <= triesMax; tries++) {
         const known = tries === 1 ? this.#remembered(records, request) : undefined;
-        const isSure = known !== undefined && !known.leaving && judgeAmend(known, request) === undefined;
+        const isSure = known !== undefined && !known.leaving && judgeWrite(known, request) === undefined;
         const met = isSure ? known : await this.#meet(records, request, records.nameOf(address), signal);
-        const answer = judgeAmend(met, request);
+        const answer = judgeWrite(met, request);
         if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
         if (met.leaving) throw beingDeleted(request, met.object);
         const object = await this.#update(records, this.#amended(records, met, request), signal);
@@ -218,10 +218,10 @@ export class ReservationLedger implements AmendableLedger {
   async #release(records: Records, request: ReleaseRequest, signal: Signal): Promise<ReleaseOutcome> {
     for (let tries = 1; tries <= triesMax; tries++) {
       const known = tries === 1 ? this.#remembered(records, request) : undefined;
-      const isSure = known !== undefined && judgeRelease(known, request) === undefined;
+      const isSure = known !== undefined && judgeWrite(known, request) === undefined;
       const met = isSure ? known : await this.#meetAny(records, request, signal);
       if (met === undefined) return { outcome: "gone" };
-      const answer = judgeRelease(met, request);
+      const answer = judgeWrite(met, request);
       if (answer !== undefined) return answer;
       if (request.park === true) {
         const hold = await this.#park(records, met, signal);

@@ -18,7 +18,7 @@ const deflateSlack = 16;
 const inflatedMax = 1 << 20;
 
 export function packed(runs: readonly Run[]): string {
-  const texts = [asText("r", runBytes(runs))];
+  const texts = [asText("r", runBytes(runs)[0])];
   const bits = bitBytes(runs);
   if (bits !== undefined) texts.push(asText("b", bits));
   return texts.reduce((best, each) => (each.length < best.length ? each : best));
@@ -27,10 +27,10 @@ export function packed(runs: readonly Run[]): string {
 /** As much as fits: the text, and how many offsets from 0 on it says everything about. */
 export function shortened(runs: readonly Run[], maxChars: number): [text: string, end: bigint] {
   const maxBytes = Math.floor(((maxChars - 2) * 3) / 4) - deflateSlack;
-  const count = fitting(runs, maxBytes);
+  const [bytes, count] = runBytes(runs, maxBytes);
   const endOfRuns = runs[count]?.first ?? 0n;
   const endOfBits = BigInt(maxBytes * 8);
-  if (endOfRuns >= endOfBits) return [asText("r", runBytes(runs.slice(0, count))), endOfRuns];
+  if (endOfRuns >= endOfBits) return [asText("r", bytes), endOfRuns];
   const cut = runs.flatMap(({ first, last }) =>
     first >= endOfBits ? [] : [{ first, last: last < endOfBits ? last : endOfBits - 1n }],
   );
@@ -58,28 +58,18 @@ function inflated(text: string): Uint8Array | undefined {
   }
 }
 
-function runBytes(runs: readonly Run[]): Uint8Array {
-  const bytes: number[] = [];
-  let from = 0n;
-  for (const { first, last } of runs) {
-    pushNumber(bytes, first - from);
-    pushNumber(bytes, last - first);
-    from = last + 1n;
-  }
-  return Uint8Array.from(bytes);
-}
-
-/** How many of the runs, from the first on, take no more bytes than that. */
-function fitting(runs: readonly Run[], maxBytes: number): number {
+/** Of as many runs, from the first on, as take no more bytes than that. */
+function runBytes(runs: readonly Run[], maxBytes = Number.POSITIVE_INFINITY): [bytes: Uint8Array, count: number] {
   const bytes: number[] = [];
   let from = 0n;
   for (const [index, { first, last }] of runs.entries()) {
+    const before = bytes.length;
     pushNumber(bytes, first - from);
     pushNumber(bytes, last - first);
-    if (bytes.length > maxBytes) return index;
+    if (bytes.length > maxBytes) return [Uint8Array.from(bytes.slice(0, before)), index];
     from = last + 1n;
   }
-  return runs.length;
+  return [Uint8Array.from(bytes), runs.length];
 }
 
 function pushNumber(bytes: number[], value: bigint): void {

@@ -2,8 +2,9 @@
 // owner has taken back meanwhile stays.
 import { preconditionsOf } from "../api/version.ts";
 import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
 import { inParallel } from "../ledger/in-parallel.ts";
-import { removeObject } from "../ledger/removal.ts";
+import { type Removal, removeObject } from "../ledger/removal.ts";
 import { holds, reservations } from "../ledger/resources.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { everyRound, type Work } from "./rounds.ts";
@@ -44,11 +45,8 @@ export class CooledDeleter {
 
   async #delete(held: Held, signal: AbortSignal): Promise<boolean> {
     const { client, log } = this.#options;
-    const { namespace, name } = held;
-    const resource: Resource = held.kind === "Hold" ? holds : reservations;
     try {
-      const metadata = { namespace, name, ...preconditionsOf(held.hold.version) };
-      return (await removeObject(client, resource, { metadata }, signal)) !== "changed";
+      return (await removeHeld(client, held, signal)) !== "changed";
     } catch (error) {
       if (!signal.aborted) {
         log.warn("a cooled address could not be removed; it is tried again", { object: describeHeld(held), error });
@@ -56,4 +54,11 @@ export class CooledDeleter {
       return false;
     }
   }
+}
+
+/** The very state that was read. */
+export function removeHeld(client: KubeClient, held: Held, signal: AbortSignal): Promise<Removal> {
+  const { kind, namespace, name, hold } = held;
+  const resource: Resource = kind === "Hold" ? holds : reservations;
+  return removeObject(client, resource, { metadata: { namespace, name, ...preconditionsOf(hold.version) } }, signal);
 }

@@ -90,10 +90,9 @@ interface Known {
 
 export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around): Facts {
   const { namespace, name } = held.hold.owner;
-  const pod = known.pods.get(`${namespace}/${name}`);
   const keeper = keeperName(held);
   const set = keeper === undefined ? undefined : known.statefulSets.get(`${namespace}/${keeper}`);
-  return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
+  return factsOf(held, known.pods.get(`${namespace}/${name}`), nodes, set, around);
 }
 
 /** Who asks, and how it judges nodes. */
@@ -110,29 +109,27 @@ export async function liveFacts(asking: Asking, held: Held, around: Around): Pro
   const { namespace, name } = held.hold.owner;
   const pod = isNameless(held) ? undefined : await lookUp(client, kinds.pods, { namespace, name }, { signal });
   const keeper = keeperName(held);
-  const set =
-    keeper === undefined
-      ? undefined
-      : await lookUp(client, kinds.statefulSets, { namespace, name: keeper }, { signal });
+  const at = { namespace, name: keeper ?? "" };
+  const set = keeper === undefined ? undefined : await lookUp(client, kinds.statefulSets, at, { signal });
   const podNode = nodeLabel(pod?.spec?.nodeName ?? "");
   // Where the pod was is not known: any node that is unreachable may have it.
   const isUnknown = held.node === "" && around.lastNode === "";
   const nodes = await readNodes(asking, isUnknown ? [] : [held.node, podNode, around.lastNode]);
-  return factsOf(held, pod, nodes, set && statefulSetFactsOf(set), around);
+  return factsOf(held, pod, nodes, set, around);
 }
 
 function factsOf(
   held: Held,
   pod: DeepReadonly<kinds.Pod> | undefined,
   nodes: Nodes,
-  statefulSet: StatefulSetFacts | undefined,
+  set: DeepReadonly<kinds.StatefulSet> | undefined,
   { lastNode, doubles }: Around,
 ): Facts {
   return {
     pod: pod && podFactsOf(pod),
     nodeState: nodes.stateOf,
     unreachableNode: nodes.unreachableFor(held),
-    statefulSet,
+    statefulSet: set && statefulSetFactsOf(set),
     lastNode,
     // Read only where it decides something: a look goes over every hold.
     isSuperseded:

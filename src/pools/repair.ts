@@ -3,19 +3,17 @@
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.
-import { preconditionsOf } from "../api/version.ts";
 import type { Ledger } from "../ipam/ledger.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { parseKey } from "../kube/meta.ts";
-import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { heldBack } from "../ledger/breaker.ts";
-import { removeObject } from "../ledger/removal.ts";
-import { holds, ipPools, pods, reservations } from "../ledger/resources.ts";
+import { ipPools, pods } from "../ledger/resources.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "./adopter.ts";
+import { removeHeld } from "./cooled.ts";
 import type { Finding, Repair } from "./finding.ts";
 import type { Held } from "./held.ts";
 import { defaultLimits, judge, type JudgeLimits } from "./judge.ts";
@@ -62,10 +60,18 @@ export async function repair(
     const due = findings.filter((finding) => finding.repair?.repair === kind);
     const refusal =
       resting ?? (kind === "free" ? await beforeFreeing(snapshot, due.length, observedMs, options) : undefined);
-    for (const finding of due) results.push(await repairOne(snapshot, finding, observedMs, options, refusal));
+    for (const finding of due) {
+      const done =
+        refusal === undefined
+          ? perform(snapshot, finding.repair!, observedMs, options).catch(failed)
+          : { isDone: false, words: refusal };
+      results.push({ finding, ...(await done) });
+    }
   }
   return results;
 }
+
+const failed = (error: unknown) => ({ isDone: false, words: error instanceof Error ? error.message : String(error) });
 
 /** Waits until a second look may be taken; a sentence where nothing may be freed. */
 async function beforeFreeing(snapshot: Snapshot, due: number, observedMs: number, options: RepairOptions) {
@@ -76,21 +82,6 @@ async function beforeFreeing(snapshot: Snapshot, due: number, observedMs: number
   const leftMs = observedMs + (options.limits ?? defaultLimits).observeMs - options.clock.monotonicMs();
   if (leftMs > 0 && !(await sleep(options.clock, leftMs, options.signal))) return "It was called off.";
   return undefined;
-}
-
-async function repairOne(
-  snapshot: Snapshot,
-  finding: Finding,
-  observedMs: number,
-  options: RepairOptions,
-  refusal: string | undefined,
-): Promise<Repaired> {
-  if (refusal !== undefined) return { finding, isDone: false, words: refusal };
-  try {
-    return { finding, ...(await perform(snapshot, finding.repair!, observedMs, options)) };
-  } catch (error) {
-    return { finding, isDone: false, words: error instanceof Error ? error.message : String(error) };
-  }
 }
 
 const active =
@@ -185,10 +176,8 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
 }
 
 async function deleteCooled(held: Held, { client, signal }: RepairOptions): Promise<Performed> {
-  const { namespace, name, hold } = held;
-  const resource: Resource = held.kind === "Hold" ? holds : reservations;
-  const metadata = { namespace, name, ...preconditionsOf(hold.version) };
-  const removal = await removeObject(client, resource, { metadata }, signal);
-  if (removal === "changed") return { isDone: false, words: `${hold.address} was taken again meanwhile, and stays.` };
-  return { isDone: true, words: `The object of ${hold.address} is deleted.` };
+  const { address } = held.hold;
+  const isChanged = (await removeHeld(client, held, signal)) === "changed";
+  if (isChanged) return { isDone: false, words: `${address} was taken again meanwhile, and stays.` };
+  return { isDone: true, words: `The object of ${address} is deleted.` };
 }
