@@ -1,6 +1,6 @@
-import type { Domain, Hold } from "../ipam/ledger.ts";
 // An object of the kind Hold as a hold of src/ipam, and back. Its name is SCOPE.NAMESPACE.NAME-ADDRESS: different for any two
 // domains or addresses, since a namespace has no dot and the address at the end has a form of its own.
+import type { Domain, Hold } from "../ipam/ledger.ts";
 import { parseAddress } from "../net/address.ts";
 import type { Address } from "../net/address.ts";
 import { NetError } from "../net/error.ts";

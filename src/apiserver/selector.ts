@@ -1,6 +1,6 @@
 // Label and field selectors: parsed once per request, then asked for every object.
-import type { JsonObject, JsonValue } from "./json.ts";
-import { dig, digList, digString, isObject } from "./json.ts";
+import type { JsonValue } from "./json.ts";
+import { digList, digObject, digString } from "./json.ts";
 import { badRequest } from "./status.ts";
 
 export interface LabelRequirement {
@@ -105,28 +105,26 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
   return parts;
 }
 
-/** metav1.LabelSelector, the structured form. */
+/** Key: the operator of an expression. */
+const operators: ReadonlyMap<string, LabelRequirement["operator"]> = new Map([
+  ["In", "in"],
+  ["NotIn", "notin"],
+  ["Exists", "exists"],
+  ["DoesNotExist", "!"],
+]);
+
+/** metav1.LabelSelector, the structured form. An operator that is none selects nothing. */
 export function selects(selector: JsonValue | undefined, labels: Labels): boolean {
-  for (const [key, value] of Object.entries(
-    isObject(dig(selector, "matchLabels")) ? (dig(selector, "matchLabels") as JsonObject) : {},
-  )) {
-    if (labelOf(labels, key) !== value) return false;
+  const requirements = Object.entries(digObject(selector, "matchLabels")).map(([key, value]): LabelRequirement => ({
+    key,
+    operator: "in",
+    values: [value as string],
+  }));
+  for (const expression of digList(selector, "matchExpressions")) {
+    const operator = operators.get(digString(expression, "operator") ?? "");
+    if (operator === undefined) return false;
+    const values = digList(expression, "values") as string[];
+    requirements.push({ key: digString(expression, "key") ?? "", operator, values });
   }
-  return digList(selector, "matchExpressions").every((expression) => {
-    const value = labelOf(labels, digString(expression, "key") ?? "");
-    const values = digList(expression, "values");
-    switch (digString(expression, "operator")) {
-      case "In":
-        return value !== undefined && values.includes(value);
-      case "NotIn":
-        return value === undefined || !values.includes(value);
-      case "Exists":
-        return value !== undefined;
-      case "DoesNotExist":
-        return value === undefined;
-      case undefined:
-      default:
-        return false;
-    }
-  });
+  return matchesLabels(requirements, labels);
 }

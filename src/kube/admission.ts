@@ -1,11 +1,10 @@
-import { type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
-
 // The admission server: HTTPS, one handler per path.
 //
 // Promised: every review is answered before the API server gives up on it; a refusal is `allowed: false` with a sentence; a handler that
 // fails or is too slow is an HTTP error, so that the webhook's failurePolicy decides, as its author meant it to.
+import { type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+
 import { asError, orAborted } from "./abort.ts";
 import {
   type AdmissionReply,
@@ -17,6 +16,7 @@ import {
 import { readText, TooLargeError } from "./body.ts";
 import type { KeyPair } from "./certificate.ts";
 import { type Clock, type Deadline, deadline, realClock } from "./clock.ts";
+import { listening } from "./health.ts";
 
 export type AdmissionHandler = (
   request: AdmissionRequest,
@@ -64,13 +64,8 @@ export class AdmissionServer {
   }
 
   /** The port it listens on. */
-  async listen(): Promise<number> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#server.once("error", reject);
-    this.#server.listen(this.#options.port ?? 0, this.#options.host, resolve);
-    await promise;
-    this.#server.removeListener("error", reject);
-    return (this.#server.address() as AddressInfo).port;
+  listen(): Promise<number> {
+    return listening(this.#server, this.#options);
   }
 
   /** New connections get the new certificate; those that are open go on. */

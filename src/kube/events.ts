@@ -1,6 +1,6 @@
+// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
 import { randomBytes } from "node:crypto";
 
-// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
 import { asError } from "./abort.ts";
 import { type Clock, deadline, realClock, sleep, timestamp } from "./clock.ts";
 import { isApiError, retryAfterOf } from "./errors.ts";

@@ -1,7 +1,7 @@
+// Credentials from a plugin: client.authentication.k8s.io v1 and v1beta1. The plugin is a program of the user's; we run it without a terminal.
 import { execFile } from "node:child_process";
 
 import type { Clock } from "./clock.ts";
-// Credentials from a plugin: client.authentication.k8s.io v1 and v1beta1. The plugin is a program of the user's; we run it without a terminal.
 import { ConfigError } from "./cluster-config.ts";
 import { type Credential, type Credentials } from "./credentials.ts";
 

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-
 // The plain HTTP endpoint for the kubelet and Prometheus: /healthz, /readyz, /metrics. It tells; it changes nothing.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Server as NetServer } from "node:net";
+
 import { asError, orAborted } from "./abort.ts";
 import { type Clock, deadline, realClock } from "./clock.ts";
 import type { KubeMetrics } from "./metrics.ts";
@@ -34,13 +34,8 @@ export class HealthServer {
     this.#server.maxConnections = 100; // probes and scrapers: a handful
   }
 
-  async listen(): Promise<number> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#server.once("error", reject);
-    this.#server.listen(this.#options.port ?? 0, this.#options.host, resolve);
-    await promise;
-    this.#server.removeListener("error", reject);
-    return (this.#server.address() as AddressInfo).port;
+  listen(): Promise<number> {
+    return listening(this.#server, this.#options);
   }
 
   async close(): Promise<void> {
@@ -90,4 +85,17 @@ export class HealthServer {
     const ok = lines.every((each) => each.ok);
     return { status: ok ? 200 : 503, text: `${lines.map(({ line }) => line).join("\n")}\n${ok ? "ok" : "not ok"}\n` };
   }
+}
+
+/** The port it listens on, once it does. */
+export async function listening(
+  server: NetServer,
+  { host, port = 0 }: { readonly host?: string | undefined; readonly port?: number | undefined },
+): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  await promise;
+  server.removeListener("error", reject);
+  return (server.address() as AddressInfo).port;
 }

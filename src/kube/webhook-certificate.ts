@@ -1,7 +1,7 @@
-import { asError } from "./abort.ts";
-import { isPair, type KeyPair } from "./certificate.ts";
 // Keeps a webhook's certificate alive: loads it, renews it before it expires, and tells who serves it. All replicas share one Secret,
 // so that they serve under one authority; whoever comes first makes it, the others take it.
+import { asError } from "./abort.ts";
+import { isPair, type KeyPair } from "./certificate.ts";
 import { type Clock, realClock, sleep } from "./clock.ts";
 import { isApiError, retryAfterOf } from "./errors.ts";
 import type { KubeObject } from "./meta.ts";

@@ -1,6 +1,6 @@
 // RFC 6902, with the real server's habits: `test` with a null value passes where nothing is, `add` to an existing key overwrites it.
 import type { JsonValue } from "../json.ts";
-import { clone, equal, isObject, writeJson } from "../json.ts";
+import { assign, clone, equal, isObject, writeJson } from "../json.ts";
 import { ApiError, badRequest } from "../status.ts";
 
 /** The real server's own bound; it keeps one request from growing an object step by step without end. */
@@ -144,15 +144,10 @@ function write(root: Root, path: readonly string[], value: JsonValue, insert: bo
     else if (insert) parent.splice(index(parent, key, parent.length + 1), 0, value);
     else parent[index(parent, key, parent.length)] = value;
   } else if (isObject(parent)) {
-    put(parent, key, value);
+    assign(parent, key, value);
   } else {
     throw refused(`nothing at /${path.slice(0, -1).join("/")} to add to`);
   }
-}
-
-/** Defined rather than assigned, so that a key called __proto__ is a key like any other. */
-function put(parent: object, key: string, value: JsonValue): void {
-  Object.defineProperty(parent, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function remove(root: Root, path: readonly string[]): void {

@@ -24,25 +24,16 @@ export function initialisePod(pod: KubeObject): void {
   pod["status"] = { phase: "Pending", qosClass: qosClass(pod) };
 }
 
-const amounts = (resources: JsonObject) => ({
-  limits: digObject(resources, "limits"),
-  requests: digObject(resources, "requests"),
-});
-
 function qosClass(pod: KubeObject): string {
-  const all = digList(pod, "spec", "containers").map((container) => digObject(container, "resources"));
-  if (
-    all.every((one) => Object.keys(amounts(one).limits).length === 0 && Object.keys(amounts(one).requests).length === 0)
-  ) {
-    return "BestEffort";
-  }
-  const guaranteed = all.every((one) => {
-    const { limits, requests } = amounts(one);
-    return ["cpu", "memory"].every(
-      (key) => limits[key] !== undefined && equal(requests[key] ?? limits[key], limits[key]),
-    );
-  });
-  return guaranteed ? "Guaranteed" : "Burstable";
+  const all = digList(pod, "spec", "containers").map((container) => ({
+    limits: digObject(container, "resources", "limits"),
+    requests: digObject(container, "resources", "requests"),
+  }));
+  if (all.every(({ limits, requests }) => Object.keys({ ...limits, ...requests }).length === 0)) return "BestEffort";
+  const isGuaranteed = all.every(({ limits, requests }) =>
+    ["cpu", "memory"].every((key) => limits[key] !== undefined && equal(requests[key] ?? limits[key], limits[key])),
+  );
+  return isGuaranteed ? "Guaranteed" : "Burstable";
 }
 
 /** What is asked of the spec of a pod, and of the one in a template. */

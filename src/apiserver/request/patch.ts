@@ -1,5 +1,5 @@
-import { duplicateIn } from "../apply/fields.ts";
 // PATCH: which of the four kinds, and the change that it asks for.
+import { duplicateIn } from "../apply/fields.ts";
 import { applyConfiguration } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
 import type { JsonValue } from "../json.ts";

@@ -1,8 +1,8 @@
-import { type Clock, timestamp } from "../../kube/clock.ts";
 // Creates and updates: one pipeline for every kind and every way of changing an object.
 //
 // An update is a function from the object as it is to the object as it shall be. Without webhooks it runs inside the store's own write, so
 // concurrent patches queue up and none is retried; with webhooks, which take time, it runs before, and again when somebody else was faster.
+import { type Clock, timestamp } from "../../kube/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import { trackUpdate } from "../apply/managed-fields.ts";
 import type { Manager } from "../apply/managed-fields.ts";
