@@ -20,8 +20,17 @@ import {
   remarked,
   type Verdict,
 } from "./move.ts";
-import { namesake, obtainable, type OwnClaim, ownClaimOf, ownNames, readIps } from "./own-claim.ts";
-import { livingUsers, type Target, targetOf } from "./target.ts";
+import {
+  namesake,
+  obtainable,
+  type OwnClaim,
+  ownClaimOf,
+  ownNames,
+  readIps,
+  livingUsers,
+  type Target,
+  targetOf,
+} from "./target.ts";
 
 export interface AdoptionRequest {
   readonly namespace: string;

@@ -16,8 +16,7 @@ import type { ReadHold } from "../ledger/held-objects.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
 import { describeClaim, type Move, nicOfClaim } from "./move.ts";
-import { heldBy, ownNames, readIps } from "./own-claim.ts";
-import { livingUsers, type Target, targetOf, usersOf } from "./target.ts";
+import { heldBy, ownNames, readIps, livingUsers, type Target, targetOf, usersOf } from "./target.ts";
 
 type ClaimFindingCode =
   /** Definitions let addresses stay, and the cluster does not have the kind that keeps them. */

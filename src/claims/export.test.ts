@@ -2,9 +2,8 @@
 import { describe, expect, it, test } from "vitest";
 
 import { identityOf } from "../api/claim-marks.ts";
-import { planFile } from "./adopt-file.ts";
 import type { Books } from "./books.ts";
-import { type ExportedClaim, exportClaims, type ExportFile, parseExport } from "./export.ts";
+import { planFile, type ExportedClaim, exportClaims, type ExportFile, parseExport } from "./export.ts";
 import { claim, heldFor, machine, nowMs, scene, type SceneParts } from "./testing/snapshot.ts";
 
 const vm = machine("vm-1", ["blue", "dual", "ovn"]);

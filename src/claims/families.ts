@@ -2,6 +2,7 @@
 import { familyKeysOf } from "../api/claim-family.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
 import { parseKey } from "../kube/meta.ts";
+import { MultiMap } from "../kube/multi-map.ts";
 import { isReady } from "../ledger/fencing.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
 import type { Pod, StoredClaim } from "../ledger/resources.ts";
@@ -13,10 +14,10 @@ import type { ClaimHold, FamilyFacts } from "./plan/facts.ts";
 export class Families {
   readonly #books: Books;
   /** Key: namespace/name of the VM. */
-  readonly #claims = new Map<string, StoredClaim[]>();
-  readonly #launchers = new Map<string, Pod[]>();
+  readonly #claims = new MultiMap<StoredClaim>();
+  readonly #launchers = new MultiMap<Pod>();
   /** Key: namespace/name of the claim. */
-  readonly #referring = new Map<string, Pod[]>();
+  readonly #referring = new MultiMap<Pod>();
   /** The UID of a VM or VMI -> its namespace/name. */
   readonly #names: ReadonlyMap<string, string>;
   /** Holds whose claim is gone. Key: namespace/name of the VM. */
@@ -25,7 +26,7 @@ export class Families {
   constructor(books: Books) {
     this.#books = books;
     const { claims, pods, machines, instances } = books.snapshot;
-    for (const claim of claims) for (const key of familyKeysOf(claim)) push(this.#claims, key, claim);
+    for (const claim of claims) for (const key of familyKeysOf(claim)) this.#claims.add(key, claim);
     for (const pod of pods.values()) this.#sort(pod);
     this.#names = new Map([...instances, ...machines].map(([key, { metadata }]) => [metadata.uid ?? "", key]));
     this.#orphans = Map.groupBy(
@@ -49,7 +50,7 @@ export class Families {
     const { namespace = "", name } = parseKey(family);
     const vm = machines.get(family);
     const vmi = instances.get(family);
-    const claims = this.#claims.get(family) ?? [];
+    const claims = this.#claims.get(family);
     const primary = books.places.primaryOf(namespace);
     const own = claims.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? ""));
     return {
@@ -75,17 +76,15 @@ export class Families {
   #sort(pod: Pod): void {
     const { namespace = "" } = pod.metadata;
     const launched = launchedBy(pod.metadata);
-    if (launched !== undefined) push(this.#launchers, `${namespace}/${launched.name}`, pod);
+    if (launched !== undefined) this.#launchers.add(`${namespace}/${launched.name}`, pod);
     for (const { claim } of launcherPodOf(pod, { specs: [], nics: [] }).nics) {
-      if (claim !== undefined) push(this.#referring, `${namespace}/${claim}`, pod);
+      if (claim !== undefined) this.#referring.add(`${namespace}/${claim}`, pod);
     }
   }
 
   #podsOf(family: string, claims: readonly StoredClaim[]): Pod[] {
-    const referring = claims.flatMap(
-      ({ metadata }) => this.#referring.get(`${metadata.namespace}/${metadata.name}`) ?? [],
-    );
-    return [...new Set([...(this.#launchers.get(family) ?? []), ...referring])];
+    const referring = claims.flatMap(({ metadata }) => this.#referring.get(`${metadata.namespace}/${metadata.name}`));
+    return [...new Set([...this.#launchers.get(family), ...referring])];
   }
 
   #holdOf({ hold, namespace }: ReadHold): ClaimHold {
@@ -93,10 +92,4 @@ export class Families {
     const placing = this.#books.places.of(this.#books.places.ofNetwork(network, hold.owner.namespace), hold.address);
     return { hold, namespace, network, ...(placing.kind === "place" && { prefixLength: placing.place.length }) };
   }
-}
-
-function push<T>(map: Map<string, T[]>, key: string, value: T): void {
-  const known = map.get(key);
-  if (known === undefined) map.set(key, [value]);
-  else known.push(value);
 }

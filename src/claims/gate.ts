@@ -1,13 +1,12 @@
 // Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
 //
 // Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
-import type { Clock } from "../kube/clock.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
 import type { ClaimsState } from "../ledger/claims-state.ts";
 import { Followed } from "../ledger/followed.ts";
+import type { FollowOptions } from "./world.ts";
 
 export const gateModes = ["on", "off", "kubevirt"] as const;
 export type GateMode = (typeof gateModes)[number];
@@ -28,14 +27,10 @@ const kubevirts = defineResource<KubeVirt>({
 });
 const featureGate = "VMPersistentIPs";
 
-export interface GateOptions {
+interface GateOptions extends FollowOptions {
   readonly mode: GateMode;
   /** Only VMs with the label allow-persistent-ips.k8s.cni.cncf.io=true. */
   readonly needsLabel: boolean;
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly onError: (error: Error) => void;
-  readonly retryMs?: number;
 }
 
 export class Gate {

@@ -101,7 +101,7 @@ export class Gatherer {
       ...(primary !== undefined && { primary }),
       giverOf: (network) => networks.giverOf(network, namespace),
       lives: objects.lives,
-      ...ownersFacts(world.ownersSince),
+      ...world.ownersFacts,
       userOf: (user) => userStateOf(user, objects.podNamed(user.name)),
       gate,
       ...(left !== undefined && { claimsLeft: left }),
@@ -152,11 +152,6 @@ export class Gatherer {
       ...(isJudged && { isOutOfRange: range === undefined }),
     };
   }
-}
-
-function ownersFacts(since: ClaimWorld["ownersSince"]): Pick<FamilyFacts, "areOwnersUnknown" | "ownersSinceMs"> {
-  if (since === undefined) return {};
-  return since === "not yet" ? { areOwnersUnknown: true } : { ownersSinceMs: since };
 }
 
 /** And the claim of each hold's name, whoever's it is by now. */

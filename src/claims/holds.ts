@@ -9,6 +9,7 @@ import { holdKind } from "../api/hold.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
+import { MultiMap } from "../kube/multi-map.ts";
 import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
 import type { StoredHold } from "../ledger/resources.ts";
 import type { ClaimsOptions } from "./leader.ts";
@@ -18,10 +19,10 @@ export class HeldClaims {
   readonly #options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">;
   /** Kind and key of the object -> what it holds. */
   readonly #byObject = new Map<string, readonly HeldClaim[]>();
-  readonly #byClaim = new MultiMap();
-  readonly #byFamily = new MultiMap();
-  readonly #byOwner = new MultiMap();
-  readonly #byNode = new MultiMap();
+  readonly #byClaim = new MultiMap<HeldClaim>();
+  readonly #byFamily = new MultiMap<HeldClaim>();
+  readonly #byOwner = new MultiMap<HeldClaim>();
+  readonly #byNode = new MultiMap<HeldClaim>();
   /** What is there already has been told. */
   #isOn = false;
 
@@ -104,34 +105,4 @@ function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined)
       ? [{ hold: each.hold, namespace: each.namespace, ...(changedMs !== undefined && { changedMs }) }]
       : [],
   );
-}
-
-/** Most keys have one value: no set is made for those. */
-class MultiMap {
-  readonly #entries = new Map<string, HeldClaim | Set<HeldClaim>>();
-
-  get(key: string): readonly HeldClaim[] {
-    const known = this.#entries.get(key);
-    if (known === undefined) return [];
-    return known instanceof Set ? [...known] : [known];
-  }
-
-  keys(): Iterable<string> {
-    return this.#entries.keys();
-  }
-
-  add(key: string, held: HeldClaim): void {
-    const known = this.#entries.get(key);
-    if (known === undefined) this.#entries.set(key, held);
-    else if (known instanceof Set) known.add(held);
-    else if (known !== held) this.#entries.set(key, new Set([known, held]));
-  }
-
-  delete(key: string, held: HeldClaim): void {
-    const known = this.#entries.get(key);
-    if (known === held) this.#entries.delete(key);
-    if (!(known instanceof Set)) return;
-    known.delete(held);
-    if (known.size === 0) this.#entries.delete(key);
-  }
 }

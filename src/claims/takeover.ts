@@ -10,8 +10,7 @@ import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, noteFor, remarked, type Verdict } from "./move.ts";
-import { obtainable, type OwnClaim, readIps } from "./own-claim.ts";
-import { type Target, targetOf, usersOf } from "./target.ts";
+import { obtainable, type OwnClaim, readIps, type Target, targetOf, usersOf } from "./target.ts";
 
 export function planTakeover(books: Books): Verdict[] {
   return books.snapshot.claims.filter(isForeign).map((claim) => verdictOf(books, claim));

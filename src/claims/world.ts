@@ -3,22 +3,15 @@
 import { familyKeysOf } from "../api/claim-family.ts";
 import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
 import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
-import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import { Followed } from "../ledger/followed.ts";
+import { Followed, type FollowedOptions } from "../ledger/followed.ts";
 import * as kinds from "../ledger/resources.ts";
+import type { FamilyFacts } from "./plan/facts.ts";
 import { claimLimit, claimsLeft, countIn } from "./quota.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
 
-export interface ClaimWorldOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly onError: (error: Error) => void;
-  /** How often a cluster that lacks a kind is asked again. Default: 30 s. */
-  readonly retryMs?: number;
-}
+export type FollowOptions = Pick<FollowedOptions<KubeObject>, "client" | "clock" | "onError" | "retryMs">;
 
 export class ClaimWorld {
   readonly machines: Followed<Machine>;
@@ -28,7 +21,7 @@ export class ClaimWorld {
   readonly #nowMs: () => number;
   #ownersSince: number | "not yet" | undefined;
 
-  constructor(options: ClaimWorldOptions) {
+  constructor(options: FollowOptions) {
     this.#nowMs = () => options.clock.wallMs();
     this.machines = new Followed<Machine>({
       ...options,
@@ -76,12 +69,13 @@ export class ClaimWorld {
     return this.machines.isKnown && this.instances.isKnown && this.claims.isKnown;
   }
 
-  /** Undefined: as far as is known here the cluster has always had VMs and VMIs. Else since when, or "not yet". */
-  get ownersSince(): number | "not yet" | undefined {
+  /** Empty: as far as is known here the cluster has always had VMs and VMIs. */
+  get ownersFacts(): Pick<FamilyFacts, "areOwnersUnknown" | "ownersSinceMs"> {
     const isListed = this.machines.isListed && this.instances.isListed;
     if (!isListed) this.#ownersSince = "not yet";
     else if (this.#ownersSince === "not yet") this.#ownersSince = this.#nowMs();
-    return this.#ownersSince;
+    if (this.#ownersSince === undefined) return {};
+    return this.#ownersSince === "not yet" ? { areOwnersUnknown: true } : { ownersSinceMs: this.#ownersSince };
   }
 
   /** A VM or VMI of the namespace has this UID. */
