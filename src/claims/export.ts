@@ -12,7 +12,7 @@ import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, nicOfClaim, type Move, newClaim, noteFor, partOfHeld, remarked, type Verdict } from "./move.ts";
 import { ownNames, targetOf, namesake, obtainable, type OwnClaim, ownClaimOf, readIps, type Target } from "./target.ts";
 
-const entry = z.object({
+const claimEntry = z.object({
   namespace: z.string().min(1),
   vm: z.string().min(1),
   /** The network's name in the VM's spec. */
@@ -31,12 +31,12 @@ const document = z.object({
   kind: z.literal("holdfast-claims"),
   version: z.literal(1),
   exportedAt: z.string().default(""),
-  claims: z.array(entry),
+  claims: z.array(claimEntry),
   /** Sentences: claims that are not in it. */
   left: z.array(z.string()).default([]),
 });
 
-export type ExportedClaim = z.infer<typeof entry>;
+export type ExportedClaim = z.infer<typeof claimEntry>;
 export type ExportFile = z.infer<typeof document>;
 
 export function exportClaims(books: Books): ExportFile {

@@ -5,7 +5,7 @@
 import { parseDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
 import { type Definition, readDefinitions } from "../cni/definitions.ts";
-import { type Persistence, persistenceOf } from "../cni/persistence.ts";
+import { type Persistence, readPersistence } from "../cni/persistence.ts";
 import type { IpamRange } from "../cni/range.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
@@ -33,8 +33,6 @@ export class ClaimNetworks {
   readonly #definitions: FollowedDefinitions;
   readonly #systemNamespace: string;
   readonly #trusted: Trusted;
-  /** What a version of a definition says. */
-  readonly #read = new WeakMap<StoredDefinition, Persistence>();
   /** By the name in the CNI configuration; undefined: a definition has changed since. */
   #networks: ReadonlyMap<string, readonly Network[]> | undefined;
 
@@ -51,20 +49,20 @@ export class ClaimNetworks {
 
   /** The name in its CNI configuration; empty: it cannot be read. */
   nameIn(object: StoredDefinition): string {
-    return this.#persistenceOf(object).network;
+    return readPersistence(object).network;
   }
 
   definitionOf(key: string): Persistence | "missing" | "unknown" {
     if (!this.#definitions.isKnown) return "unknown";
     const object = this.#definitions.cache.get(key);
-    return object === undefined ? "missing" : this.#persistenceOf(object);
+    return object === undefined ? "missing" : readPersistence(object);
   }
 
   /** The one whose role is primary; of several, the first by name that allows persistence. */
   primaryOf(namespace: string): Persistence | undefined {
     const all = this.#definitions.cache
       .byIndex("namespace", namespace)
-      .map((object) => ({ name: object.metadata.name ?? "", persistence: this.#persistenceOf(object) }))
+      .map((object) => ({ name: object.metadata.name ?? "", persistence: readPersistence(object) }))
       .filter(({ persistence }) => persistence.isPrimary)
       .toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name))
       .map(({ persistence }) => persistence);
@@ -128,30 +126,17 @@ export class ClaimNetworks {
   }
 
   #known(): ReadonlyMap<string, readonly Network[]> {
-    this.#networks ??= networksOf(
-      this.#definitions.list() ?? [],
-      (object) => this.#persistenceOf(object),
-      this.#systemNamespace,
-    );
+    this.#networks ??= networksOf(this.#definitions.list() ?? [], this.#systemNamespace);
     return this.#networks;
-  }
-
-  #persistenceOf(object: StoredDefinition): Persistence {
-    const known = this.#read.get(object);
-    if (known !== undefined) return known;
-    const persistence = persistenceOf(object.spec?.config ?? "");
-    this.#read.set(object, persistence);
-    return persistence;
   }
 }
 
 function networksOf(
   objects: readonly StoredDefinition[],
-  read: (object: StoredDefinition) => Persistence,
   systemNamespace: string,
 ): ReadonlyMap<string, readonly Network[]> {
   const all = objects.map((object) => {
-    const { network, isOurs } = read(object);
+    const { network, isOurs } = readPersistence(object);
     const [definition] = isOurs ? readDefinitions([object], systemNamespace).readable : [];
     const ranges = definition?.config.ranges.map((range) => ({ definition, range })) ?? [];
     return { network, namespace: object.metadata.namespace ?? "", isOurs, ranges };

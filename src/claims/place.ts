@@ -6,7 +6,7 @@ import { consentFault, placeFault } from "../cni/by-number.ts";
 import { type Definition, type DefinitionObject, readDefinitions } from "../cni/definitions.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import { partsOf } from "../cni/parts.ts";
-import { type Persistence, persistenceOf } from "../cni/persistence.ts";
+import { type Persistence, readPersistence } from "../cni/persistence.ts";
 import { poolDefinitionOf } from "../cni/pool-definition.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
@@ -77,10 +77,7 @@ export class Places {
     this.#readable = new Map(readable.map((each) => [each.key, each]));
     this.#unreadable = new Map(unreadable.map(({ definition, why }) => [definition, why]));
     this.persistence = new Map(
-      objects.map(({ metadata, spec }) => [
-        `${metadata.namespace}/${metadata.name}`,
-        persistenceOf(spec?.config ?? ""),
-      ]),
+      objects.map((object) => [`${object.metadata.namespace}/${object.metadata.name}`, readPersistence(object)]),
     );
   }
 

@@ -24,6 +24,18 @@ const nothing: Persistence = { network: "", isAllowed: false, isPrimary: false, 
 const ourTypes: ReadonlySet<unknown> = new Set(["holdfast", "whereabouts"]);
 const key = "allowPersistentIPs";
 
+/** What a version of a definition says: there may be thousands, and they are asked for all the time. One that nobody has any more takes its reading along. */
+const readings = new WeakMap<object, Persistence>();
+
+/** Of a network attachment definition that does not change any more. */
+export function readPersistence(definition: {
+  readonly spec?: { readonly config?: string | undefined } | undefined;
+}): Persistence {
+  const known = readings.get(definition) ?? persistenceOf(definition.spec?.config ?? "");
+  readings.set(definition, known);
+  return known;
+}
+
 export function persistenceOf(text: string): Persistence {
   let whole: unknown;
   try {

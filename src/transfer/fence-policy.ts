@@ -7,6 +7,7 @@ import { isApiError } from "../kube/errors.ts";
 import type { AnyObject, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { whoAmI } from "../kube/who-am-i.ts";
 import { ipPools, type StoredPool } from "../ledger/resources.ts";
 import { unless } from "../ledger/unless.ts";
 import { TransferError } from "./error.ts";
@@ -23,14 +24,6 @@ const bindings = defineResource<AnyObject>({
   plural: "validatingadmissionpolicybindings",
   kind: "ValidatingAdmissionPolicyBinding",
 });
-const selfReviews = defineResource<AnyObject>({
-  group: "authentication.k8s.io",
-  version: "v1",
-  plural: "selfsubjectreviews",
-  kind: "SelfSubjectReview",
-  namespaced: false,
-});
-
 const policyName = "holdfast-migrate";
 const migrationAnnotation = "holdfast.io/migration";
 const probeName = "holdfast-migrate-probe";
@@ -86,14 +79,6 @@ export async function policyOwner(client: KubeClient, signal: AbortSignal): Prom
   const get = client.get(policies, { name: policyName }, { signal });
   const there = await unless(["not-found", "unsupported", "forbidden"], get);
   return there && (there.metadata.annotations?.[migrationAnnotation] ?? "(nobody's)");
-}
-
-async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
-  const create = client.create(selfReviews, { metadata: {} }, { signal });
-  const review = await unless(["not-found", "unsupported"], create);
-  const { username } =
-    (review as { status?: { userInfo?: { username?: string } } } | undefined)?.status?.userInfo ?? {};
-  return username === "" ? undefined : username;
 }
 
 function policyObject(id: string, user: string): AnyObject {

@@ -8,13 +8,11 @@ import { asError } from "../../kube/abort.ts";
 import { type AdmissionHandler, AdmissionServer } from "../../kube/admission.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
-import type { KubeObject } from "../../kube/meta.ts";
-import { defineResource } from "../../kube/resource.ts";
-import type { KubeClient } from "../../kube/rest.ts";
 import { caBundle, type ServingMaterial } from "../../kube/serving-certificate.ts";
 import type { Runnable } from "../../kube/stages.ts";
 import { WebhookCertificate } from "../../kube/webhook-certificate.ts";
 import { trustAuthority } from "../../kube/webhook-configuration.ts";
+import { whoAmI } from "../../kube/who-am-i.ts";
 import { claimHandler } from "./claim-handler.ts";
 import { configurationName, paths, webhookServiceName } from "./configuration.ts";
 import { launcherHandler } from "./launcher-handler.ts";
@@ -36,18 +34,6 @@ const lookEveryMs = 60_000;
 const retryMs = 5000;
 /** A review is answered within 5 s; a third of the 25 s that a process has to end, as src/kube/manager.ts has it. */
 const closeGraceMs = 8000;
-
-interface SelfReview extends KubeObject {
-  status?: { userInfo?: { username?: string } };
-}
-
-const selfReviews = defineResource<SelfReview>({
-  group: "authentication.k8s.io",
-  version: "v1",
-  plural: "selfsubjectreviews",
-  kind: "SelfSubjectReview",
-  namespaced: false,
-});
 
 export class ClaimsWebhook implements Runnable {
   readonly name = "claims webhook";
@@ -83,7 +69,9 @@ export class ClaimsWebhook implements Runnable {
 
   async #look(signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    if (this.#self === "") this.#self = await whoAmI(client, signal);
+    if (this.#self === "") this.#self = (await whoAmI(client, signal)) ?? "";
+    if (this.#self === "")
+      throw new Error("the API server does not say who this controller is (SelfSubjectReview): try again.");
     const material = await this.#certificate.ensure(signal);
     await this.#serve(material);
     for (const kind of ["mutating", "validating"] as const) {
@@ -121,14 +109,6 @@ export class ClaimsWebhook implements Runnable {
 /** One of the two webhooks may be left out. */
 function unlessMissing(error: unknown): void {
   if (!isApiError(error, "not-found")) throw error;
-}
-
-async function whoAmI(client: KubeClient, signal: AbortSignal): Promise<string> {
-  const { status } = await client.create(selfReviews, { metadata: {} }, { signal });
-  const name = status?.userInfo?.username ?? "";
-  if (name === "")
-    throw new Error("the API server does not say who this controller is (SelfSubjectReview): try again.");
-  return name;
 }
 
 /** How the webhooks answer, for Prometheus. */

@@ -4,7 +4,7 @@
 // refuse a delete that is due. Definitions come from the cache of the controller; one that is not there is asked for before it counts as
 // missing.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
-import { type Persistence, persistenceOf } from "../../cni/persistence.ts";
+import { type Persistence, readPersistence } from "../../cni/persistence.ts";
 import type { AdmissionRequest } from "../../kube/admission-review.ts";
 import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
@@ -54,8 +54,6 @@ const accessReviews = defineResource<AccessReview>({
 
 export class ClaimsView {
   readonly #options: ClaimsViewOptions;
-  /** Parsed once per version of a definition: there may be thousands, and pods come in crowds. */
-  readonly #parsed = new WeakMap<object, DefinitionFacts>();
 
   constructor(options: ClaimsViewOptions) {
     this.#options = options;
@@ -93,7 +91,7 @@ export class ClaimsView {
 
   /** As last seen; undefined: not listed yet. */
   definitions(): readonly DefinitionFacts[] | undefined {
-    return this.#options.definitions()?.map((each) => this.#facts(each));
+    return this.#options.definitions()?.map(factsOf);
   }
 
   /** Undefined: there is none, also not on the server. */
@@ -101,13 +99,13 @@ export class ClaimsView {
     const known = this.definitions()?.find((each) => each.namespace === namespace && each.name === name);
     if (known !== undefined) return known;
     const found = await this.#get(networkAttachmentDefinitions, namespace, name, signal);
-    return found === undefined ? undefined : this.#facts(found);
+    return found === undefined ? undefined : factsOf(found);
   }
 
   /** From the server: before a claim is refused for a network that may have been made a moment ago. */
   async freshDefinitions(signal: AbortSignal): Promise<readonly DefinitionFacts[] | undefined> {
     const items = await listServed(this.#options.client, networkAttachmentDefinitions, { signal });
-    return items?.map((each) => this.#facts(each)); // undefined: the kind is not served, and nothing is known of networks
+    return items?.map(factsOf); // undefined: the kind is not served, and nothing is known of networks
   }
 
   /** The right `override` on ipamclaims, which no role has unless somebody gave it, or gave all. */
@@ -121,14 +119,9 @@ export class ClaimsView {
   #get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string, signal: AbortSignal) {
     return lookUp(this.#options.client, resource, { namespace, name }, { signal });
   }
+}
 
-  #facts(definition: DeepReadonly<NetworkAttachmentDefinition>): DefinitionFacts {
-    const parsed = this.#parsed.get(definition);
-    if (parsed !== undefined) return parsed;
-    const { namespace = "", name = "" } = definition.metadata;
-    const config = definition.spec?.config ?? "";
-    const facts = { namespace, name, config, persistence: persistenceOf(config) };
-    this.#parsed.set(definition, facts);
-    return facts;
-  }
+function factsOf(definition: DeepReadonly<NetworkAttachmentDefinition>): DefinitionFacts {
+  const { namespace = "", name = "" } = definition.metadata;
+  return { namespace, name, config: definition.spec?.config ?? "", persistence: readPersistence(definition) };
 }
