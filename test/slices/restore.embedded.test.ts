@@ -13,7 +13,6 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { leases, nodes, reservations } from "../../src/ledger/resources.ts";
 import { readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { fetchState } from "../../src/ledger/state.ts";
-import { haste } from "../haste.ts";
 import { Fleet, moment, systemNamespace } from "./fleet.ts";
 import { added, addMany, eventsOf } from "./scenes.ts";
 import { prepare } from "./wipe.ts";
@@ -28,7 +27,7 @@ beforeEach(async () => {
   const transport: Api["transport"] = (request) => api.transport(request);
   await prepare(new KubeClient({ transport }));
   // Long enough for a busy machine to let every daemon notice.
-  fleet = new Fleet({ transport }, { restoreSettleMs: 160_000 }, haste);
+  fleet = new Fleet({ transport }, { restoreSettleMs: 160_000 });
 });
 afterEach(async () => {
   await fleet.close();
