@@ -14,7 +14,7 @@ import { MemoryLedger, MemoryStore } from "./memory-ledger.ts";
 import { type Owner, type OwnerKey, ownerKey } from "./owner.ts";
 import { Pool } from "./pool.ts";
 import type { Strategy, Want } from "./request.ts";
-import { inTurn } from "./turns.ts";
+import { turnsOf } from "./turns.ts";
 
 const only: number | undefined = undefined;
 const domain = "net-a";
@@ -226,7 +226,7 @@ class Process {
 
   /** As a DEL does it: until it is done. */
   async release(owner: Owner): Promise<void> {
-    await inTurn(this.pool, owner, async () => {
+    await turnsOf(this.pool).run(ownerKey(owner), undefined, async () => {
       for (;;) {
         try {
           // No promise covers a write that arrives after the release: garbage collection is for those.

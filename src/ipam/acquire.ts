@@ -12,7 +12,7 @@ import type { TakeOutcome, TakeRequest } from "./ledger.ts";
 import { describeOwner, formerKey, type Owner, ownerKey, sameOwner, succeeds } from "./owner.ts";
 import type { AddressState, Pool } from "./pool.ts";
 import type { Candidate, Grant, Refusal, Request } from "./request.ts";
-import { inTurn } from "./turns.ts";
+import { turnsOf } from "./turns.ts";
 
 export interface Acquisition {
   readonly ledger: Ledger;
@@ -60,35 +60,32 @@ const triesMax = 64;
 const lossesMax = 5;
 
 export function acquire(acquisition: Acquisition): Promise<Acquired | Refused> {
-  const { pool, request, signal } = acquisition;
-  return inTurn(pool, request.owner, () => acquireNow(acquisition), { signal });
-}
-
-async function acquireNow(acquisition: Acquisition): Promise<Acquired | Refused> {
-  const { pool, request, random, lookFirst = false } = acquisition;
-  if (acquisition.terms?.early === true && request.want?.kind === "given")
-    endRest(pool, request.want.address, request.owner);
-  if (lookFirst) {
-    const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
-    if (hold !== undefined) pool.learn(hold.address, asAsker(hold.owner, request.owner));
-  }
-  let conflicts = 0;
-  while (conflicts < triesMax) {
-    const decision = decide(pool, request, random);
-    if (decision.kind === "refusal") return { ...decision, conflicts };
-    for (const offered of chain(decision, decision.further())) {
-      if (!stillOpen(acquisition, offered)) break; // the picture moved while a take was under way: decide anew
-      const candidate = asTriedBefore(pool, offered);
-      const result = await commit(acquisition, candidate, acquisition.note?.(decision, candidate));
-      if (result.outcome === "taken" || result.outcome === "yours") {
-        const isNew = result.outcome === "taken";
-        return { kind: "acquired", hold: result.hold, isNew, early: candidate.early, conflicts };
-      }
-      conflicts += 1;
-      if (conflicts === triesMax) break;
+  const { pool, request, random, lookFirst = false, signal } = acquisition;
+  return turnsOf(pool).run(ownerKey(request.owner), signal, async () => {
+    if (acquisition.terms?.early === true && request.want?.kind === "given")
+      endRest(pool, request.want.address, request.owner);
+    if (lookFirst) {
+      const hold = await findEarlier(acquisition, pool.addressOf(request.owner));
+      if (hold !== undefined) pool.learn(hold.address, asAsker(hold.owner, request.owner));
     }
-  }
-  return crowded(pool, conflicts);
+    let conflicts = 0;
+    while (conflicts < triesMax) {
+      const decision = decide(pool, request, random);
+      if (decision.kind === "refusal") return { ...decision, conflicts };
+      for (const offered of chain(decision, decision.further())) {
+        if (!stillOpen(acquisition, offered)) break; // the picture moved while a take was under way: decide anew
+        const candidate = asTriedBefore(pool, offered);
+        const result = await commit(acquisition, candidate, acquisition.note?.(decision, candidate));
+        if (result.outcome === "taken" || result.outcome === "yours") {
+          const isNew = result.outcome === "taken";
+          return { kind: "acquired", hold: result.hold, isNew, early: candidate.early, conflicts };
+        }
+        conflicts += 1;
+        if (conflicts === triesMax) break;
+      }
+    }
+    return crowded(pool, conflicts);
+  });
 }
 
 function endRest(pool: Pool, address: Address, owner: Owner): void {

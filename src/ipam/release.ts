@@ -9,7 +9,7 @@ import { cooldownOf } from "./definition.ts";
 import { type Domain, type Hold, type Ledger, LedgerError, type ReleaseOutcome } from "./ledger.ts";
 import { describeOwner, formerKey, type Owner, type OwnerKey, ownerKey } from "./owner.ts";
 import type { Pool } from "./pool.ts";
-import { inTurn } from "./turns.ts";
+import { turnsOf } from "./turns.ts";
 
 export interface Release {
   readonly ledger: Ledger;
@@ -28,7 +28,7 @@ const lossesMax = 5;
 
 export async function release(request: Release): Promise<ReleaseOutcome> {
   const { pool, owner, signal } = request;
-  return inTurn(pool, owner, () => releaseNow(request), { signal });
+  return turnsOf(pool).run(ownerKey(owner), signal, () => releaseNow(request));
 }
 
 async function releaseNow(request: Release): Promise<ReleaseOutcome> {

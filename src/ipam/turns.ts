@@ -2,7 +2,6 @@
 //
 // Requests of one owner in one pool do: two at once could end with two addresses. The first fails and gives its candidate back,
 // another owner marks it, and a third request of the first owner moves on to the next address while the second is still being written.
-import { type Owner, ownerKey } from "./owner.ts";
 import type { Pool } from "./pool.ts";
 
 export class Turns {
@@ -14,7 +13,7 @@ export class Turns {
   }
 
   /** Runs the work when all earlier work for the key has ended, well or badly. */
-  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<S extends AbortSignal | undefined, T>(key: string, signal: S, work: (signal: S) => Promise<T>): Promise<T> {
     const before = this.#ends.get(key);
     const turn = Promise.withResolvers<void>();
     // Who is called off while waiting leaves the queue, and those behind still wait for those before.
@@ -23,7 +22,7 @@ export class Turns {
     void end.then(() => this.#ends.get(key) === end && this.#ends.delete(key));
     try {
       if (before !== undefined) await unlessAborted(before, signal);
-      return await work();
+      return await work(signal);
     } finally {
       turn.resolve();
     }
@@ -32,16 +31,11 @@ export class Turns {
 
 const turns = new WeakMap<Pool, Turns>();
 
-/** Whatever changes what an owner holds goes through here: acquire does, and whoever releases does it around the release and the pool's record of it. */
-export function inTurn<T>(
-  pool: Pool,
-  owner: Owner,
-  work: () => Promise<T>,
-  { signal }: { signal?: AbortSignal | undefined } = {},
-): Promise<T> {
+/** By the keys of owners. Whatever changes what an owner holds goes through here: acquire, and whoever releases, around the release and the pool's record of it. */
+export function turnsOf(pool: Pool): Turns {
   const own = turns.get(pool) ?? new Turns();
   turns.set(pool, own);
-  return own.run(ownerKey(owner), work, signal);
+  return own;
 }
 
 async function unlessAborted(wait: Promise<void>, signal: AbortSignal | undefined): Promise<void> {

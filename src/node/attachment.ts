@@ -26,12 +26,8 @@ export class Attachments {
     const own = new AbortController();
     const adds = this.#adds.get(key) ?? new Set();
     this.#adds.set(key, adds.add(own));
-    const start = async () => {
-      own.signal.throwIfAborted();
-      return work(AbortSignal.any([signal, own.signal]));
-    };
     try {
-      return await this.#turns.run(key, start, signal);
+      return await this.#turns.run(key, AbortSignal.any([signal, own.signal]), work);
     } finally {
       adds.delete(own);
       if (adds.size === 0) this.#adds.delete(key);
@@ -42,10 +38,10 @@ export class Attachments {
     const key = attachmentKey(attachment);
     const reason = new Error(`the attachment ${key} is being deleted; ask for a new one.`);
     for (const add of this.#adds.get(key) ?? []) add.abort(reason);
-    return this.#turns.run(key, work, signal);
+    return this.#turns.run(key, signal, work);
   }
 
   check<T>(attachment: Attachment, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(attachmentKey(attachment), work, signal);
+    return this.#turns.run(attachmentKey(attachment), signal, work);
   }
 }
