@@ -15,6 +15,7 @@ import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectName } from "../kube/meta.ts";
 import { Recent } from "../kube/recent.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
+import { unless } from "../ledger/unless.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimHold } from "./plan/facts.ts";
 import { type ClaimStep, confirmed, isFinal, type ClaimEvent } from "./plan/steps.ts";
@@ -107,13 +108,9 @@ export class Actor {
   }
 
   async #create(family: string, claim: StoredClaim, signal: AbortSignal): Promise<boolean> {
-    try {
-      this.#options.onMade(family, await this.#options.client.create(ipamClaims, claim, { signal }));
-      return true;
-    } catch (error) {
-      if (isApiError(error, "already-exists")) return false;
-      throw error;
-    }
+    const made = await unless(["already-exists"], this.#options.client.create(ipamClaims, claim, { signal }));
+    if (made !== undefined) this.#options.onMade(family, made);
+    return made !== undefined;
   }
 
   async #mark({ claim, metadata }: Extract<ClaimStep, { kind: "mark" }>, signal: AbortSignal): Promise<boolean> {
@@ -127,14 +124,14 @@ export class Actor {
 
   async #delete({ claim, why }: Extract<ClaimStep, { kind: "delete" }>, signal: AbortSignal): Promise<boolean> {
     const { uid = "" } = claim.metadata;
-    try {
-      await this.#options.client.delete(ipamClaims, nameOf(claim), { preconditions: { uid }, signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return false;
-      throw error;
-    }
-    this.#options.log.info("deleted a claim", { ...describe(claim), why });
-    return true;
+    const call = this.#options.client.delete(ipamClaims, nameOf(claim), { preconditions: { uid }, signal });
+    const isDeleted =
+      (await unless(
+        ["not-found"],
+        call.then(() => true),
+      )) === true;
+    if (isDeleted) this.#options.log.info("deleted a claim", { ...describe(claim), why });
+    return isDeleted;
   }
 
   async #dropFinalizer(

@@ -9,6 +9,7 @@ import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
+import { unless } from "../ledger/unless.ts";
 import { type Done, Passing, type PerformOptions, Stopped, take } from "./hold-writes.ts";
 import { describeClaim, type Move } from "./move.ts";
 import type { MetadataPatch } from "./plan/steps.ts";
@@ -104,13 +105,10 @@ async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOpti
     const now = await lookUp(options.client, ipamClaims, { namespace, name });
     if (now === undefined || now.metadata.uid !== uid) return;
     if (now.metadata.annotations?.[claimOwnerAnnotation] !== owner) return;
-    try {
-      await patch(now, before(claim.claim, claim.metadata), options);
+    if (
+      (await unless(["conflict", "not-found"], patch(now, before(claim.claim, claim.metadata), options))) !== undefined
+    )
       return;
-    } catch (error) {
-      if (isApiError(error, "not-found")) return;
-      if (!isApiError(error, "conflict")) throw error;
-    }
   }
 }
 

@@ -3,11 +3,11 @@
 //
 // Asked of the server, not followed: an answer is at most a second old. Where there is none it counts as paused.
 import { sleep } from "../kube/clock.ts";
-import { isApiError } from "../kube/errors.ts";
 import { claimsKey, type ClaimsState, readClaimsState, writeClaimsState } from "../ledger/claims-state.ts";
 import { configMaps } from "../ledger/resources.ts";
 import { readSlicedRanges, type SlicedRange } from "../ledger/sliced-ranges.ts";
 import { fetchState, readState } from "../ledger/state.ts";
+import { unless } from "../ledger/unless.ts";
 import type { Gate } from "./gate.ts";
 import type { ClaimsOptions } from "./leader.ts";
 
@@ -81,13 +81,10 @@ export class SharedState {
     if (told.gate === state.gate && told.needsLabel === state.needsLabel) return true;
     if (readState(object).paused !== "") return false;
     const data = { ...object.data, [claimsKey]: writeClaimsState(state) };
-    try {
-      await client.update(configMaps, { ...object, data }, { signal });
-      return true;
-    } catch (error) {
-      if (isApiError(error, "conflict", "not-found")) return false;
-      throw error;
-    }
+    return (
+      (await unless(["conflict", "not-found"], client.update(configMaps, { ...object, data }, { signal }))) !==
+      undefined
+    );
   }
 
   async #read(signal: AbortSignal): Promise<Said> {

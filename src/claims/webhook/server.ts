@@ -7,12 +7,12 @@ import { Counter, type Registry } from "prom-client";
 import { asError } from "../../kube/abort.ts";
 import { type AdmissionHandler, AdmissionServer } from "../../kube/admission.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
-import { isApiError } from "../../kube/errors.ts";
 import { caBundle, type ServingMaterial } from "../../kube/serving-certificate.ts";
 import type { Runnable } from "../../kube/stages.ts";
 import { WebhookCertificate } from "../../kube/webhook-certificate.ts";
 import { trustAuthority } from "../../kube/webhook-configuration.ts";
 import { whoAmI } from "../../kube/who-am-i.ts";
+import { unless } from "../../ledger/unless.ts";
 import { claimHandler } from "./claim-handler.ts";
 import { configurationName, paths, webhookServiceName } from "./configuration.ts";
 import { launcherHandler } from "./launcher-handler.ts";
@@ -75,7 +75,8 @@ export class ClaimsWebhook implements Runnable {
     const material = await this.#certificate.ensure(signal);
     await this.#serve(material);
     for (const kind of ["mutating", "validating"] as const) {
-      await trustAuthority(client, kind, configurationName, caBundle(material), { signal }).catch(unlessMissing);
+      // One of the two webhooks may be left out.
+      await unless(["not-found"], trustAuthority(client, kind, configurationName, caBundle(material), { signal }));
     }
   }
 
@@ -104,11 +105,6 @@ export class ClaimsWebhook implements Runnable {
       ),
     };
   }
-}
-
-/** One of the two webhooks may be left out. */
-function unlessMissing(error: unknown): void {
-  if (!isApiError(error, "not-found")) throw error;
 }
 
 /** How the webhooks answer, for Prometheus. */
