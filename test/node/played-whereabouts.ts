@@ -46,7 +46,8 @@ export class PlayedWhereabouts implements Writer {
   async #led<T>(pod: string, work: () => Promise<T>): Promise<T> {
     await this.#client.list(ipPools, { namespace: this.#namespace });
     if (!this.#lease) return work();
-    const times = { leaseDurationMs: 1500, renewDeadlineMs: 1000, retryPeriodMs: 500 };
+    // Ten times its own: a busy machine misses those, and its DEL, which answers success whatever happens, then leaves what it should have freed.
+    const times = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 500 };
     const elector = new Elector({
       client: this.#client,
       namespace: this.#namespace,
