@@ -1,8 +1,6 @@
-// ADD: all ranges or none, one write each where nothing else is in the way.
-//
-// Promised: the same owner gets the same answer; a new sandbox takes the holds over. What a failed ADD has newly taken is given
-// back; what was held before stays. Where the outcome of a write is not known an intent is on the disk before the error is
-// answered, so that nothing is left behind when the runtime does not ask again.
+// ADD: all ranges or none, one write each where nothing else is in the way. Promised: the same owner gets the same answer,
+// and a new sandbox takes the holds over. A failed ADD gives back what it has newly taken, and keeps what was held before.
+// Where the outcome of a write is not known, an intent is on the disk before the error is answered.
 import { allocationReasons } from "../api/claim-marks.ts";
 import { isSliceDomain } from "../api/domain.ts";
 import { answerOf } from "../cni/answer.ts";
@@ -26,14 +24,12 @@ import { rollBack } from "./rollback.ts";
 import { sandboxHold } from "./sandboxes.ts";
 import type { SlicedLook } from "./sliced.ts";
 
-/** One ADD: what it asks for, and by what. */
 export interface Addition {
   readonly parts: Parts;
   readonly invocation: AttachmentInvocation;
   readonly loaded: LoadedConfig;
   readonly asking: Asking;
   readonly pod: PodFacts | undefined;
-  /** The sliced ranges that it goes by. */
   readonly look: SlicedLook;
   readonly signal: AbortSignal;
 }
@@ -68,7 +64,6 @@ export async function add(
   });
 }
 
-/** What asks for the impossible is told where its user looks. */
 function understood(input: AskingInput, parts: Parts): Asking {
   const { claim, pod, invocation } = input;
   try {
@@ -88,7 +83,6 @@ function tellRefused(parts: Parts, pod: PodFacts, { interfaceName }: AttachmentI
   parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
 }
 
-/** What is not done as it was asked for; whereabouts says nothing. */
 function tellWarned(parts: Parts, pod: PodFacts | undefined, invocation: AttachmentInvocation, words: string): void {
   const { interfaceName, containerId } = invocation;
   if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
@@ -156,7 +150,6 @@ async function takeAll(addition: Addition) {
   };
 }
 
-/** What the API's ledger has; the journal remembers what is of slices. */
 async function remember({ parts, invocation, asking }: Addition, taken: readonly Taken[]): Promise<void> {
   const { containerId, interfaceName, netns } = invocation;
   const { namespace, name, uid } = asking.owner;

@@ -10,7 +10,6 @@ import type { Share, ShareOwner } from "./plan.ts";
 
 export interface TakeOrder {
   readonly share: Share;
-  /** The network's name, for the note. */
   readonly network: string;
   readonly keeper?: string | undefined;
   /** Of a claim: what its hold says from its first moment on. */
@@ -26,7 +25,6 @@ export interface TakeOrder {
 
 export interface Taken {
   readonly share: Share;
-  /** Of the hold's object. */
   readonly namespace: string;
   readonly hold: Hold;
   /** This request made the hold: a failed ADD gives it back. */
@@ -43,7 +41,6 @@ export interface AddressSource {
   refused(refusal: Refused | undefined): Promise<void>;
 }
 
-/** What one try takes from. */
 export interface OpenSource extends Disposable {
   readonly pool: Pool;
   readonly domain: Domain;
@@ -56,11 +53,9 @@ export interface OpenSource extends Disposable {
   readonly strategy?: Strategy;
   /** Asked before every write. Throws LedgerError (unavailable) where nothing may be taken any more. */
   mayTake(): void;
-  /** What the ledger said of a candidate. */
   told(outcome: TakeOutcome): void;
   /** It is committed: what this node knows follows. */
   record(hold: Hold): void;
-  /** The ledger failed. */
   failed(isUncertain: boolean): void;
 }
 

@@ -37,7 +37,6 @@ export interface AskingInput extends Pick<Parts, "nodeName" | "poolNamespace" | 
   /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */
   readonly pod: PodFacts | undefined;
   readonly sliced: SlicedMap;
-  /** The claim that it goes by. */
   readonly claim?: ClaimUse | undefined;
   /** CHECK: it has its addresses, and the ledger says which. */
   readonly isGiven?: boolean;
@@ -83,10 +82,7 @@ export function askingOf(input: AskingInput): Asking {
   };
 }
 
-/**
- * With `pool_namespace: nad` the pools are where the network is defined, and only the pod's selection says where that is. What no
- * definition selects (the node's own network, podman's) has its pools where all others have them. A pod that nobody knows could be of either.
- */
+/** With `pool_namespace: nad` the pools are where the pod's selection says; without a definition, where all others are. */
 function poolNamespaceOf(
   { config, network: { name } }: LoadedConfig,
   common: string,

@@ -1,7 +1,5 @@
-// One interface of one container, and the work that is under way for it.
-//
-// Promised: ADD, DEL and CHECK of one attachment go one after another, in the order in which they came. A DEL calls off the
-// ADD before it: nobody waits for that answer any more. Not promised: order between attachments.
+// One interface of one container, and the work that is under way for it. Promised: its ADD, DEL and CHECK go one after
+// another, in the order in which they came, and a DEL calls off the ADD before it. Not promised: order between attachments.
 import type { Attachment } from "../cni/attachments.ts";
 import { Turns } from "../ipam/turns.ts";
 
@@ -14,7 +12,6 @@ export function attachmentKey({ containerId, interfaceName }: Attachment): Attac
 
 export class Attachments {
   readonly #turns = new Turns();
-  /** ADDs that run or wait. */
   readonly #adds = new Map<AttachmentKey, Set<AbortController>>();
 
   isBusy(attachment: Attachment): boolean {

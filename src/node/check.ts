@@ -1,8 +1,6 @@
-// CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes.
-//
-// The ledger is asked, one read for each address: what the daemon remembers says where to look. Where the API server does not answer, what is
-// remembered must do: CRI-O hands a failed CHECK on as a pod without a network (cri-o/ocicni pull request 36), and an outage would take running pods with it;
-// containerd asks for none (containerd issue 13332).
+// CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes. The ledger is asked, one
+// read for each address. Where the API server does not answer, the daemon's memory must do: CRI-O hands a failed CHECK on as a
+// pod without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
 import { answerOf } from "../cni/answer.ts";
 import { assertUnchanged } from "../cni/check.ts";
 import { CniError, errorCodes } from "../cni/error.ts";

@@ -1,8 +1,6 @@
-// GC: what this node recorded for a network and the runtime no longer lists is given back.
-//
-// A runtime lists the attachments of the network that it asks for; those of other networks are not in the list. So only holds
-// are freed that were given under the same network name, out of this configuration's ranges, by this node, and that no request
-// is just working on. The name alone is not enough: definitions in two namespaces are often called alike.
+// GC: holds that this node recorded for a network and that the runtime no longer lists are given back. The list has no
+// attachments of other networks. So a hold is freed only if it has the same network name and comes out of this configuration's
+// ranges (definitions in two namespaces are often called alike), and no request is working on it.
 import { formatDomain, isSliceDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
 import { type Attachment, parseValidAttachments, type ValidAttachments } from "../cni/attachments.ts";
@@ -43,7 +41,6 @@ function validIn({ log }: Parts, { network }: LoadedConfig): ValidAttachments | 
   }
 }
 
-/** Whether an ADD with this configuration could have given it. */
 function isFrom(parts: Parts, config: IpamConfig, hold: Hold, sliced: SlicedMap): boolean {
   const { domain, note } = hold;
   if (isSliceDomain(domain)) return parts.sliced.isFrom(config, hold);

@@ -8,7 +8,6 @@ import type { FlatFiles } from "./flat-file.ts";
 
 export interface LoadedConfig extends Parsed {
   readonly network: NetworkConfig;
-  /** Whether addresses of this network may stay with VMs. */
   readonly persistence: Persistence;
 }
 

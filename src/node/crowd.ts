@@ -1,11 +1,8 @@
 // How far candidates are spread in one domain: the lowest free one at rest, one of many when others take at the same time.
-//
 // Of D takes at once on the same picture all but one lose a try for the lowest address. A try among W addresses meets another's
 // with a chance of about D/W: W = 4 D leaves a quarter, and the doubling after that ends it. D is the number of daemons times the
-// takes that this one has under way, since pods come to all nodes alike.
-//
-// Where D is large there is no rest to rely on: a picture is up to half a minute old, somebody has taken the lowest since, and a
-// thousand first tries for one address cost the API server as much as all that follow. There the first try is spread too.
+// takes that this one has under way, since pods come to all nodes alike. Where D is large the first try is spread too: a picture
+// is up to half a minute old, and a thousand first tries for one address cost the API server as much as all that follow.
 import type { Strategy } from "../ipam/request.ts";
 
 /** A conflict tells of others for so long; then it is at rest again, and addresses stay low. */

@@ -36,16 +36,12 @@ export interface DaemonOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly disk: Disk;
-  /** Below which `configuration_path` may point. */
   readonly folders: readonly string[];
   readonly probe: Probe;
   /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
   readonly fencing?: Pick<FenceOptions, "shut"> & Pick<SandboxesOptions, "identify">;
-  /** Who is at the other end of the daemon's socket. */
   readonly peerUid: (socket: Socket) => number;
-  /** The daemon's own user. */
   readonly ownUid: number;
   readonly log: Log;
-  /** Told when the socket is open. */
   readonly onListen?: () => void;
 }

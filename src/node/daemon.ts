@@ -1,7 +1,5 @@
-// The node daemon, put together from its parts; bin/node.ts gives it the outside world.
-//
-// It serves DEL from its first moment, the API server up or not: a release that cannot be done is recorded. ADD waits until what
-// this node holds is known.
+// The node daemon, put together from its parts; bin/node.ts gives it the outside world. It serves DEL from its first moment:
+// a release that cannot be done is recorded. ADD waits until what this node holds is known.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -55,7 +53,6 @@ const maxGone = 4096;
 /** Requests in work are given so long when the daemon is told to stop; the kubelet waits 30 s before it kills. */
 const drainMs = 20_000;
 
-/** What is on the node's disk. */
 interface Files {
   readonly intents: Intents;
   readonly journal: Journal;

@@ -1,6 +1,5 @@
-// DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk.
-//
-// Works with whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
+// DEL: everything that one sandbox holds on one interface is given back, or the promise to do so is on the disk. Works with
+// whatever it is given, and succeeds on what is gone. A sandbox that a later one has replaced frees nothing.
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { attachmentKey } from "./attachment.ts";
 import { configIn, type LoadedConfig } from "./configs.ts";
@@ -54,10 +53,7 @@ export async function del(
   });
 }
 
-/**
- * What comes from this node's slices is given back first, by one fsync; where the disk fails, the runtime is told and asks again. True
- * where that was all: nothing else is held for the sandbox, as far as this node knows, or can be, since every range gave its address.
- */
+/** Gives back what comes from slices, by one fsync; throws where the disk fails. True: the sandbox holds nothing else. */
 async function releaseSliced(
   parts: Parts,
   invocation: AttachmentInvocation,

@@ -1,8 +1,6 @@
-// The flat file of whereabouts: the first that exists of a few paths, looked at again after a second.
-//
-// `configuration_path` is the word of whoever may write a definition, and the daemon reads as root. So only regular files below the folders
-// that the administrator named are opened, links do not lead out of those, no more is read than a configuration may have, and an error
-// repeats nothing of what was read.
+// The flat file of whereabouts: the first that exists of a few paths, looked at again after a second. Whoever may write a
+// definition names `configuration_path`, and the daemon reads as root. So only regular files below the administrator's folders
+// are opened, links do not lead out of those, the size is limited, and an error repeats nothing of what was read.
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
@@ -43,14 +41,12 @@ export const realDisk: Disk = {
 
 export interface FlatFilesOptions {
   readonly disk: Disk;
-  /** `--configuration-folders`: where `configuration_path` may point. */
   readonly folders: readonly string[];
   /** Monotonic. */
   readonly now: () => number;
 }
 
 export interface StampedFile extends FlatFile {
-  /** Changes with the file. */
   readonly stamp: string;
 }
 

@@ -1,7 +1,6 @@
-// What this node holds, in memory: by place (namespace, domain, address) and by attachment.
-//
-// The node's daemon is the only one that takes for this node, so what it has listed once and written since is all there is.
-// Not promised: that a hold is still there; the leader may have collected it. Whoever acts on an entry writes with its version.
+// What this node holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for this
+// node, so what it has listed once and written since is all there is. Not promised: that a hold is still there; the leader may
+// have collected it. Whoever acts on an entry writes with its version.
 import type { Attachment } from "../cni/attachments.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
 import { type Owner, sameOwner } from "../ipam/owner.ts";
@@ -9,7 +8,6 @@ import type { Address } from "../net/address.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
 
 export interface HeldEntry {
-  /** Of the object. */
   readonly namespace: string;
   readonly hold: Hold;
 }

@@ -1,15 +1,14 @@
-// Whether the API server's history went on since this daemon heard from it last, or was cut: an etcd that was restored from an older snapshot has
-// forgotten holds that live sandboxes use, and whoever takes an address first would get theirs.
+// Whether the API server's history went on since this daemon heard from it last, or was cut: an etcd that was restored from an
+// older snapshot has forgotten holds that live sandboxes use, and whoever takes an address first would get theirs.
 //
-// The sign is a resourceVersion: whatever was read from the server, or written, is older than what is read afterwards. One that is lower is a restore; so is one that
-// is higher by more than a server writes in a day, since `etcdutl snapshot restore --bump-revision` adds a thousand million. Versions are compared within a
-// kind, as Kubernetes promises. The highest are on the node's disk, for a server that was restored while the daemon was away. Others may have written as much again
-// since a restore; so who lost the connection also asks for what this node wrote last, and finds it or knows (own-holds.ts).
+// The sign is a resourceVersion. A version that is lower than one before is a restore; so is one that is higher by more than a
+// server writes in a day (`etcdutl snapshot restore --bump-revision` adds a thousand million). Versions are compared within a
+// kind, as Kubernetes promises. The highest are on the node's disk, for a restore while the daemon is away. Others may have
+// written as much again since a restore; so whoever lost the connection also asks for what this node wrote last (own-holds.ts).
 //
-// After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time: so long the others have for
-// the same. Each of them notices by its own next answer, a Lease's or a watch's, within seconds of the server's return; a hold takes
-// milliseconds to write, and thousands of daemons that write at once are slower together: 20 ms more for each. Who comes later finds a conflict, and says so.
-// Until that is over the disk keeps the old versions: a daemon that is restarted meanwhile notices it again.
+// After a restore every daemon makes again what it holds, and hands out nothing of shared ranges for the settle time, so that the
+// others can do the same. Each of them notices within seconds of the server's return; thousands that write at once are slower
+// together: 20 ms more for each. Until that is over the disk keeps the old versions: a restarted daemon notices it again.
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type Clock, deadline } from "../kube/clock.ts";
 import type { Log } from "../log/log.ts";
@@ -26,7 +25,6 @@ interface Probed {
 export interface HistoryOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** What the disk has. */
   readonly seen: SeenVersions;
   readonly note: (seen: SeenVersions) => Promise<void>;
   /** Reads a version of `probedKind` anew, and whether what this node wrote last is there. */
@@ -38,7 +36,6 @@ export interface HistoryOptions {
   readonly onRestore: () => void;
 }
 
-/** The kind that is read where the connection was lost. */
 export const probedKind = "ConfigMap";
 /** Of both kinds that hold addresses: custom resources, which one etcd has. */
 export const heldKind = "Hold";
@@ -50,7 +47,6 @@ const probeMs = 5000;
 export class History {
   readonly #options: HistoryOptions;
   #highest: Map<string, number>;
-  /** How often it was cut. */
   #cuts = 0;
   #settledMs = Number.NEGATIVE_INFINITY;
   /** Kinds that were watched, and are not. */
@@ -118,7 +114,6 @@ export class History {
     return `the API server was restored from an older copy, and nodes make their holds again: it goes on by itself in ${Math.ceil(leftMs / 1000)} s.`;
   }
 
-  /** At the end. */
   async keep(): Promise<void> {
     if (this.obstacle === "") await this.#options.note(Object.fromEntries(this.#highest));
   }

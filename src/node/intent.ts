@@ -1,7 +1,5 @@
 // A release that was promised to the runtime and is still to be done: everything that one sandbox holds on one interface.
-//
-// An intent frees only what carries that container id: a later sandbox of the same pod has another one, so a replay that
-// comes late frees nothing of it.
+// It frees only what carries that container id: a late replay frees nothing of a later sandbox of the same pod.
 import type { Attachment } from "../cni/attachments.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { PodOwner } from "../ipam/owner.ts";
@@ -34,7 +32,6 @@ export type IntentRecord =
   | { readonly op: "add"; readonly intent: Intent }
   | { readonly op: "done"; readonly key: string };
 
-/** What is known of one sandbox, from both. */
 export function joinIntents(a: Intent, b: Intent): Intent {
   const join = <T>(first: readonly T[], second: readonly T[]): T[] => [
     ...new Map([...first, ...second].map((each) => [JSON.stringify(each), each])).values(),

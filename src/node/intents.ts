@@ -1,6 +1,5 @@
-// The releases still to be done, on the disk before the runtime is told of success.
-//
-// Not promised: that a release marked as done is not replayed after a crash; replaying one is harmless (intent.ts).
+// The releases still to be done, on the disk before the runtime is told of success. Not promised: that a release marked as
+// done is not replayed after a crash; replaying one is harmless (intent.ts).
 import type { Attachment } from "../cni/attachments.ts";
 import { JournalError } from "../ledger/journal/error.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
@@ -34,7 +33,6 @@ export class Intents {
     return new Intents(file, pending);
   }
 
-  /** Lines that could not be read when the file was opened. */
   get damaged(): number {
     return this.#file.damaged;
   }
@@ -66,7 +64,6 @@ export class Intents {
     await this.#append({ op: "add", intent: whole }, key, known);
   }
 
-  /** Done, or no longer wanted. */
   async remove(attachment: Attachment): Promise<void> {
     const key = attachmentKey(attachment);
     const known = this.#pending.get(key);

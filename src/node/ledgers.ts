@@ -4,7 +4,6 @@ import { isSliceDomain } from "../api/domain.ts";
 import type { AmendableLedger, Domain, Ledger } from "../ipam/ledger.ts";
 
 export class Ledgers {
-  /** Namespace -> its ledger. */
   readonly #ledgers = new Map<string, AmendableLedger>();
   readonly #make: (namespace: string) => AmendableLedger;
   readonly #journal: Ledger | undefined;

@@ -1,6 +1,5 @@
-// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not.
-//
-// Looked for only where this daemon knows nothing of the sandbox, since it reads whole pools.
+// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not. Looked for only
+// where this daemon knows nothing of the sandbox, since it reads whole pools.
 import { readAllocations } from "../api/allocations.ts";
 import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
 import type { Attachment } from "../cni/attachments.ts";
@@ -22,7 +21,6 @@ export interface LegacyOptions {
   readonly client: KubeClient;
   readonly ledgers: Ledgers;
   readonly pictures: Pictures;
-  /** Whether whereabouts is active. */
   readonly coexistence: () => boolean;
 }
 

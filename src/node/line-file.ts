@@ -1,8 +1,6 @@
-// A file of the state folder that records are appended to: one line each, checksummed. The journal's writer (src/ledger/journal) writes it, and
-// writes it anew when most of it is over.
-//
-// Promised: what `append` has answered for survives kill -9, and a power cut unless the file is unsynced; a torn last line is cut off when the
-// file is opened, and a damaged one in the middle costs that line alone.
+// A file of the state folder that records are appended to: one line each, checksummed; written, and written anew when most of
+// it is over, by the journal's writer. Promised: what `append` has answered for survives kill -9, and a power cut unless the file
+// is unsynced. A torn last line is cut off when the file is opened; a damaged one in the middle costs that line alone.
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 
@@ -22,7 +20,6 @@ export interface LineFileOptions<R> {
   /** Ends in `.log`. */
   readonly name: string;
   readonly isUnsynced?: boolean;
-  /** A record that was read. */
   readonly meet: (record: R) => void;
   /** All that counts, with what is being appended; and about how many that are. */
   readonly all: () => readonly R[];

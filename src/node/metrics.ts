@@ -21,7 +21,6 @@ export class NodeMetrics {
   readonly conflict: () => void;
   readonly call: (report: CallReport) => void;
   readonly probe: (outcome: "free" | "duplicate" | "failed") => void;
-  /** Of DELs that the plugin kept. */
   readonly taken: (outcome: "done" | "discarded") => void;
   readonly fenced: () => void;
   readonly reasserted: () => void;

@@ -25,9 +25,7 @@ export class OwnHolds {
   readonly #list = new Shared<void>();
   readonly #pace: Pace;
   #isKnown = false;
-  /** The server has forgotten since what was written to it. */
   #isRestored = false;
-  /** How often it was forgotten. */
   #generation = 0;
 
   constructor(options: OwnHoldsOptions) {
@@ -57,10 +55,7 @@ export class OwnHolds {
     this.forget();
   }
 
-  /**
-   * What this node wrote last, of what a live sandbox has, is not there, or older: the server has forgotten it. If that is there, so is all that was written
-   * before it. The server is not asked for the pod, which it may have forgotten too. One read.
-   */
+  /** The last write of this node for a live sandbox is not there, or older: the server has forgotten it. One read. */
   async isLost(signal: AbortSignal): Promise<boolean> {
     const { held, facts, sandboxes } = this.#options;
     // They are about to be listed, and compared.
@@ -81,7 +76,6 @@ export class OwnHolds {
     return found === undefined || numberOf({ namespace, hold: found }) < numberOf(last);
   }
 
-  /** What somebody deleted is made again. */
   async look(signal: AbortSignal): Promise<void> {
     if (!this.#isKnown) return this.known(signal);
     const listed = await this.#entries(signal, { resourceVersion: "0" });

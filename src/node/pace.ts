@@ -19,7 +19,6 @@ export class Pace {
     this.#backoff = new Backoff(pauses, clock, random);
   }
 
-  /** It may be asked at once. */
   get isDue(): boolean {
     return this.#clock.monotonicMs() >= this.#fromMs;
   }

@@ -19,7 +19,6 @@ import type { Sliced } from "./sliced.ts";
 import type { Spool } from "./spool.ts";
 import type { TakeParts } from "./take.ts";
 
-/** Asks the network whether somebody uses an address. */
 export type Probe = (request: {
   readonly netns: string;
   readonly interface: string;
@@ -37,7 +36,6 @@ export interface Parts
     Pick<History, "assertSettled"> {
   /** Stands for the namespace of containers whose runtime has none. */
   readonly nodeName: string;
-  /** Where pools are that no definition has for itself, as the leader says now. */
   readonly poolNamespace: string;
   readonly configs: Configs;
   readonly pods: Pick<Pods, "find">;
@@ -59,8 +57,6 @@ export interface Parts
   readonly now: () => number;
   /** Whether what this node holds is known, and releases may be written: otherwise they are only recorded. */
   readonly mayRelease: () => boolean;
-  /** How many addresses sandboxes of this node use while others hold them. */
   readonly conflicts: () => number;
-  /** There is something new to replay. */
   readonly wake: () => void;
 }

@@ -1,7 +1,6 @@
 // What this daemon knows of one domain: which addresses are taken, as far as it has heard. Shared by all pools of the domain.
-//
-// A picture costs a conflict where it is behind, never a duplicate: the ledger arbitrates. What this node holds, and what a
-// request of its own is just writing, is never overwritten by a list that began before.
+// A picture that is behind costs a conflict, never a duplicate: the ledger arbitrates. A list never overwrites what this node
+// holds, or is just writing, since the list began.
 import type { Cooling } from "../ipam/cooling.ts";
 import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
@@ -45,7 +44,6 @@ export class DomainPicture {
   readonly crowd: Crowd;
   /** When the last whole list began; by the wall clock. */
   listedMs = Number.NEGATIVE_INFINITY;
-  /** When it was last used for an answer. */
   usedMs = Number.NEGATIVE_INFINITY;
   /** When it was made, or last renewed in the background. */
   renewedMs: number;
@@ -82,7 +80,6 @@ export class DomainPicture {
     return pool;
   }
 
-  /** This node took it. */
   took({ address, owner }: Hold): void {
     this.#foreign.delete(String(address));
     for (const pool of this.#pools.values()) {
@@ -91,7 +88,6 @@ export class DomainPicture {
     }
   }
 
-  /** Another has it, says the ledger. */
   met({ address, owner }: Pick<Hold, "address" | "owner">): void {
     this.#foreign.set(String(address), { address, owner, learntMs: this.#options.now() });
     for (const pool of this.#pools.values()) if (pool.ownerAt(address) === undefined) learnIn(pool, address, owner);
@@ -124,7 +120,6 @@ export class DomainPicture {
     }
   }
 
-  /** A whole list of the domain, begun at `startedMs`. */
   replace(listed: readonly Listed[], startedMs: number): void {
     const { held, namespace, domain } = this.#options;
     const resting: Cooling[] = [];

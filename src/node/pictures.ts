@@ -1,8 +1,6 @@
 // The pools that this daemon hands out of: each pool object found and adopted once, each domain's picture filled when it is
-// first used and refreshed when it proves old.
-//
-// On the way of an ADD nothing is read once its pool is known. A picture is filled from the leader's free map where there is one
-// (a few KiB), else by a list of the namespace, which serves every domain in it.
+// first used and refreshed when it proves old. An ADD reads nothing once its pool is known. A picture is filled from the
+// leader's free map where there is one (a few KiB), else by a list of the namespace, which serves every domain in it.
 import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
 import { domainAnnotation } from "../api/hold-marks.ts";
@@ -42,7 +40,6 @@ export interface PicturesOptions {
 }
 
 export interface PoolPlace {
-  /** Of the pool object. */
   readonly name: string;
   readonly domain: Domain;
 }
@@ -50,7 +47,6 @@ export interface PoolPlace {
 export interface OpenPool {
   readonly pool: Pool;
   readonly picture: DomainPicture;
-  /** namespace/name of the pool object; undefined where there is none. */
   readonly name: string | undefined;
 }
 
@@ -68,7 +64,6 @@ export class Pictures {
   readonly #options: PicturesOptions;
   /** namespace, identity, naming, protection -> the pool object */
   readonly #places = new Shared<PoolPlace>();
-  /** namespace/name of pools that were warned of. */
   readonly #warned = new Set<string>();
   /** namespace, domain -> its picture */
   readonly #pictures = new Map<string, DomainPicture>();
@@ -83,7 +78,6 @@ export class Pictures {
   /** namespace -> when the last list began, and how long it took */
   readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
 
-  /** How often all was forgotten. */
   #generation = 0;
 
   constructor(options: PicturesOptions) {
@@ -103,7 +97,6 @@ export class Pictures {
     this.#pictureOf(namespace, domain).released(address, owner, cooldownMs, lastOwner);
   }
 
-  /** The pool that a share is taken from, found, adopted and with a picture. */
   async open(share: Share, signal: AbortSignal): Promise<OpenPool> {
     const { namespace } = share;
     const generation = this.#generation;
@@ -171,10 +164,7 @@ export class Pictures {
     await this.#listPatiently(share.namespace, signal);
   }
 
-  /**
-   * A list of thousands, asked for by a thousand daemons at once, may take long, and a picture is only a hint: after a moment the
-   * ADD goes on with what is known, and the list goes on beside it. Not so beside whereabouts, where a miss costs three writes.
-   */
+  /** A picture is a hint: after a moment the ADD goes on beside a slow list. Not beside whereabouts: a miss costs three writes. */
   async #listPatiently(namespace: string, signal: AbortSignal): Promise<void> {
     const list = this.#lists.get(namespace, AbortSignal.timeout(listMs), (own) => this.#listInTime(namespace, own));
     const patience = this.#options.coexistence() ? signal : AbortSignal.any([signal, AbortSignal.timeout(fillMs)]);
@@ -259,7 +249,6 @@ export class Pictures {
   async #list(namespace: string, signal: AbortSignal): Promise<void> {
     const { client, now, log } = this.#options;
     const startedMs = now();
-    /** domain -> what is listed in it */
     const found = new Map<Domain, Listed[]>();
     for await (const each of listHolds(client, { namespace, includeCooling: true, signal })) {
       if (each.unreadable !== undefined) {

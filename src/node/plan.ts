@@ -50,7 +50,6 @@ export interface PlanInput {
   readonly config: IpamConfig;
   readonly statics: readonly StaticRequest[];
   readonly owner: ShareOwner;
-  /** Of the pool objects. */
   readonly namespace: string;
   /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written. */
   readonly preferred?: string;
@@ -58,7 +57,6 @@ export interface PlanInput {
   readonly sliced: SlicedMap;
   /** The address stays with a name or a claim, on whichever node. */
   readonly isSticky?: boolean;
-  /** The addresses that the claim's status names. */
   readonly recorded?: readonly Address[];
 }
 
@@ -135,7 +133,6 @@ function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition
   return { prefix, l3: true, ...(gateway && { gateway }), ...(cooldownMs !== undefined && { cooldownMs }) };
 }
 
-/** The pool object of each range: where a release looks for what an older system recorded. */
 export function poolsOf(config: IpamConfig, namespace: string, sliced: SlicedMap = nothingSliced): PoolUse[] {
   return config.ranges.flatMap((range) => {
     const { floating } = slicedAs({ range, namespace, network: config.networkName, sliced }) ?? {};

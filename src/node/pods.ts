@@ -16,11 +16,9 @@ export interface PodFacts {
   readonly namespace: string;
   readonly name: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The StatefulSet that made it; undefined where something else did. */
   readonly statefulSet?: string;
   /** The kubelet's copy of a pod that it started from a file: it knows the pod under another UID than the API server. */
   readonly isMirror: boolean;
-  /** For events. */
   readonly object: DeepReadonly<KubeObject>;
 }
 
@@ -45,9 +43,8 @@ export class Pods {
   }
 
   /**
-   * The informer may be a moment behind the kubelet: what it does not have is asked for, and so is which of two namesakes is
-   * meant, where the runtime names no UID. Under the UID of the one that is gone, the hold would be collected with it. Undefined where there is no such
-   * pod; throws the client's error where the API server does not answer.
+   * The informer may be a moment behind the kubelet, so a pod that it lacks is asked for. So is one without a UID: under the UID
+   * of a namesake that is gone, the hold would be collected with it. Throws the client's error; undefined: no such pod.
    */
   async find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
     const cached = this.#cache.get(`${query.namespace}/${query.name}`);
@@ -82,9 +79,8 @@ function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
 const awayMs = 2000;
 
 /**
- * Undefined where there is no such pod. For a network that comes from this node's slices alone, also where the API server does not
- * answer: what the pod's annotations would ask for beside is not known then. Where tenants are kept apart, or addresses stay with names or claims,
- * it must be known: a pod of a StatefulSet, or a VM, would silently get another address than its own.
+ * Undefined where there is no such pod; for a network of this node's slices alone, also where the API server does not answer.
+ * Not so for tenants, sticky addresses or claims: a StatefulSet's pod or a VM would get another address than its own.
  */
 export async function podOf(
   parts: Parts,

@@ -1,7 +1,5 @@
-// Taking an address that nobody on the wire uses: with `probe: true` the network is asked before the answer is given.
-//
-// An address that somebody answers for is given back with a long rest, so that it is not offered again soon, the pod's event
-// names the MAC, and the next candidate is tried.
+// Taking an address that nobody on the wire uses: with `probe: true` the network is asked before the answer is given. An
+// address that somebody answers for is given back with a long rest, the pod's event names the MAC, and the next one is tried.
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
 import type { Addition } from "./add.ts";
@@ -36,7 +34,6 @@ export async function takeProbed(addition: Addition, share: Share): Promise<Take
   }
 }
 
-/** The MAC of who uses it, and it was given back. */
 async function askedAndRejected(addition: Addition, taken: Taken): Promise<string | undefined> {
   try {
     const stranger = await strangerAt(addition, taken);

@@ -1,8 +1,6 @@
-// How many addresses a namespace may hold: its annotation holdfast.io/max-addresses.
-//
-// Promised: no answer is given above the limit. The holds are counted before the take, and again after it: of several that
-// race for the last address all see too many and give back, and none answers. The annotation is read at most every few
-// seconds, so a new limit counts from then on; what is held already stays.
+// How many addresses a namespace may hold: its annotation holdfast.io/max-addresses. Promised: no answer is given above the
+// limit. The holds are counted before the take, and again after it: of several that race for the last address all see too many
+// and give back. The annotation is read at most every few seconds, so a new limit counts from then on; holds stay.
 import { holdfastGroup } from "../api/kind.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -15,7 +13,6 @@ import type { DaemonOptions } from "./daemon-options.ts";
 import { Shared } from "./shared.ts";
 
 export const quotaAnnotation = `${holdfastGroup}/max-addresses`;
-/** One read per namespace and node in this time. */
 const rememberMs = 5000;
 /** Namespaces with pods on one node: some hundred at most. */
 const maxRemembered = 1024;
@@ -36,7 +33,6 @@ export class Quota {
     this.#options = options;
   }
 
-  /** Undefined where there is none. */
   async limitOf(namespace: string, signal: AbortSignal): Promise<number | undefined> {
     const { client, now } = this.#options;
     const known = this.#limits.get(namespace);

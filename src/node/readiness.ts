@@ -63,8 +63,8 @@ export class Readiness {
   }
 
   /**
-   * Nobody waited for a node that was cut off: a range that it knows as shared may be in others' slices by now, and what it follows may lag. What
-   * the server says after the Lease was renewed is new enough: whoever cuts a range looks at all Leases after everybody was told that it closes.
+   * Nobody waited for a node that was cut off: others may have slices of a range by now that it knows as shared. What the server
+   * says after the Lease was renewed is new enough: whoever cuts a range looks at all Leases after everybody was told.
    */
   async #assertCurrent(signal: AbortSignal): Promise<void> {
     const { client, state, systemNamespace: namespace, presence } = this.#options;

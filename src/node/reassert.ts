@@ -1,11 +1,11 @@
-// Makes holds again that live sandboxes of this node use and the API server has lost: an etcd restored from an older copy, a slip of kubectl.
+// Makes holds again that live sandboxes of this node use and the API server has lost: a restored etcd, a slip of kubectl.
 //
-// A sandbox lives from the answer of its ADD to its DEL, as long as its network namespace is the one that it had, and no later sandbox of the same
-// pod is known for the interface. Its hold is made again as it was, with the same owner, address and note. Promised: nothing is written where a hold is there; one
-// of another owner is an alarm (event, metric, mark on that hold that `holdfast check` finds), and stays as it is. What the leader freed because the pod is
-// gone stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon vouches for it, again and again while the
-// sandbox is there; when it does not any more, the leader, which looks twice and asks for the pod, has the last word. So it is with a claim: its pod may live on without the NIC, whose DEL came while no daemon
-// answered, and the claim that was made anew for the NIC would get the old address beside its own.
+// A sandbox lives from the answer of its ADD to its DEL, while its network namespace is the one that it had and no later sandbox
+// of the same pod is known for the interface. Promised: nothing is written where a hold is there; a hold of another owner is an
+// alarm (event, metric, a mark that `holdfast check` finds), and stays as it is. What the leader freed because the pod is gone
+// stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon
+// vouches for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
+// without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
 import { usedByAnnotation } from "../api/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../api/pod-uid.ts";
 import type { Hold } from "../ipam/ledger.ts";
@@ -39,14 +39,12 @@ export interface ReassertOptions extends Pick<DaemonOptions, "client" | "node" |
   /** The wall clock. */
   readonly now: () => number;
   readonly tell: (object: DeepReadonly<KubeObject>, type: "Warning", reason: string, message: string) => void;
-  /** Counted: a hold was made again. */
   readonly onMade: () => void;
 }
 
 export interface Round {
   /** What the server has of this node, perhaps a little while ago. */
   readonly listed: ReadonlyMap<PlaceKey, Hold>;
-  /** The server has forgotten what it was told last. */
   readonly afterRestore: boolean;
   readonly signal: AbortSignal;
 }
@@ -65,16 +63,12 @@ export class Reassert {
     this.#options = options;
   }
 
-  /** Addresses that a sandbox of this node uses while another holds them. */
   get conflicts(): number {
     const { sandboxes } = this.#options;
     return [...this.#conflicts.values()].filter((sandbox) => sandboxes.get(sandbox) === sandbox).length;
   }
 
-  /**
-   * Throws where the API server does not answer: what was not looked at is looked at again.
-   * What it refuses for good (a namespace that is gone) is said, and keeps nobody waiting.
-   */
+  /** Throws where the API server does not answer. What it refuses for good is said, and keeps nobody waiting. */
   async round(round: Round): Promise<void> {
     const { sandboxes, intents } = this.#options;
     const { listed, signal } = round;
@@ -188,14 +182,12 @@ export class Reassert {
     if (found !== undefined && !sameOwner(hold.owner, found.owner)) await this.#alarm(sandbox, hold, found, signal);
   }
 
-  /** There is a hold. */
   async #met(sandbox: KnownSandbox, lost: SandboxHold, found: Hold, round: Round): Promise<void> {
     const { afterRestore, signal } = round;
     const { ledgers, sandboxes } = this.#options;
     const { namespace, owner, note } = lost;
     const isOurs = sameOwner(owner, found.owner) || succeeds(owner, found.owner);
-    // The copy has an earlier sandbox of this node at the address, of the same pod or another: it is over, as this node knows. Without a restore it
-    // is a later one, whose ADD is not answered yet.
+    // The copy has an earlier sandbox of this node, which is over. Without a restore it is a later one, whose ADD still runs.
     const isOld = afterRestore && owner.kind === "pod" && (isOurs || this.#isOver(lost, found, round));
     if (isOld && !sameContainer(owner, found.owner) && sandboxes.get(sandbox) === sandbox) {
       const { domain, address, version } = found;
@@ -261,10 +253,7 @@ function conflictKey({ containerId, interfaceName }: KnownSandbox, { address }: 
   return `${containerId}/${interfaceName} ${address}`;
 }
 
-/**
- * The hold itself where it is as it was remembered; as it is where it was moved, as `holdfast migrate` does while the sandbox goes on; undefined where it is
- * lost.
- */
+/** The hold itself where it is as remembered; as it is where it was moved (`holdfast migrate`); undefined where it is lost. */
 function asItIs(hold: SandboxHold, listed: readonly (readonly [PlaceKey, Hold])[]): SandboxHold | undefined {
   const own = listed.filter(([, { owner }]) => sameOwner(owner, hold.owner) && sameContainer(owner, hold.owner));
   if (own.some(([place]) => place === placeKey(hold))) return hold;

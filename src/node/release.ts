@@ -1,9 +1,7 @@
-// Giving back what one sandbox holds: the ledger first, then what this daemon remembers of it.
-//
-// Promised: only a hold that carries the sandbox's container id is freed, or one of an older system without any, at the version
-// that was read; a hold with a keeper is parked, not freed. When `release` resolves, everything is known to be done. What
-// cannot be said for sure throws, and the caller keeps the intent. An answer that comes late, when the address is held again,
-// changes nothing of what is known of the newer hold.
+// Giving back what one sandbox holds: the ledger first, then what this daemon remembers of it. Promised: only a hold that
+// carries the sandbox's container id is freed, or one of an older system without any, at the version that was read; a hold with
+// a keeper is parked. When `release` resolves, everything is done; what is not certain throws, and the caller keeps the intent.
+// An answer that comes late, when the address is held again, changes nothing of what is known of the newer hold.
 import { isSliceDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
@@ -20,9 +18,7 @@ export interface ReleasesOptions {
   readonly ledgers: Ledgers;
   readonly held: Held;
   readonly pictures: Pictures;
-  /** What an older system recorded for the sandbox. */
   readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<HeldEntry[]>;
-  /** What this node holds in its slices. */
   readonly sliced: Pick<Sliced, "ofAttachment">;
   readonly slicedPools: Pick<SlicedPools, "released">;
 }

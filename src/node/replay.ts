@@ -24,7 +24,6 @@ export class Replay {
     this.#clock = clock;
   }
 
-  /** There is something new, or a reason to try again at once. */
   wake(): void {
     this.#wake();
   }
@@ -39,7 +38,6 @@ export class Replay {
     }
   }
 
-  /** True where nothing is left. */
   async #round(signal: AbortSignal): Promise<boolean> {
     const { intents, mayRelease } = this.#parts;
     let failures = 0;

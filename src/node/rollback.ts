@@ -11,7 +11,6 @@ export interface Undone {
   readonly taken: readonly Taken[];
   /** What failed: an UncertainTake says where a hold may have been written. */
   readonly failures?: readonly unknown[];
-  /** The intent that the ADD took back when it began. */
   readonly withdrawn?: Intent | undefined;
 }
 

@@ -1,11 +1,10 @@
-// The sandboxes of this node that were given addresses of the API's ledger, and what each of them holds: known before the runtime has
-// its answer, until its DEL. By it a lost hold is made again (reassert.ts) and an old guest is kept off the network (claims/fence.ts).
-// What comes from this node's slices is in the journal.
+// The sandboxes of this node that were given addresses of the API's ledger, with their holds: known before the runtime has its
+// answer, until their DEL. By them a lost hold is made again (reassert.ts) and an old guest is fenced (claims/fence.ts). The
+// journal has what comes from slices.
 //
-// Promised: what `remember` has answered for survives every end of the daemon. Not flushed: what a power cut takes away of the file are sandboxes
-// that it took away as well, and an ADD does not wait for a disk. The file says which boot it is of, and what is of another boot is over. It also
-// has the highest versions that the API server has told (history.ts), which outlast a boot. What
-// cannot be written is said and fails nobody: the address is right all the same.
+// Promised: what `remember` has answered for survives every end of the daemon. Not flushed: a power cut takes the sandboxes away
+// with the lines, and an ADD does not wait for a disk. Lines of another boot are over, but for the highest versions that the API
+// server has told (history.ts). What cannot be written is said and fails nobody: the address is right all the same.
 import type { Attachment } from "../cni/attachments.ts";
 import type { Domain, Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
@@ -21,9 +20,7 @@ export interface ObjectName {
   readonly uid: string;
 }
 
-/** Where the hold of an address is. */
 export interface HoldPlace {
-  /** Of the object. */
   readonly namespace: string;
   readonly domain: Domain;
   readonly address: string;
@@ -37,7 +34,6 @@ export interface SandboxHold extends HoldPlace {
 }
 
 export interface Sandbox extends Attachment {
-  /** CNI_NETNS. */
   readonly netns: string;
   readonly pod: ObjectName;
   /** What has the addresses in place of the pod. */
@@ -62,7 +58,6 @@ type SandboxRecord =
   | { readonly op: "seen"; readonly seen: SeenVersions };
 
 export interface SandboxesOptions {
-  /** The daemon's own. */
   readonly folder: string;
   /** Of the kernel: another one is another boot. */
   readonly bootId: string;
@@ -155,7 +150,6 @@ export class Sandboxes {
     return record.sandbox;
   }
 
-  /** At a DEL, and where its namespace is gone. */
   async forget(attachment: Attachment): Promise<void> {
     const record = { op: "gone", key: attachmentKey(attachment) } as const;
     if (!this.#known.has(record.key)) return;
@@ -177,7 +171,6 @@ export class Sandboxes {
     return this.#file.close();
   }
 
-  /** Answers the boot, where the record says it. */
   #read(record: SandboxRecord): string | undefined {
     if (record.op === "boot") {
       this.#known.clear();
@@ -198,7 +191,6 @@ export class Sandboxes {
     return undefined;
   }
 
-  /** What can do without. */
   async #append(record: SandboxRecord): Promise<void> {
     try {
       await this.#file.append(record);

@@ -1,8 +1,6 @@
-// The daemon's unix socket: one request and one reply per connection.
-//
-// Promised: only root and the daemon's own user are heard; the socket is theirs alone (0600, in a folder that is 0700); at most
-// `maxInWork` requests are worked on, and more are told to try again; each has a deadline. A runtime that hangs up has killed
-// the shim: its request is called off. A socket that another daemon answers on is never taken away from it.
+// The daemon's unix socket: one request and one reply per connection. Promised: only root and the daemon's own user are heard
+// (0600, in a folder that is 0700); at most `maxInWork` requests are worked on, and more are told to try again; each has a
+// deadline, and is called off when the runtime hangs up. A socket that another daemon answers on is never taken away from it.
 import { chmod, mkdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";

@@ -18,7 +18,6 @@ export interface SharedSourceParts {
   readonly onConflict: () => void;
   /** Told the version of every new hold. */
   readonly history: Pick<History, "expect" | "reached">;
-  /** Empty, or who paused handing out. */
   readonly paused: () => string;
 }
 
@@ -109,7 +108,6 @@ function suppose({ pool, picture }: OpenPool, owner: ShareOwner): void {
   if (address !== undefined && mark !== undefined) picture.met({ address, owner: mark });
 }
 
-/** A newer picture may say otherwise. */
 function mayChange({ code }: Refusal): boolean {
   return code === "exhausted" || code === "held-by-another" || code === "reserved" || code === "cooling-down";
 }

@@ -17,11 +17,9 @@ export interface SharedStateOptions {
   readonly log: Log;
   /** The newest version of the sliced ranges that this node has seen, on its disk. */
   readonly seen: SeenVersion;
-  /** Pools may have moved or must be adopted anew. */
   readonly onChange: () => void;
 }
 
-/** What this daemon knows of the ranges that are cut into slices. */
 export interface SlicedKnowledge extends SlicedRanges {
   /** Empty; or in a sentence why what the leader tells is not known. Then `version` is the newest that was ever seen, with no ranges. */
   readonly unknown: string;
@@ -29,10 +27,8 @@ export interface SlicedKnowledge extends SlicedRanges {
 
 export class SharedState {
   readonly #options: SharedStateOptions;
-  /** The leader's last word. */
   #coexistence = true;
   #poolNamespace: string;
-  /** What was read of the object last. */
   #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedKnowledge } | undefined;
   /** What whoever asks has been told. */
   #told: string;
@@ -52,7 +48,6 @@ export class SharedState {
     return this.#options.informer.synced(signal);
   }
 
-  /** Where pools are that no definition has for itself. */
   get poolNamespace(): string {
     const object = this.#object();
     if (object !== undefined) this.#poolNamespace = poolNamespaceOf(object, this.#options.systemNamespace);
@@ -105,7 +100,6 @@ export class SharedState {
     return readRefusal(this.#object(), sliceUseKey(use));
   }
 
-  /** What the leader says of persistent addresses. */
   get claims(): ClaimsState {
     return readClaimsState(this.#object());
   }

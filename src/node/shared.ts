@@ -1,6 +1,5 @@
-// Work that many wait for and one does. What fails is forgotten, so that the next who asks tries again.
-//
-// The work does not end when one of those who wait is called off; it ends when all of them are.
+// Work that many wait for and one does: it ends early only when all of those who wait are called off. What fails is forgotten,
+// so that the next who asks tries again.
 import { orAborted } from "../kube/abort.ts";
 
 interface Job<T> {

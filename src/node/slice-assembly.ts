@@ -33,7 +33,6 @@ export interface SliceAssemblyOptions extends DaemonOptions {
   readonly pods: Informer<Pod>;
   readonly events: EventRecorder;
   readonly ledgers: Ledgers;
-  /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
   readonly assure: (signal: AbortSignal) => Promise<void>;
 }
@@ -92,10 +91,7 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
   return { keeper, sliced, source: { keeper, pools, clock, held, ledgers, obstacle, isStarting } };
 }
 
-/**
- * A hold that was moved out of a draining slice is of the API's ledger now: where that loses it, its sandbox says that it is in use. In the turn of the
- * attachment: a DEL, or the ADD of a later sandbox, may come at the same moment.
- */
+/** A hold that was moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come at the same moment. */
 async function rememberMoved(
   { held, sandboxes, attachments }: Pick<SliceAssemblyOptions, "held" | "sandboxes" | "attachments">,
   entry: HeldEntry,

@@ -63,7 +63,6 @@ export class SlicedPools {
     }
   }
 
-  /** Something else changed in the domain: its pools are made anew. */
   forget(domain: Domain): void {
     this.#domains.delete(domain);
   }

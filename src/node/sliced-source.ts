@@ -1,7 +1,5 @@
-// Addresses of this node's slices: decided in memory, on the disk by one fsync, no API server on the way.
-//
-// Where nothing is free the controller hears of it at once, and the request waits a while for more before it is refused, with
-// what the controller said.
+// Addresses of this node's slices: decided in memory, on the disk by one fsync, no API server on the way. Where nothing is free
+// the controller hears of it at once, and the request waits a while before it is refused with what the controller said.
 import { CniError, errorCodes } from "../cni/error.ts";
 import type { Refused } from "../ipam/acquire.ts";
 import { type Domain, LedgerError } from "../ipam/ledger.ts";
@@ -38,7 +36,6 @@ export class SlicedSource implements AddressSource {
   readonly #parts: SlicedSourceParts;
   readonly #order: TakeOrder;
   readonly #use: SliceUse;
-  /** When it is refused. */
   #endMs: number | undefined;
   /** Undefined: the node has no slice of the range yet. */
   #domain: Domain | undefined;
@@ -51,10 +48,7 @@ export class SlicedSource implements AddressSource {
     this.#use = use;
   }
 
-  /**
-   * What the owner got while the range was shared, or what was moved there: it stays with it. What is gone from there meanwhile is
-   * not made again: no slice leaves it out any more, and a node may have given it.
-   */
+  /** What the owner got while the range was shared stays with it. What is gone is not made again: a slice may have given it. */
   async kept(): Promise<Taken | undefined> {
     const { share, signal } = this.#order;
     const { owner, definition } = share;

@@ -1,7 +1,6 @@
-// What requests see of this node's slices: holds, which ranges are cut, and the oldest version of those ranges that any request still works by.
-//
-// The leader cuts a shared range only when every daemon says that it has seen the change, and a daemon may say so only when no take
-// is under way that was decided before: such a take could still write a reservation inside the range.
+// What requests see of this node's slices: holds, which ranges are cut, and the oldest version of those ranges that any request
+// still works by. The leader cuts a shared range only when every daemon says that it has seen the change. A daemon says so only
+// when no older take is under way: such a take could still write a reservation inside the range.
 import { parseDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
@@ -15,7 +14,6 @@ import { type SlicedMap, withOwn } from "./slicing.ts";
 
 export interface SlicedOptions {
   readonly journal: Pick<Journal, "grants" | "holds" | "ofAttachment" | "stats">;
-  /** What the leader tells. */
   readonly read: () => SlicedKnowledge;
   readonly clock: Clock;
   /** Empty, or in a sentence why nothing is handed out of slices now. */
@@ -28,7 +26,6 @@ const lateMs = 90_000;
 const patienceMs = 10_000;
 const lookMs = 100;
 
-/** One request's look at the ranges. */
 export interface SlicedLook extends SlicedMap, Disposable {
   /** What it wrote may still arrive. */
   lost(): void;
@@ -95,7 +92,6 @@ export class Sliced {
     return Array.from(this.#options.journal.holds(), entryOf);
   }
 
-  /** Whether an ADD with this configuration could have given it. */
   isFrom({ ranges, networkName }: IpamConfig, { domain, address }: Hold): boolean {
     const grants = this.#options.journal.grants();
     const own = grants.filter((grant) => grant.domain === domain && contains(grant.slice, address));

@@ -19,7 +19,6 @@ export type Source =
   /** Like a shared pool of `block`; `excludes` is the rest of the range. */
   | { readonly kind: "floating"; readonly block: Prefix; readonly excludes: readonly Interval[] };
 
-/** What a request knows of the ranges that are cut into slices. */
 export interface SlicedMap {
   /** As the leader tells, and those that this node's own journal has a grant of, whatever the leader tells. */
   readonly ranges: readonly SlicedRange[];
@@ -31,13 +30,11 @@ export const nothingSliced: SlicedMap = { ranges: [], unknown: "" };
 
 export interface SourceInput {
   readonly range: Pick<IpamRange, "prefix" | "sliceLength">;
-  /** Of the pool objects. */
   readonly namespace: string;
   readonly network: string;
   readonly sliced: SlicedMap;
   /** The address must follow its owner from node to node. */
   readonly isSticky: boolean;
-  /** The address that was asked for by its number. */
   readonly asked?: Address | undefined;
 }
 
@@ -72,7 +69,6 @@ export function slicedIn(
     .map((block) => intervalOf(block));
 }
 
-/** What the leader says of this very range. */
 export function slicedAs({
   range,
   namespace,
@@ -87,10 +83,7 @@ export function slicedAs({
   );
 }
 
-/**
- * What the leader tells, and what this node's journal says beside it: a range in which the journal has a grant is sliced, and a block of
- * it that is not sealed is not shared, whatever the leader has forgotten.
- */
+/** A range in which the journal has a grant is sliced, and an unsealed block of it is not shared, whatever the leader forgot. */
 export function withOwn(told: readonly SlicedRange[], grants: readonly JournalGrant[]): readonly SlicedRange[] {
   const own = new Map<string, SlicedRange>();
   const nameOf = ({ namespace, network, range }: Pick<SlicedRange, "namespace" | "network" | "range">) =>

@@ -1,9 +1,7 @@
 // DELs that the plugin kept while no daemon answered (src/cni/shim/spool.ts): taken over before anything is handed out.
-//
-// Promised: an ADD begins only after every DEL that was kept before it came is a release on record, as if the runtime had asked now;
-// one that could not be taken over keeps an ADD of the same sandbox back, so that it is never done behind it. What is freed goes by the
-// sandbox (release.ts): a file that lay here for weeks frees nothing of a later one. What is no such file is removed, with a line in
-// the log; the leader's collection frees what it was for.
+// Promised: an ADD begins only after every DEL that was kept before it is a release on record; one that could not be taken over
+// keeps an ADD of the same sandbox back. What is freed goes by the sandbox (release.ts): an old file frees nothing of a later
+// one. A file that is no DEL is removed, with a line in the log; the leader's collection frees what it was for.
 import { readdirSync } from "node:fs";
 import { chmod, constants, mkdir, open, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -56,7 +54,6 @@ export class Spool {
     this.#options = options;
   }
 
-  /** Before the first request. */
   async open(): Promise<void> {
     await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     await chmod(this.#options.folder, 0o700);

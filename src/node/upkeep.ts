@@ -1,5 +1,5 @@
-// What the daemon does by itself: learns what the node holds and looks at it again,
-// counts the daemons there are, and renews pictures that are in use. What fails waits as long as the API server asks for, and longer each time (pace.ts).
+// What the daemon does by itself: learns what the node holds and looks at it again, counts the daemons there are, and renews
+// pictures that are in use. What fails waits as long as the API server asks for, and longer each time (pace.ts).
 import { asError } from "../kube/abort.ts";
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
@@ -21,10 +21,7 @@ export interface UpkeepOptions extends Pick<DaemonOptions, "client" | "clock" | 
 
 const tickMs = 2000;
 const countEveryMs = 600_000;
-/**
- * Holds that a hand deleted are missed within so long. A list costs the API server a look at every hold of the cluster: all daemons together have two
- * of them made a second, 5,000 each one in 40 minutes. Where an address is in conflict somebody is about to end that.
- */
+/** Between two looks for deleted holds. A list makes the API server look at every hold: all daemons together list twice a second. */
 const lookMs = { least: 300_000, perDaemon: 500, inConflict: 60_000 };
 /** After the connection was lost, and nobody waits for it: ten a second. */
 const soonMs = { least: 10_000, perDaemon: 100 };
@@ -89,7 +86,6 @@ export class Upkeep {
     return this.#daemons;
   }
 
-  /** Between two looks at what the node holds. */
   get longestLookMs(): number {
     return Math.max(lookMs.least, lookMs.perDaemon * this.#daemons);
   }
@@ -102,7 +98,6 @@ export class Upkeep {
     }
   }
 
-  /** The connection to the API server was lost. */
   lookSoon(): void {
     const { clock, random } = this.#options;
     const spreadMs = Math.max(soonMs.least, soonMs.perDaemon * this.#daemons);
@@ -130,7 +125,6 @@ export class Upkeep {
     this.#daemons = (list.items?.length ?? 0) + (list.metadata?.remainingItemCount ?? 0);
   }
 
-  /** Pictures that were used since they were renewed, and that is a while ago. */
   #old(): readonly DomainPicture[] {
     const nowMs = this.#options.clock.wallMs();
     return Array.from(this.#options.pictures.all()).filter(

@@ -1,7 +1,5 @@
-// IPv4: ARP probes and what counts as a conflict (RFC 5227 section 2.1.1, on RFC 826 packets).
-//
-// A probe is a request with the sender address 0.0.0.0, so that nobody's cache learns from it. Shorter than RFC 5227 asks:
-// its 4 to 8 seconds of waiting would hold up the start of a pod; who asks says how long.
+// IPv4: ARP probes and what counts as a conflict (RFC 5227 section 2.1.1, on RFC 826 packets). A probe has the sender address
+// 0.0.0.0, so that nobody's cache learns from it. The caller says how long: the RFC's 4 to 8 seconds would hold up a pod's start.
 import type { V4Address } from "../../net/address.ts";
 import { type Mac, macToBytes } from "../../net/mac.ts";
 import {
@@ -22,7 +20,6 @@ const nobody = new Uint8Array(4);
 const request = 1;
 const reply = 2;
 
-/** Offsets in the frame. */
 const at = { kind: 14, operation: 20, senderMac: 22, senderAddress: 28, targetAddress: 38, end: 42 } as const;
 
 export const arp: Protocol<V4Address> = { etherType, groups: () => [], frame, conflict };

@@ -6,15 +6,12 @@ export type KernelErrorCode =
   | "no-descriptor"
   /** The network namespace is gone, or the path never was one. */
   | "no-netns"
-  /** The namespace has no such interface. */
   | "no-interface"
   /** The interface is not Ethernet: nothing on it speaks ARP or neighbour discovery. */
   | "not-ethernet"
-  /** An argument outside what is promised. */
   | "bad-argument"
   /** More probes wait already than could be answered in time. */
   | "busy"
-  /** The prober was closed, or its thread ended. */
   | "closed"
   /** Any other refusal of the kernel; the sentence carries errno. */
   | "system-call";

@@ -40,7 +40,6 @@ export class Inquiry {
     return this.#socket.fd;
   }
 
-  /** When there is something to do even if nobody answers. */
   get dueMs(): number {
     return this.#startMs + this.#timeoutMs * (askAt[this.#asked] ?? 1);
   }

@@ -1,7 +1,5 @@
-// The few calls of libc that Node does not have, through koffi.
-//
-// Every function here is synchronous and runs on the calling thread: errno and a thread's namespace are that thread's.
-// Numbers are those of Linux on x64 and arm64, which agree on all of them.
+// The few calls of libc that Node does not have, through koffi. Each is synchronous and runs on the calling thread: errno and a
+// thread's namespace are that thread's. Numbers are those of Linux on x64 and arm64, which agree on all of them.
 import koffi from "koffi";
 
 import { KernelError, type KernelErrorCode } from "./error.ts";

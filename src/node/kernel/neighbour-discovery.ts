@@ -1,7 +1,6 @@
-// IPv6: duplicate address detection by neighbour solicitation (RFC 4862 section 5.4, messages of RFC 4861 section 4).
-//
-// The solicitation has the unspecified source, so whoever has the address answers to all nodes. Another node that
-// solicits the same address from the unspecified source is about to take it: that is a conflict too.
+// IPv6: duplicate address detection by neighbour solicitation (RFC 4862 section 5.4, messages of RFC 4861 section 4). The
+// solicitation has the unspecified source, so whoever has the address answers to all nodes. Another node that solicits the same
+// address from the unspecified source is about to take it: that is a conflict too.
 import { V6Address } from "../../net/address.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
 import {
@@ -24,7 +23,6 @@ const advertisement = 136;
 const onLink = 255;
 const targetLinkLayer = 2;
 
-/** Offsets in the frame. */
 const at = { ip: 14, length: 18, next: 20, hops: 21, source: 22, to: 38, icmp: 54, target: 62, options: 78 } as const;
 const messageBytes = at.options - at.icmp;
 

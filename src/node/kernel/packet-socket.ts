@@ -1,6 +1,5 @@
-// A packet socket (packet(7)) on one interface of one namespace: whole Ethernet frames of one type.
-//
-// Never blocks. Not promised: every frame; the kernel drops what does not fit its buffer.
+// A packet socket (packet(7)) on one interface of one namespace: whole Ethernet frames of one type. Never blocks. Not promised:
+// every frame; the kernel drops what does not fit its buffer.
 import { type Mac, macToBytes } from "../../net/mac.ts";
 import { KernelError } from "./error.ts";
 import { lastErrno, libc, refused } from "./libc.ts";

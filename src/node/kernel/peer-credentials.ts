@@ -1,8 +1,6 @@
-// Who is at the other end of an accepted unix socket: SO_PEERCRED (unix(7)), which the kernel fills in at connect().
-//
-// Promised: what the peer was when it connected; it cannot forge it. Not promised: that the process still lives, or that
-// a descriptor it passed on is still its own. `pid` is 0 for a process outside our pid namespace, which is what a daemon
-// in a container sees of the host's container runtime; `uid` and `gid` are those of our user namespace.
+// Who is at the other end of an accepted unix socket: SO_PEERCRED (unix(7)), which the kernel fills in at connect(). Promised:
+// what the peer was when it connected; it cannot forge it. Not promised: that the process still lives. `pid` is 0 for a process
+// outside our pid namespace, as the host's runtime is for a container; `uid` and `gid` are those of our user namespace.
 import type { Socket } from "node:net";
 
 import { KernelError } from "./error.ts";

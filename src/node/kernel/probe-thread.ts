@@ -1,7 +1,5 @@
-// The thread that probes: it visits a pod's namespace to open a socket there, and waits on all of its sockets at once.
-//
-// A thread of its own, since a visit to another namespace and a wait in poll(2) are not for the main thread. One is
-// enough: sockets stay where they were made, so it stands in a pod's namespace for microseconds only.
+// The thread that probes: it visits a pod's namespace to open a socket there, and waits on all of its sockets in poll(2), which
+// the main thread must not do. One is enough: sockets stay where they were made, so each visit takes microseconds.
 import { parentPort } from "node:worker_threads";
 
 import { parseAddress } from "../../net/address.ts";

@@ -1,12 +1,10 @@
-// Is an address in use on the pod's network already, by somebody that no ledger knows? Asked on the wire, from the pod's place.
+// Whether an address is in use on the pod's network already, by somebody that no ledger knows: asked on the wire, from the pod's
+// place. This is the main thread's side; the thread is started when it is first needed, and again if it ends.
 //
-// Promised: whoever answers for the address in time is named by its MAC; the process's own namespace is not left by any
-// thread but the one that probes, and that comes back at once. Not promised: that nobody has it. A host that is off, slow,
-// behind a link without carrier or one that shares our MAC (ipvlan on the same parent) is not heard; a router that proxies
-// ARP for everybody is heard for every address. An interface that is down is brought up, and stays up: plugins ask for the
-// address before they do it themselves. One that does not exist yet (the ptp plugin) is an error, `no-interface`.
-//
-// The main thread's side: lets in so many at once, starts the thread when it is first needed, and again if it ends.
+// Promised: whoever answers for the address in time is named by its MAC; only the thread that probes leaves the process's own
+// namespace. Not promised: that nobody has it. A host that is off, slow, behind a link without carrier or one that shares our MAC
+// (ipvlan on the same parent) is not heard; a router that proxies ARP is heard for every address. An interface that is down is
+// brought up, and stays up: plugins ask before they do it. One that is not there yet (the ptp plugin) is an error.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 

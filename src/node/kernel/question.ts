@@ -5,11 +5,9 @@ import { type Mac, macFromBytes } from "../../net/mac.ts";
 /** An answer that begins at the same hardware address is our own frame, come back over a loop or a mirror port. */
 export interface Question<A extends Address = Address> {
   readonly address: A;
-  /** Of the interface that asks. */
   readonly mac: Mac;
 }
 
-/** One way to ask: frames as they go over Ethernet. */
 export interface Protocol<A extends Address> {
   readonly etherType: number;
   /** Hardware addresses to listen on beside our own and broadcast. */

@@ -1,7 +1,5 @@
-// Takes interfaces down in a namespace of a pod, and nothing else: what keeps an old guest off the network.
-//
-// Promised: only in the namespace that is meant, by identity and not by path alone; the process's own namespace is not left by any thread but the one
-// that does it, which ends with it.
+// Takes interfaces down in a namespace of a pod, and nothing else: what keeps an old guest off the network. Promised: only in
+// the namespace that is meant, by identity and not by path alone; only the thread that does it, and ends with it, leaves ours.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
