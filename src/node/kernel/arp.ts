@@ -2,15 +2,7 @@
 // 0.0.0.0, so that nobody's cache learns from it. The caller says how long: the RFC's 4 to 8 seconds would hold up a pod's start.
 import type { V4Address } from "../../net/address.ts";
 import { type Mac, macToBytes } from "../../net/mac.ts";
-import {
-  addressBytes,
-  bytesAt,
-  ethernetBytes,
-  ethernetHeader,
-  otherMac,
-  type Protocol,
-  type Question,
-} from "./question.ts";
+import { addressBytes, bytesAt, ethernetHeader, otherMac, type Protocol, type Question } from "./question.ts";
 
 const etherType = 0x0806;
 const broadcast = new Uint8Array(6).fill(255);
@@ -27,7 +19,7 @@ export const arp: Protocol<V4Address> = { etherType, groups: () => [], frame, co
 function frame({ address, mac }: Question<V4Address>): Uint8Array {
   const bytes = new Uint8Array(at.end);
   ethernetHeader(bytes, broadcast, macToBytes(mac), etherType);
-  bytes.set(kind, ethernetBytes);
+  bytes.set(kind, at.kind);
   bytes.set([0, request], at.operation);
   bytes.set(macToBytes(mac), at.senderMac);
   bytes.set(addressBytes(address), at.targetAddress);

@@ -19,21 +19,15 @@ export class Inquiry {
   readonly #timeoutMs: number;
   #asked = 0;
 
-  private constructor(socket: PacketSocket, address: Address, startMs: number, timeoutMs: number) {
-    const protocol = protocolOf(address);
-    const question = { address, mac: socket.link.mac };
-    this.#socket = socket;
+  /** In the namespace that the calling thread is in; afterwards the thread may be anywhere. */
+  constructor(link: string, address: Address, startMs: number, timeoutMs: number) {
+    const protocol: Protocol<Address> = address.family === 4 ? arp : neighbourDiscovery;
+    this.#socket = PacketSocket.open(link, protocol.etherType, protocol.groups(address));
+    const question = { address, mac: this.#socket.link.mac };
     this.#frame = protocol.frame(question);
     this.#conflict = (frame) => protocol.conflict(frame, question);
     this.#startMs = startMs;
     this.#timeoutMs = timeoutMs;
-  }
-
-  /** In the namespace that the calling thread is in; afterwards the thread may be anywhere. */
-  static open(link: string, address: Address, startMs: number, timeoutMs: number): Inquiry {
-    const protocol = protocolOf(address);
-    const socket = PacketSocket.open(link, protocol.etherType, protocol.groups(address));
-    return new Inquiry(socket, address, startMs, timeoutMs);
   }
 
   get fd(): number {
@@ -69,8 +63,4 @@ export class Inquiry {
     }
     return undefined;
   }
-}
-
-function protocolOf(address: Address): Protocol<Address> {
-  return address.family === 4 ? arp : neighbourDiscovery;
 }

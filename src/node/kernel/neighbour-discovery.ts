@@ -3,15 +3,7 @@
 // address from the unspecified source is about to take it: that is a conflict too.
 import { V6Address } from "../../net/address.ts";
 import { type Mac, macFromBytes, macToBytes } from "../../net/mac.ts";
-import {
-  addressBytes,
-  bytesAt,
-  ethernetBytes,
-  ethernetHeader,
-  otherMac,
-  type Protocol,
-  type Question,
-} from "./question.ts";
+import { addressBytes, bytesAt, ethernetHeader, otherMac, type Protocol, type Question } from "./question.ts";
 
 const etherType = 0x86dd;
 const allNodes = "33:33:00:00:00:01" as Mac;
@@ -47,7 +39,7 @@ function frame({ address, mac }: Question<V6Address>): Uint8Array {
   const bytes = new Uint8Array(at.options);
   const group = groupOf(address);
   ethernetHeader(bytes, macToBytes(groupMac(group)), macToBytes(mac), etherType);
-  bytes.set([0x60, 0, 0, 0, 0, messageBytes, icmpV6, onLink], ethernetBytes);
+  bytes.set([0x60, 0, 0, 0, 0, messageBytes, icmpV6, onLink], at.ip);
   bytes.set(group, at.to);
   bytes[at.icmp] = solicitation;
   bytes.set(addressBytes(address), at.target);

@@ -44,7 +44,7 @@ class ProbeThread {
   ask({ id, netns, link, address, timeoutMs }: Extract<ProbeOrder, { kind: "ask" }>): void {
     this.#guard(id, () => {
       const parsed = parseAddress(address);
-      const open = () => Inquiry.open(link, parsed, performance.now(), timeoutMs);
+      const open = () => new Inquiry(link, parsed, performance.now(), timeoutMs);
       this.#inquiries.set(id, visit(netns, this.#home, open));
     });
     if (!this.#isTurning) this.#turn();

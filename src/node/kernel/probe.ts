@@ -9,7 +9,6 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import type { Address } from "../../net/address.ts";
-import type { Mac } from "../../net/mac.ts";
 import { KernelError } from "./error.ts";
 import { isInterfaceName } from "./link.ts";
 import type { ProbeOrder, ProbeReport } from "./probe-thread.ts";
@@ -24,7 +23,7 @@ export interface ProbeRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type ProbeAnswer = { readonly duplicate: false } | { readonly duplicate: true; readonly mac: Mac };
+export type ProbeAnswer = { readonly duplicate: false } | { readonly duplicate: true; readonly mac: string };
 
 /** Sockets open at once; each is one pod interface whose start waits. */
 const atOnce = 16;
@@ -49,7 +48,8 @@ export class Prober {
   /** Rejects with a KernelError where no answer could be had; that says nothing about the address. */
   async probe(request: ProbeRequest): Promise<ProbeAnswer> {
     const { signal } = request;
-    assertRequest(request);
+    const wrong = wrongWith(request);
+    if (wrong !== undefined) throw new KernelError("bad-argument", `cannot probe. ${wrong}.`);
     signal?.throwIfAborted();
     if (this.#isClosed) throw new KernelError("closed", "the prober is closed: the daemon is about to end.");
     if (this.#waiting.size >= mostWaiting) {
@@ -148,15 +148,10 @@ export function probeDuplicate(request: ProbeRequest): Promise<ProbeAnswer> {
 
 function answerOf(report: ProbeReport): ProbeAnswer | Error {
   if ("code" in report) return new KernelError(report.code, report.message);
-  return report.mac === undefined ? { duplicate: false } : { duplicate: true, mac: report.mac as Mac };
+  return report.mac === undefined ? { duplicate: false } : { duplicate: true, mac: report.mac };
 }
 
-function assertRequest({ netns, interface: link, timeoutMs }: ProbeRequest): void {
-  const wrong = wrongWith(netns, link, timeoutMs);
-  if (wrong !== undefined) throw new KernelError("bad-argument", `cannot probe. ${wrong}.`);
-}
-
-function wrongWith(netns: string, link: string, timeoutMs: number): string | undefined {
+function wrongWith({ netns, interface: link, timeoutMs }: ProbeRequest): string | undefined {
   if (!netns.startsWith("/") || netns.includes("\0")) return `netns: ${JSON.stringify(netns)} is not an absolute path`;
   if (!isInterfaceName(link))
     return `interface: ${JSON.stringify(link)} cannot be the name of one, which has 1 to 15 bytes`;

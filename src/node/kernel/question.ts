@@ -17,9 +17,6 @@ export interface Protocol<A extends Address> {
   conflict(frame: Uint8Array, question: Question<A>): Mac | undefined;
 }
 
-/** The lengths on Ethernet: two MACs and a type. */
-export const ethernetBytes = 14;
-
 export function ethernetHeader(bytes: Uint8Array, to: Uint8Array, from: Uint8Array, etherType: number): void {
   bytes.set(to, 0);
   bytes.set(from, 6);
