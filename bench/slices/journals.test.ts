@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
-import { realClock } from "../../src/kube/clock.ts";
+import { Journal } from "../../src/ledger/journal/journal.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { openJournal } from "../../src/node/slice-assembly.ts";
+import { sliceFolder } from "../../src/node/slice-assembly.ts";
 import { readJournals } from "./journals.ts";
 
 const domain = "slice:kube-system/blue";
@@ -17,7 +17,7 @@ it("reads from the disk what daemons held, by node and network", async () => {
   const folder = mkdtempSync(join(tmpdir(), "bench-journals-"));
   try {
     const log = makeLog({ write: () => {}, level: "error", format: "text", now: Date.now });
-    const journal = await openJournal(folder, realClock, log);
+    const journal = await Journal.open({ folder: sliceFolder(folder), now: Date.now, log });
     await journal.put({
       key: "kube-system/blue-a",
       domain,

@@ -1,8 +1,7 @@
 // What the journals of daemons hold when they have ended: read from the disk, as the next start of each would.
-import { realClock } from "../../src/kube/clock.ts";
-import type { Journal } from "../../src/ledger/journal/journal.ts";
+import { Journal } from "../../src/ledger/journal/journal.ts";
 import { makeLog } from "../../src/log/log.ts";
-import { openJournal } from "../../src/node/slice-assembly.ts";
+import { sliceFolder } from "../../src/node/slice-assembly.ts";
 import type { Held } from "./audit.ts";
 
 export interface JournalsRead {
@@ -18,7 +17,7 @@ export async function readJournals(states: ReadonlyMap<string, string>): Promise
   const held: Held[] = [];
   let damaged = 0;
   for (const [node, folder] of states) {
-    const journal = await openJournal(folder, realClock, log);
+    const journal = await Journal.open({ folder: sliceFolder(folder), now: Date.now, log });
     damaged += journal.damaged;
     held.push(...heldBy(node, journal));
     await journal.close();

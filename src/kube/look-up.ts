@@ -9,7 +9,7 @@ export async function lookUp<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
   at: ObjectName,
-  options: CallOptions = {},
+  options: CallOptions & { readonly resourceVersion?: string } = {},
 ): Promise<T | undefined> {
   try {
     return await client.get(resource, at, options);

@@ -3,12 +3,12 @@
 // ranges (definitions in two namespaces are often called alike), and no request is working on it.
 import { formatDomain, isSliceDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
-import { type Attachment, parseValidAttachments, type ValidAttachments } from "../cni/attachments.ts";
+import { parseValidAttachments, type ValidAttachments } from "../cni/attachments.ts";
 import type { IpamConfig } from "../cni/ipam-config.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { parseKey } from "../kube/meta.ts";
 import { configIn, type LoadedConfig } from "./configs.ts";
-import { attachmentOf, type HeldEntry } from "./held.ts";
+import { attachmentOf } from "./held.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
 import type { SlicedMap } from "./slicing.ts";
@@ -28,7 +28,18 @@ export async function collect(parts: Parts, text: string, signal: AbortSignal): 
       attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
     return isStale ? [{ entry, attachment }] : [];
   });
-  for (const { entry, attachment } of stale) await free(parts, loaded, entry, attachment, signal);
+  const cooldownMs = loaded.config.cooldownMs ?? parts.cooldownMs;
+  for (const { entry, attachment } of stale) {
+    await parts.attachments.delete(attachment, signal, async () => {
+      // Else its hold would be made again.
+      await parts.sandboxes.forget(attachment);
+      return parts.releases.free(entry, { attachment, cooldownMs, signal });
+    });
+    const { owner, address } = entry.hold;
+    const pod = `${owner.namespace}/${owner.name}`;
+    const what = { pod, ...attachment, address: String(address), network: loaded.config.name };
+    parts.log.info("collected, the runtime does not list it", what);
+  }
 }
 
 /** Undefined where the list is missing or broken: read as empty, it would free the addresses of every pod on the node. */
@@ -50,22 +61,4 @@ function isFrom(parts: Parts, config: IpamConfig, hold: Hold, sliced: SlicedMap)
   return poolsOf(config, namespace, sliced).some(({ identity, naming }) =>
     poolNamesToRead(identity, naming).includes(name),
   );
-}
-
-async function free(
-  parts: Parts,
-  { config }: LoadedConfig,
-  { namespace, hold }: HeldEntry,
-  attachment: Attachment,
-  signal: AbortSignal,
-): Promise<void> {
-  const cooldownMs = config.cooldownMs ?? parts.cooldownMs;
-  await parts.attachments.delete(attachment, signal, async () => {
-    // Else its hold would be made again.
-    await parts.sandboxes.forget(attachment);
-    return parts.releases.free(namespace, hold, { attachment, cooldownMs, signal });
-  });
-  const pod = `${hold.owner.namespace}/${hold.owner.name}`;
-  const what = { pod, ...attachment, address: String(hold.address), network: config.name };
-  parts.log.info("collected, the runtime does not list it", what);
 }

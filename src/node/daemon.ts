@@ -10,7 +10,7 @@ import { EventRecorder } from "../kube/events.ts";
 import { Informer } from "../kube/informer.ts";
 import { Manager } from "../kube/manager.ts";
 import { Recent } from "../kube/recent.ts";
-import type { Journal } from "../ledger/journal/journal.ts";
+import { Journal } from "../ledger/journal/journal.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
 import { configMaps, pods } from "../ledger/resources.ts";
 import { stateName } from "../ledger/state.ts";
@@ -42,8 +42,9 @@ import { type ObjectName, Sandboxes } from "./sandboxes.ts";
 import { SocketServer } from "./server.ts";
 import { SharedSource } from "./shared-source.ts";
 import { SharedState } from "./shared-state.ts";
-import { assembleSlices, openJournal, seenVersion } from "./slice-assembly.ts";
+import { assembleSlices, sliceFolder } from "./slice-assembly.ts";
 import { SlicedSource } from "./sliced-source.ts";
+import { seenVersionIn } from "./slices/seen-version.ts";
 import { sliceHolder } from "./slices/slice-holder.ts";
 import { Spool } from "./spool.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -53,17 +54,13 @@ const maxGone = 4096;
 /** Requests in work are given so long when the daemon is told to stop; the kubelet waits 30 s before it kills. */
 const drainMs = 20_000;
 
-interface Files {
-  readonly intents: Intents;
-  readonly journal: Journal;
-  readonly sandboxes: Sandboxes;
-}
-
 export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Promise<void> {
-  const { state: folder, clock, log, fencing } = options;
+  const { client, clock, log, metrics, node, random, systemNamespace, fencing, health, kubeMetrics } = options;
+  const { state: folder } = options;
+  const now = () => clock.wallMs();
   await using open = new AsyncDisposableStack();
   const intents = open.adopt(await Intents.open(folder), (file) => file.close());
-  const journal = open.adopt(await openJournal(folder, clock, log), (file) => file.close());
+  const journal = open.adopt(await Journal.open({ folder: sliceFolder(folder), now, log }), (file) => file.close());
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const opened = await Sandboxes.open({ folder, bootId, identify: fencing?.identify ?? namespaceId, log });
   const sandboxes = open.adopt(opened, (file) => file.close());
@@ -72,18 +69,12 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       lines: intents.damaged,
     });
   }
-  await run(options, { intents, journal, sandboxes }, signal);
-}
 
-async function run(options: DaemonOptions, files: Files, signal: AbortSignal): Promise<void> {
-  const { client, clock, log, metrics, node, random, systemNamespace, fencing, health, kubeMetrics } = options;
-  const { intents, journal, sandboxes } = files;
   /** Aborts when no request is answered any more. */
   const served = new AbortController();
   const held = new Held();
   const attachments = new Attachments();
   const facts = serverFacts(client);
-  const now = () => clock.wallMs();
   const daemons = () => upkeep.daemons;
   const coexistence = () => state.coexistence;
   const onError = (error: Error) => log.warn("following the API server", { error });
@@ -138,7 +129,7 @@ async function run(options: DaemonOptions, files: Files, signal: AbortSignal): P
     informer: stateInformer,
     systemNamespace,
     log,
-    seen: seenVersion(options.state, log),
+    seen: seenVersionIn(sliceFolder(folder), log),
     onChange: () => {
       // While it lasts nothing is given and nothing freed; what was moved meanwhile is read when it is over.
       if (state.paused !== "") return;
@@ -195,7 +186,7 @@ async function run(options: DaemonOptions, files: Files, signal: AbortSignal): P
   const waitMs = options.claimWaitMs;
   const claims = assembleClaims({ client, clock, log, node, state, ledgers, pictures, waitMs, fence });
   const spool = new Spool({
-    folder: join(options.state, basename(defaultSpool)),
+    folder: join(folder, basename(defaultSpool)),
     ownUid: options.ownUid,
     clock,
     log,
@@ -221,7 +212,7 @@ async function run(options: DaemonOptions, files: Files, signal: AbortSignal): P
       return state.poolNamespace;
     },
     configs: new Configs(new FlatFiles({ ...options, now: () => clock.monotonicMs() }), log),
-    pods: new Pods(client, pods, podInformer.cache),
+    pods: new Pods(client, podInformer.cache),
     held,
     sliced,
     holdAt: (place, within) => facts.hold(place, within),
@@ -259,7 +250,7 @@ async function run(options: DaemonOptions, files: Files, signal: AbortSignal): P
     wake: () => replay.wake(),
   };
   const replay = new Replay(parts, clock);
-  const handle = makeHandler({ parts, monotonic: () => clock.monotonicMs(), observe: metrics.request });
+  const handle = makeHandler(parts, clock, metrics.request);
   const server = new SocketServer({ ...options, path: options.socket, handle });
   metrics.watch({
     pictures,

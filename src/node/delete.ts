@@ -63,9 +63,7 @@ async function releaseSliced(
   const own = parts.sliced.ofAttachment(invocation);
   if (own.length === 0) return false;
   const cooldownMs = loaded?.config.cooldownMs ?? parts.cooldownMs;
-  for (const { namespace, hold } of own) {
-    await parts.releases.free(namespace, hold, { attachment: invocation, cooldownMs, signal });
-  }
+  for (const entry of own) await parts.releases.free(entry, { attachment: invocation, cooldownMs, signal });
   const isAll = parts.mayRelease() || own.length >= (loaded?.config.ranges.length ?? Number.POSITIVE_INFINITY);
   const isMore = parts.held.ofAttachment(invocation).length > 0 || parts.intents.get(invocation) !== undefined;
   if (!isAll || isMore) return false;

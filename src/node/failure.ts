@@ -1,8 +1,11 @@
 // What a runtime is told when the API server, the ledger or the disk fails: try again later (code 11), with what and why.
 import { ApiError as BadObject } from "../api/error.ts";
-import { CniError, errorCodes } from "../cni/error.ts";
+import { CniError, errorCodes, errorObject } from "../cni/error.ts";
+import type { Reply } from "../cni/protocol/frame.ts";
+import type { SpecVersion } from "../cni/version.ts";
 import { DefinitionError } from "../ipam/definition.ts";
 import { LedgerError } from "../ipam/ledger.ts";
+import { asError } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
 import { JournalError } from "../ledger/journal/error.ts";
 import { UncertainTake } from "./address-source.ts";
@@ -28,6 +31,12 @@ export function later(message: string, cause?: unknown): CniError {
   return new CniError(errorCodes.tryAgainLater, message, cause === undefined ? {} : { cause });
 }
 
-function trimmed(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+export function errorReply(error: CniError, version: SpecVersion): Reply {
+  const text = JSON.stringify(errorObject(error, version));
+  return { exitStatus: 1, stdout: new TextEncoder().encode(`${text}\n`) };
+}
+
+/** For the middle of a sentence. */
+export function trimmed(error: unknown): string {
+  return asError(error).message.replace(/\.$/, "");
 }

@@ -1,16 +1,17 @@
 // One request of the shim: which command, what came of it, and the reply in the form that the specification has for it.
-import { CniError, errorCodes, errorObject } from "../cni/error.ts";
+import { CniError, errorCodes } from "../cni/error.ts";
 import { type Invocation, parseInvocation } from "../cni/invocation.ts";
 import { isObject } from "../cni/json.ts";
 import type { Reply, Request } from "../cni/protocol/frame.ts";
 import { statusError } from "../cni/status.ts";
 import { parseVersion, type SpecVersion, versionReply } from "../cni/version.ts";
+import type { Clock } from "../kube/clock.ts";
 import { add } from "./add.ts";
 import { check } from "./check.ts";
 import { collect } from "./collect.ts";
 import { configIn } from "./configs.ts";
 import { del } from "./delete.ts";
-import { failureOf } from "./failure.ts";
+import { errorReply, failureOf } from "./failure.ts";
 import type { Parts } from "./parts.ts";
 
 export type Observe = (report: {
@@ -20,19 +21,12 @@ export type Observe = (report: {
   readonly durationMs: number;
 }) => void;
 
-export interface HandlerOptions {
-  readonly parts: Parts;
-  /** Monotonic. */
-  readonly monotonic: () => number;
-  readonly observe: Observe;
-}
-
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const lenient = new TextDecoder("utf-8");
 
-export function makeHandler({ parts, monotonic, observe }: HandlerOptions) {
+export function makeHandler(parts: Parts, clock: Clock, observe: Observe) {
   return async (request: Request, signal: AbortSignal): Promise<Reply> => {
-    const startedMs = monotonic();
+    const startedMs = clock.monotonicMs();
     const command = request.environment["CNI_COMMAND"] ?? "";
     let code = 0;
     try {
@@ -41,9 +35,10 @@ export function makeHandler({ parts, monotonic, observe }: HandlerOptions) {
       const failure = failureOf(signal.aborted && !(error instanceof CniError) ? signal.reason : error);
       ({ code } = failure);
       tell(parts, request, failure);
-      return failed(failure, request.stdin);
+      return errorReply(failure, versionOf(request.stdin));
     } finally {
-      observe({ command: known.has(command) ? command : "other", code, durationMs: monotonic() - startedMs });
+      const durationMs = clock.monotonicMs() - startedMs;
+      observe({ command: known.has(command) ? command : "other", code, durationMs });
     }
   };
 }
@@ -92,11 +87,6 @@ function textOf(stdin: Uint8Array, { command }: Invocation): string {
 function success(result: object | void): Reply {
   const stdout = result === undefined ? new Uint8Array() : new TextEncoder().encode(`${JSON.stringify(result)}\n`);
   return { exitStatus: 0, stdout };
-}
-
-function failed(failure: CniError, stdin: Uint8Array): Reply {
-  const text = JSON.stringify(errorObject(failure, versionOf(stdin)));
-  return { exitStatus: 1, stdout: new TextEncoder().encode(`${text}\n`) };
 }
 
 /** In the version that was asked in, as far as it can be read. */

@@ -17,18 +17,13 @@ import { Shared } from "./shared.ts";
 /** Kind -> the highest version that was seen. */
 export type SeenVersions = Readonly<Record<string, number>>;
 
-interface Probed {
-  readonly version: string | undefined;
-  readonly isLost: boolean;
-}
-
 export interface HistoryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly seen: SeenVersions;
   readonly note: (seen: SeenVersions) => Promise<void>;
   /** Reads a version of `probedKind` anew, and whether what this node wrote last is there. */
-  readonly probe: (signal: AbortSignal) => Promise<Probed>;
+  readonly probe: (signal: AbortSignal) => Promise<{ readonly version: string | undefined; readonly isLost: boolean }>;
   /** How many daemons there are; 0: not known. */
   readonly daemons: () => number;
   /** Default: a minute, and 20 ms for every daemon. */

@@ -1,7 +1,6 @@
 // What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Recent } from "../kube/recent.ts";
-import type { Address } from "../net/address.ts";
 import type { Attachments } from "./attachment.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
 import type { ClaimParts } from "./claims/parts.ts";
@@ -10,6 +9,7 @@ import type { DaemonOptions } from "./daemon-options.ts";
 import type { Held } from "./held.ts";
 import type { History } from "./history.ts";
 import type { Intents } from "./intents.ts";
+import type { ProbeAnswer, ProbeRequest } from "./kernel/probe.ts";
 import type { Pods } from "./pods.ts";
 import type { Quota } from "./quota.ts";
 import type { Readiness } from "./readiness.ts";
@@ -19,13 +19,7 @@ import type { Sliced } from "./sliced.ts";
 import type { Spool } from "./spool.ts";
 import type { TakeParts } from "./take.ts";
 
-export type Probe = (request: {
-  readonly netns: string;
-  readonly interface: string;
-  readonly address: Address;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-}) => Promise<{ readonly duplicate: false } | { readonly duplicate: true; readonly mac: unknown }>;
+export type Probe = (request: ProbeRequest) => Promise<ProbeAnswer>;
 
 type TellPod = (pod: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, message: string) => void;
 

@@ -11,7 +11,6 @@ import type { Domain } from "../ipam/ledger.ts";
 import type { ClaimOwner, PodOwner } from "../ipam/owner.ts";
 import type { Want } from "../ipam/request.ts";
 import { type Address, parseAddress } from "../net/address.ts";
-import type { Interval } from "../net/interval.ts";
 import { contains, type Prefix } from "../net/prefix.ts";
 import type { SliceUse } from "./slices/keeper.ts";
 import { nothingSliced, slicedAs, slicedIn, type SlicedMap, type Source, sourceOf } from "./slicing.ts";
@@ -62,12 +61,10 @@ export interface PlanInput {
 
 export function planOf(input: PlanInput): Share[] {
   const { config, statics } = input;
-  const parts = partsOf(config.ranges.map(({ prefix }) => prefix));
+  const prefixes = config.ranges.map(({ prefix }) => prefix);
+  const parts = partsOf(prefixes);
   const preferred = preferredOf(input);
-  const recorded = recordedIn(
-    config.ranges.map(({ prefix }) => prefix),
-    input.recorded ?? [],
-  );
+  const recorded = recordedIn(prefixes, input.recorded ?? []);
   const ranged = config.ranges.map((range, index): Share => {
     const asked = statics.find((request) => request.range === index);
     const source = sourceFor(input, range, asked?.cidr.address);
@@ -114,18 +111,14 @@ function looseShares({ config, statics, owner, namespace, cooldownMs, sliced }: 
   const network = config.networkName;
   const loose = statics.filter((request) => request.range === undefined);
   const parts = partsOf(loose.map(({ cidr }) => cidr.prefix));
-  return loose.map(({ cidr }, index) => ({
+  return loose.map(({ cidr: { prefix, address } }, index) => ({
     namespace,
     domain: formatDomain({ scope: "network", network }),
-    definition: looseDefinition(cidr.prefix, cooldownMs, slicedIn(cidr.prefix, { namespace, network, sliced })),
+    definition: { prefix, l3: true, cooldownMs, excludes: slicedIn(prefix, { namespace, network, sliced }) },
     // Ranges may lie inside a loose address's network: a part of its own keeps the two apart.
     owner: withPart(owner, config.ranges.length + parts[index]!),
-    want: { kind: "given", address: cidr.address },
+    want: { kind: "given", address },
   }));
-}
-
-function looseDefinition(prefix: Prefix, cooldownMs: number, excludes: readonly Interval[]): PoolDefinition {
-  return { prefix, l3: true, cooldownMs, ...(excludes.length > 0 && { excludes }) };
 }
 
 /** What the definition itself lists may lie outside the pool's ends and among its excludes; the gateway stays out. */

@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cache } from "../kube/store.ts";
-import { pods as resource } from "../ledger/resources.ts";
 import { Pods } from "./pods.ts";
 
 const signal = new AbortController().signal;
@@ -14,7 +13,7 @@ const made = (uid: string): KubeObject => ({ metadata: { namespace: "d", name: "
 function source() {
   const client = { get: () => Promise.resolve(made("new")) } as unknown as KubeClient;
   const cache = { get: () => made("old") } as unknown as Cache<KubeObject>;
-  return new Pods(client, resource, cache);
+  return new Pods(client, cache);
 }
 
 it.each([

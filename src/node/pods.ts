@@ -3,18 +3,16 @@ import { isPodOf, mirrorAnnotation } from "../api/pod-uid.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { selectionOf } from "../cni/selection.ts";
 import { asError } from "../kube/abort.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cache } from "../kube/store.ts";
+import { pods } from "../ledger/resources.ts";
 import type { LoadedConfig } from "./configs.ts";
 import type { Parts } from "./parts.ts";
+import type { ObjectName } from "./sandboxes.ts";
 
-export interface PodFacts {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
+export interface PodFacts extends ObjectName {
   readonly annotations: Readonly<Record<string, string>>;
   readonly statefulSet?: string;
   /** The kubelet's copy of a pod that it started from a file: it knows the pod under another UID than the API server. */
@@ -22,23 +20,18 @@ export interface PodFacts {
   readonly object: DeepReadonly<KubeObject>;
 }
 
-export interface PodQuery {
-  readonly namespace: string;
-  readonly name: string;
-  /** Empty: whichever pod has the name. */
-  readonly uid: string;
+/** An empty UID: whichever pod has the name. */
+export interface PodQuery extends ObjectName {
   /** From the API server, though the informer has it: its annotations may have changed a moment ago. */
   readonly isFresh?: boolean;
 }
 
 export class Pods {
   readonly #client: KubeClient;
-  readonly #resource: Resource;
   readonly #cache: Cache<KubeObject>;
 
-  constructor(client: KubeClient, resource: Resource, cache: Cache<KubeObject>) {
+  constructor(client: KubeClient, cache: Cache<KubeObject>) {
     this.#client = client;
-    this.#resource = resource;
     this.#cache = cache;
   }
 
@@ -46,18 +39,11 @@ export class Pods {
    * The informer may be a moment behind the kubelet, so a pod that it lacks is asked for. So is one without a UID: under the UID
    * of a namesake that is gone, the hold would be collected with it. Throws the client's error; undefined: no such pod.
    */
-  async find(query: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
-    const cached = this.#cache.get(`${query.namespace}/${query.name}`);
-    const isEnough = query.uid !== "" && query.isFresh !== true;
-    if (cached !== undefined && isEnough && isPodOf(cached.metadata, query.uid)) return factsOf(cached);
-    try {
-      const { namespace, name } = query;
-      const pod = await this.#client.get(this.#resource, { namespace, name }, { signal });
-      return isPodOf(pod.metadata, query.uid) ? factsOf(pod) : undefined;
-    } catch (error) {
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+  async find({ namespace, name, uid, isFresh = false }: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
+    const cached = this.#cache.get(`${namespace}/${name}`);
+    if (cached !== undefined && uid !== "" && !isFresh && isPodOf(cached.metadata, uid)) return factsOf(cached);
+    const pod = await lookUp(this.#client, pods, { namespace, name }, { signal });
+    return pod !== undefined && isPodOf(pod.metadata, uid) ? factsOf(pod) : undefined;
   }
 }
 

@@ -51,7 +51,7 @@ async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Tak
   try {
     const { address } = hold;
     const answer = await parts.probe({ netns, interface: interfaceName, address, timeoutMs: probeMs, signal });
-    return answer.duplicate ? String(answer.mac) : undefined;
+    return answer.duplicate ? answer.mac : undefined;
   } catch (error) {
     signal.throwIfAborted();
     parts.log.warn("the address could not be probed; it is given without", { address: String(hold.address), error });
@@ -70,7 +70,7 @@ async function reject(
   const attachment = attachmentOf(hold) ?? invocation;
   // Nobody may have it back early, not even the owner, who never used it.
   const lastOwner = "conflict" as OwnerKey;
-  await parts.releases.free(namespace, hold, { attachment, cooldownMs: conflictRestMs, signal, lastOwner });
+  await parts.releases.free({ namespace, hold }, { attachment, cooldownMs: conflictRestMs, signal, lastOwner });
 }
 
 function refused({ hold }: Taken, mac: string, tries: number): CniError {

@@ -3,9 +3,8 @@
 // and give back. The annotation is read at most every few seconds, so a new limit counts from then on; holds stay.
 import { holdfastGroup } from "../api/kind.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import { Recent } from "../kube/recent.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import { namespaces } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
@@ -34,11 +33,11 @@ export class Quota {
   }
 
   async limitOf(namespace: string, signal: AbortSignal): Promise<number | undefined> {
-    const { client, now } = this.#options;
+    const { now } = this.#options;
     const known = this.#limits.get(namespace);
     if (known !== undefined && now() - known.readMs < rememberMs) return known.limit;
     const readMs = now();
-    const limit = await this.#reads.get(namespace, signal, (own) => this.#read(client, namespace, own));
+    const limit = await this.#reads.get(namespace, signal, (own) => this.#read(namespace, own));
     this.#limits.set(namespace, { limit, readMs });
     return limit;
   }
@@ -55,15 +54,10 @@ export class Quota {
     );
   }
 
-  async #read(client: KubeClient, name: string, signal: AbortSignal): Promise<number | undefined> {
-    try {
-      const { metadata } = await client.get(namespaces, { name }, { resourceVersion: "0", signal });
-      return parseLimit(metadata.annotations?.[quotaAnnotation], name, this.#options.log);
-    } catch (error) {
-      // podman's containers have a namespace that Kubernetes does not know.
-      if (isApiError(error, "not-found")) return undefined;
-      throw error;
-    }
+  async #read(name: string, signal: AbortSignal): Promise<number | undefined> {
+    // podman's containers have a namespace that Kubernetes does not know.
+    const found = await lookUp(this.#options.client, namespaces, { name }, { resourceVersion: "0", signal });
+    return parseLimit(found?.metadata.annotations?.[quotaAnnotation], name, this.#options.log);
   }
 }
 

@@ -1,10 +1,9 @@
 // Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
-import { asError } from "../kube/abort.ts";
 import { deadline, sleep } from "../kube/clock.ts";
 import { readSlicedRanges } from "../ledger/sliced-ranges.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import { later } from "./failure.ts";
+import { later, trimmed } from "./failure.ts";
 import type { History } from "./history.ts";
 import type { OwnHolds } from "./own-holds.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -89,15 +88,12 @@ export class Readiness {
     try {
       await Promise.all([own.known(limit.signal), state.synced(limit.signal)]);
     } catch (error) {
-      const reason = asError(error).message.replace(/\.$/, "");
-      const missing = [
-        ...(own.isKnown ? [] : ["what this node holds"]),
-        ...(state.hasSynced ? [] : [`whether there is a ConfigMap ${stateName}`]),
-      ];
-      throw later(
-        `the API server has not told yet ${missing.join(" and ")}: ${reason}; look at the API server, and try again.`,
-        error,
+      const holds = own.isKnown ? [] : ["what this node holds"];
+      const missing = [...holds, ...(state.hasSynced ? [] : [`whether there is a ConfigMap ${stateName}`])].join(
+        " and ",
       );
+      const remedy = "look at the API server, and try again";
+      throw later(`the API server has not told yet ${missing}: ${trimmed(error)}; ${remedy}.`, error);
     }
   }
 
@@ -113,9 +109,7 @@ export class Readiness {
       await this.assertKnown(limit.signal);
       await client.raw("/readyz", { signal: limit.signal });
     } catch (error) {
-      found.push(
-        `The API server is not reached (${asError(error).message.replace(/\.$/, "")}): look at it, and at the daemon's network.`,
-      );
+      found.push(`The API server is not reached (${trimmed(error)}): look at it, and at the daemon's network.`);
     }
     return found;
   }

@@ -8,8 +8,7 @@
 // without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
 import { usedByAnnotation } from "../api/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../api/pod-uid.ts";
-import type { Hold } from "../ipam/ledger.ts";
-import { LedgerError } from "../ipam/ledger.ts";
+import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, succeeds } from "../ipam/owner.ts";
 import { asError } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";

@@ -130,7 +130,7 @@ describe("a hold with a keeper", () => {
     held.put({ namespace, hold });
     const attachment = { containerId: "one", interfaceName: "eth0" };
     const lastOwner = "conflict" as OwnerKey;
-    await releasesOn(memory()).free(namespace, hold, { attachment, cooldownMs: 1000, signal, lastOwner });
+    await releasesOn(memory()).free({ namespace, hold }, { attachment, cooldownMs: 1000, signal, lastOwner });
     expect([users(), store.resting.size]).toEqual([[], 1]);
   });
 
@@ -166,7 +166,7 @@ describe("an answer that is late", () => {
     expect(held.ofAttachment({ containerId: "two", interfaceName: "eth0" })).toHaveLength(1);
     expect(pool.ownerAt(address)).toMatchObject({ uid: next.uid });
     // What is known of it is enough to free it.
-    await releasesOn(memory()).free(namespace, [...held.all()][0]!.hold, {
+    await releasesOn(memory()).free([...held.all()][0]!, {
       attachment: { containerId: "two", interfaceName: "eth0" },
       cooldownMs: 0,
       signal,

@@ -6,8 +6,7 @@ import { isSliceDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
-import type { Held, HeldEntry } from "./held.ts";
-import { attachmentOf, placeKey, placeOf } from "./held.ts";
+import { attachmentOf, type Held, type HeldEntry, placeKey, placeOf } from "./held.ts";
 import type { Intent } from "./intent.ts";
 import type { Ledgers } from "./ledgers.ts";
 import type { Pictures } from "./pictures.ts";
@@ -48,19 +47,14 @@ export class Releases {
     const known = unique([...held, ...targets.flat()]);
     const found = known.length > 0 ? known : await this.#options.findLegacy(intent, signal);
     const freed = await Promise.all(
-      found.map(({ namespace, hold }) =>
-        this.free(namespace, hold, { attachment: intent, cooldownMs: intent.cooldownMs, signal }),
-      ),
+      found.map((entry) => this.free(entry, { attachment: intent, cooldownMs: intent.cooldownMs, signal })),
     );
     return freed.filter(Boolean).length;
   }
 
   /** One hold of the attachment. False where it was not its any more. */
-  async free(
-    namespace: string,
-    hold: Hold,
-    { attachment, cooldownMs, signal, lastOwner }: FreeOptions,
-  ): Promise<boolean> {
+  async free({ namespace, hold }: HeldEntry, options: FreeOptions): Promise<boolean> {
+    const { attachment, cooldownMs, signal, lastOwner } = options;
     const ledger = this.#options.ledgers.of(namespace, hold.domain);
     // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
     const park = hold.note?.keeper !== undefined && lastOwner === undefined;

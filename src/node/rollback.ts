@@ -22,9 +22,7 @@ export async function rollBack(addition: Addition, { taken, failures = [], withd
   const signal = AbortSignal.timeout(rollBackMs);
   const fresh = taken.filter(({ isNew }) => isNew);
   const results = await Promise.allSettled(
-    fresh.map(({ namespace, hold }) =>
-      parts.releases.free(namespace, hold, { attachment: invocation, cooldownMs: 0, signal }),
-    ),
+    fresh.map((each) => parts.releases.free(each, { attachment: invocation, cooldownMs: 0, signal })),
   );
   const stuck = fresh
     .filter((_, index) => results[index]!.status === "rejected")

@@ -5,17 +5,17 @@ import { chmod, mkdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 
-import { errorCodes, errorObject, CniError } from "../cni/error.ts";
+import { errorCodes, CniError } from "../cni/error.ts";
 import { FrameError } from "../cni/protocol/frame-error.ts";
 import { encodeReply, type Reply, type Request, RequestReader } from "../cni/protocol/frame.ts";
+import { asError } from "../kube/abort.ts";
 import { deadline } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-
-type Handle = (request: Request, signal: AbortSignal) => Promise<Reply>;
+import { errorReply } from "./failure.ts";
 
 export interface SocketServerOptions extends Pick<DaemonOptions, "peerUid" | "ownUid" | "clock" | "log"> {
   readonly path: string;
-  readonly handle: Handle;
+  readonly handle: (request: Request, signal: AbortSignal) => Promise<Reply>;
 }
 
 /** A node has some hundred pods with a few interfaces each; 1,024 requests of 1 MiB at most are 1 GiB, of 2 KiB as usual 2 MiB. */
@@ -148,11 +148,8 @@ function reply(socket: Socket, answer: Reply): void {
 }
 
 function refusal(code: CniError["code"], why: unknown): Reply {
-  const message = why instanceof Error ? why.message : String(why);
-  const text = JSON.stringify(
-    errorObject(new CniError(code, `the daemon did not take the request: ${message}`), "1.1.0"),
-  );
-  return { exitStatus: 1, stdout: new TextEncoder().encode(`${text}\n`) };
+  const { message } = asError(why);
+  return errorReply(new CniError(code, `the daemon did not take the request: ${message}`), "1.1.0");
 }
 
 /** A socket file that nobody answers on is left from a daemon that was killed. */

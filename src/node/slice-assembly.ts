@@ -4,12 +4,10 @@ import { join } from "node:path";
 
 import { ipPoolKind } from "../api/ip-pool.ts";
 import { apiVersionOf } from "../api/kind.ts";
-import type { Clock } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
-import { Journal } from "../ledger/journal/journal.ts";
+import type { Journal } from "../ledger/journal/journal.ts";
 import type { Pod } from "../ledger/resources.ts";
-import type { Log } from "../log/log.ts";
 import type { Attachments } from "./attachment.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { attachmentOf, type Held, type HeldEntry, placeOf } from "./held.ts";
@@ -17,11 +15,9 @@ import type { Ledgers } from "./ledgers.ts";
 import { sandboxHold, type Sandboxes } from "./sandboxes.ts";
 import type { SharedState } from "./shared-state.ts";
 import { SlicedPools } from "./sliced-pools.ts";
-import type { SlicedSourceParts } from "./sliced-source.ts";
 import { Sliced } from "./sliced.ts";
 import { fileMemory, kernelMoment } from "./slices/file-memory.ts";
 import { SliceKeeper } from "./slices/keeper.ts";
-import { type SeenVersion, seenVersionIn } from "./slices/seen-version.ts";
 import { slicedAs } from "./slicing.ts";
 
 export interface SliceAssemblyOptions extends DaemonOptions {
@@ -37,26 +33,12 @@ export interface SliceAssemblyOptions extends DaemonOptions {
   readonly assure: (signal: AbortSignal) => Promise<void>;
 }
 
-export interface SliceAssembly {
-  readonly keeper: SliceKeeper;
-  readonly sliced: Sliced;
-  readonly source: SlicedSourceParts;
-}
+export const sliceFolder = (state: string) => join(state, "slices");
 
-const folderIn = (state: string) => join(state, "slices");
-
-export function seenVersion(state: string, log: Log): SeenVersion {
-  return seenVersionIn(folderIn(state), log);
-}
-
-/** Throws JournalError where the journal cannot be opened, or another process has it. */
-export function openJournal(state: string, clock: Clock, log: Log): Promise<Journal> {
-  return Journal.open({ folder: folderIn(state), now: () => clock.wallMs(), log });
-}
-
-export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
+export function assembleSlices(options: SliceAssemblyOptions) {
   const { clock, journal, held, shared, ledgers, sliceAuthorityMs: authorityMs, sliceMetrics } = options;
-  const pools = new SlicedPools(journal, () => clock.wallMs());
+  const now = () => clock.wallMs();
+  const pools = new SlicedPools(journal, now);
   const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
   const sliced = new Sliced({ journal, read: () => shared.sliced, clock, obstacle });
   const keeper = new SliceKeeper({
@@ -74,11 +56,8 @@ export function assembleSlices(options: SliceAssemblyOptions): SliceAssembly {
       pools.released(hold, options.cooldownMs);
       sliceMetrics?.orphan();
     },
-    moment: kernelMoment(
-      (path) => readFileSync(path, "utf8"),
-      () => clock.wallMs(),
-    ),
-    memory: fileMemory(folderIn(options.state)),
+    moment: kernelMoment((path) => readFileSync(path, "utf8"), now),
+    memory: fileMemory(sliceFolder(options.state)),
     tell: ({ namespace, name }, type, reason, message) => {
       const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
       options.events.record(about, type, reason, message);

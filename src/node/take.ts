@@ -1,7 +1,13 @@
 // One share of an ADD: open its source, take an address, and let the source look again before a refusal is believed.
 import { type Acquired, acquire, type Acquisition, type Refused } from "../ipam/acquire.ts";
-import { type AddressSource, failedTake, type OpenSource } from "./address-source.ts";
-import { type TakeOrder, type Taken, UncertainTake } from "./address-source.ts";
+import {
+  type AddressSource,
+  failedTake,
+  type OpenSource,
+  type TakeOrder,
+  type Taken,
+  UncertainTake,
+} from "./address-source.ts";
 import { whyOf } from "./why.ts";
 
 export interface TakeParts {

@@ -199,7 +199,7 @@ async function confirm(addition: Addition, use: ClaimUse, settled: readonly Sett
 /** At the version that this ADD wrote: nobody was told of it, and who joined since keeps it. */
 async function freeNew({ parts, invocation: attachment, signal }: Addition, some: readonly Settled[]): Promise<void> {
   for (const { held, isNew } of some) {
-    if (isNew) await parts.releases.free(held.namespace, held.hold, { attachment, cooldownMs: 0, signal });
+    if (isNew) await parts.releases.free(held, { attachment, cooldownMs: 0, signal });
   }
 }
 
