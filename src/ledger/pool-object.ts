@@ -95,10 +95,7 @@ export function poolObject(object: IPPool, others: readonly IPPool[] = []): Pool
 }
 
 function newPool(name: string, { namespace, identity, l3, domain }: EnsurePoolOptions) {
-  const annotations = {
-    ...identityAnnotations(identity),
-    ...(domain !== undefined && { [domainAnnotation]: domain }),
-  };
+  const annotations = { ...identityAnnotations(identity), ...(domain !== undefined && { [domainAnnotation]: domain }) };
   return {
     metadata: { namespace, name, annotations },
     spec: { range: identity.range.toString(), allocations: {}, ...(l3 === true && { enable_l3: true }) },

@@ -63,11 +63,7 @@ interface Container {
 
 interface PodTemplate {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
-  spec?: {
-    containers?: Container[];
-    initContainers?: Container[];
-    nodeSelector?: Record<string, string>;
-  };
+  spec?: { containers?: Container[]; initContainers?: Container[]; nodeSelector?: Record<string, string> };
 }
 
 export interface DaemonSet extends KubeObject {

@@ -52,10 +52,7 @@ export function restsOf({ coexistence, why, paused, poolNamespace }: State): str
 
 /** The object to write. */
 export function stateObject(namespace: string, { coexistence, why, paused }: State): ConfigMap {
-  return {
-    metadata: { namespace, name: stateName },
-    data: { coexistence: coexistence ? "on" : "off", why, paused },
-  };
+  return { metadata: { namespace, name: stateName }, data: { coexistence: coexistence ? "on" : "off", why, paused } };
 }
 
 /** Undefined where there is none. */

@@ -90,12 +90,7 @@ function judgeAddress(
         repair: "take",
         namespace: use.namespace,
         node: pod.spec?.nodeName ?? "",
-        request: {
-          domain,
-          address,
-          owner,
-          note,
-        },
+        request: { domain, address, owner, note },
       },
     });
   }

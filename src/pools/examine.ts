@@ -15,10 +15,7 @@ export function examine(snapshot: Snapshot): Finding[] {
   return [
     ...unknownState(snapshot),
     ...snapshot.unreadable.map(({ object, why }): Finding =>
-      finding("unreadable", "error", [object], {
-        message: why,
-        remedy: "Correct or delete it, as the sentence says.",
-      }),
+      finding("unreadable", "error", [object], { message: why, remedy: "Correct or delete it, as the sentence says." }),
     ),
     ...snapshot.networks.unreadable.map(({ definition, why }): Finding =>
       finding("unreadable", "warning", [`NetworkAttachmentDefinition ${definition}`], {

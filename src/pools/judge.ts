@@ -123,11 +123,7 @@ function suspectPresent(
   if (state === "unreachable") return unreachable(node);
   if (state === "fenced") return stranded(pod, owner, node, limits);
   if (pod.phase === "Succeeded" || pod.phase === "Failed") {
-    return {
-      reason: "pod-completed",
-      why: `pod ${podOf(owner)} has ended (${pod.phase})`,
-      afterMs: limits.observeMs,
-    };
+    return { reason: "pod-completed", why: `pod ${podOf(owner)} has ended (${pod.phase})`, afterMs: limits.observeMs };
   }
   if (pod.isTerminating) return `pod ${podOf(owner)} is terminating, and may still use it`;
   if (!facts.isSuperseded) return `pod ${podOf(owner)} exists`;

@@ -23,9 +23,5 @@ export function snapshotOf(state: State, clock: RestClock, id: string, doubt: nu
       yield { op: "free", domain, address, atMs: wallMs, cooldownMs: untilMs - nowMs, lastOwner };
     }
   }
-  return {
-    lines: (next) => records(next).map(encodeRecord),
-    count: lines + 1,
-    settle: () => state.settle(grants),
-  };
+  return { lines: (next) => records(next).map(encodeRecord), count: lines + 1, settle: () => state.settle(grants) };
 }
