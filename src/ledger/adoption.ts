@@ -78,15 +78,8 @@ export async function adoptPool(client: KubeClient, options: AdoptionOptions): P
     const pools = await work.readPools();
     const other = pools.find((pool) => (markedDomain(pool) ?? domain) !== domain);
     if (other !== undefined) {
-      return {
-        pool: poolObject(
-          other,
-          pools.filter((pool) => pool !== other),
-        ),
-        created,
-        blocking: [],
-        warnings: [],
-      };
+      const others = pools.filter((pool) => pool !== other);
+      return { pool: poolObject(other, others), created, blocking: [], warnings: [] };
     }
     const plan = planAdoption(work.records, pools, await work.readObjects());
     const { blocking, warnings } = plan;

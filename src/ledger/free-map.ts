@@ -62,15 +62,8 @@ export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThr
 
 /** Undefined: it cannot be read, and there might as well be none. */
 export function decodeFreeMap({ data = {} }: ConfigMap): FreeMap | undefined {
-  const {
-    pool = "",
-    prefix: range = "",
-    domain = "",
-    taken: text = "",
-    through = "",
-    writtenMs = "",
-    holders = "",
-  } = data;
+  const { pool = "", prefix: range = "", domain = "", taken: text = "", through = "" } = data;
+  const { writtenMs = "", holders = "" } = data;
   if (pool === "" || !/^\d{1,15}$/.test(writtenMs) || !/^\d{1,15}$/.test(holders)) return undefined;
   try {
     const prefix = parsePrefix(range);

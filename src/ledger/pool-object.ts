@@ -4,7 +4,7 @@
 // others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
 import { ApiError as BadObject } from "../api/error.ts";
 import { domainAnnotation } from "../api/hold-marks.ts";
-import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { type IPPool, ipPoolKind, type PoolAllocation } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import { assertPoolIs, identityAnnotations } from "../api/pool-identity.ts";
@@ -12,6 +12,7 @@ import { type PoolIdentity, poolName, poolNamesToRead, type PoolNaming } from ".
 import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
+import { type JsonPatchOperation, pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cidr } from "../net/prefix.ts";
 import { ipPools } from "./resources.ts";
@@ -92,6 +93,17 @@ export function poolObject(object: IPPool, others: readonly IPPool[] = []): Pool
   const { namespace = "", name = "" } = object.metadata;
   const adopted = [object, ...others].every(isAdopted);
   return { namespace, name, adopted, domain: markedDomain(object), object, others };
+}
+
+/** Tests what was found under the key, so that a patch that is late changes nothing. */
+export function entryPatch(
+  key: string,
+  from: PoolAllocation | undefined,
+  to: PoolAllocation | undefined,
+): JsonPatchOperation[] {
+  const path = pointer("spec", "allocations", key);
+  const test = { op: "test", path, value: from ?? null } as const;
+  return [test, to === undefined ? { op: "remove", path } : { op: "add", path, value: to }];
 }
 
 function newPool(name: string, { namespace, identity, l3, domain }: EnsurePoolOptions) {

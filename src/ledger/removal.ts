@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { keptFinalizer } from "../api/hold-marks.ts";
 import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { pointer } from "../kube/patch.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -63,12 +64,9 @@ async function letGo<T extends KubeObject>(
       if (isApiError(error, "not-found")) return "removed";
       if (!isApiError(error, "invalid", "conflict") || tries === triesMax) throw error;
     }
-    try {
-      object = await client.get(resource, at, { signal });
-    } catch (error) {
-      if (isApiError(error, "not-found")) return "removed";
-      throw error;
-    }
+    const now = await lookUp(client, resource, at, { signal });
+    if (now === undefined) return "removed";
+    object = now;
   }
   return "removed";
 }

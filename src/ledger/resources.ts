@@ -97,37 +97,30 @@ export const holds = resourceOf<StoredHold>(holdKind);
 export const nodeSlicePools = resourceOf<StoredSlicePool>(nodeSlicePoolKind);
 export const ipamClaims = resourceOf<StoredClaim>(ipamClaimKind);
 
-export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
-export const pods = core<Pod>("pods", "Pod");
-export const nodes = core<Node>("nodes", "Node", false);
-export const namespaces = core("namespaces", "Namespace", false);
+export const configMaps = define<ConfigMap>("", "configmaps", "ConfigMap");
+export const pods = define<Pod>("", "pods", "Pod");
+export const nodes = define<Node>("", "nodes", "Node", false);
+export const namespaces = define("", "namespaces", "Namespace", false);
 
-export const networkAttachmentDefinitions = defineResource<NetworkAttachmentDefinition>({
-  group: "k8s.cni.cncf.io",
-  version: "v1",
-  plural: "network-attachment-definitions",
-  kind: "NetworkAttachmentDefinition",
-  namespaced: true,
-});
+export const networkAttachmentDefinitions = define<NetworkAttachmentDefinition>(
+  "k8s.cni.cncf.io",
+  "network-attachment-definitions",
+  "NetworkAttachmentDefinition",
+);
 
 /** KubeVirt's, which need not be there. A VMI has no status subresource. */
-export const virtualMachines = kubevirt<VirtualMachine & KubeObject>("virtualmachines", "VirtualMachine");
-export const virtualMachineInstances = kubevirt<VirtualMachineInstance & KubeObject>(
+export const virtualMachines = define<VirtualMachine & KubeObject>("kubevirt.io", "virtualmachines", "VirtualMachine");
+export const virtualMachineInstances = define<VirtualMachineInstance & KubeObject>(
+  "kubevirt.io",
   "virtualmachineinstances",
   "VirtualMachineInstance",
 );
 
-export const leases = defineResource<Lease>({
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-});
+export const leases = define<Lease>("coordination.k8s.io", "leases", "Lease");
 
-export const daemonSets = apps<DaemonSet>("daemonsets", "DaemonSet");
-export const deployments = apps<Deployment>("deployments", "Deployment");
-export const statefulSets = apps<StatefulSet>("statefulsets", "StatefulSet");
+export const daemonSets = define<DaemonSet>("apps", "daemonsets", "DaemonSet");
+export const deployments = define<Deployment>("apps", "deployments", "Deployment");
+export const statefulSets = define<StatefulSet>("apps", "statefulsets", "StatefulSet");
 
 /** An object of one of our kinds, as src/api made or checked it, as the client wants it. The same object. */
 export function stored(object: IPPool): StoredPool;
@@ -142,14 +135,6 @@ function resourceOf<T extends KubeObject>({ group, version, plural, kind }: Kind
   return defineResource<T>({ group, version, plural, kind, namespaced: true });
 }
 
-function core<T extends KubeObject>(plural: string, kind: string, namespaced = true): Resource<T> {
-  return defineResource<T>({ group: "", version: "v1", plural, kind, namespaced });
-}
-
-function kubevirt<T extends KubeObject>(plural: string, kind: string): Resource<T> {
-  return defineResource<T>({ group: "kubevirt.io", version: "v1", plural, kind, namespaced: true });
-}
-
-function apps<T extends KubeObject>(plural: string, kind: string): Resource<T> {
-  return defineResource<T>({ group: "apps", version: "v1", plural, kind, namespaced: true });
+function define<T extends KubeObject>(group: string, plural: string, kind: string, namespaced = true): Resource<T> {
+  return defineResource<T>({ group, version: "v1", plural, kind, namespaced });
 }

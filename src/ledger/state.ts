@@ -2,7 +2,7 @@
 //
 // Promised: what cannot be read, or is not there yet, reads as the safe side: coexistence on (slower, never a duplicate), and
 // not paused.
-import { isApiError } from "../kube/errors.ts";
+import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { poolNamespaceKey } from "./coexistence/word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
@@ -60,10 +60,5 @@ export async function fetchState(
   client: KubeClient,
   { namespace, signal }: { readonly namespace: string; readonly signal?: AbortSignal },
 ): Promise<ConfigMap | undefined> {
-  try {
-    return await client.get(configMaps, { namespace, name: stateName }, { signal });
-  } catch (error) {
-    if (isApiError(error, "not-found")) return undefined;
-    throw error;
-  }
+  return lookUp(client, configMaps, { namespace, name: stateName }, { signal });
 }

@@ -72,7 +72,12 @@ export class LeakCollector {
       const waitMs = this.#bucket.reserve();
       if (waitMs > 0 && !(await sleep(this.#options.clock, waitMs, signal))) return;
       if (await this.#isPaused(signal)) return;
-      await this.#freeSurely(held, doubles, signal);
+      const { address, owner } = held.hold;
+      const about = { address: String(address), owner: describeOwner(owner), object: describeHeld(held) };
+      await this.#free(held, doubles, about, signal).catch((error: unknown) => {
+        if (signal.aborted) return;
+        this.#options.log.warn("a leak could not be looked at or freed; it is tried again", { ...about, error });
+      });
     }
   }
 
@@ -129,24 +134,10 @@ export class LeakCollector {
   /** The object's key -> the owner's holds in one pool, where there are several. */
   #doubles(): Map<string, readonly Held[]> {
     const { roster } = this.#options.world;
-    const poolsOf = ({ hold, namespace }: Held) => roster.pools.of(hold, namespace).map(({ key }) => key);
     const found = new Map<string, readonly Held[]>();
-    for (const all of doublesOf(roster.all(), poolsOf).values()) for (const each of all) found.set(heldKey(each), all);
+    for (const all of doublesOf(roster.all(), roster.pools).values())
+      for (const each of all) found.set(heldKey(each), all);
     return found;
-  }
-
-  async #freeSurely(held: Held, doubles: readonly Held[], signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
-    const about = {
-      address: held.hold.address.toString(),
-      owner: describeOwner(held.hold.owner),
-      object: describeHeld(held),
-    };
-    try {
-      await this.#free(held, doubles, about, signal);
-    } catch (error) {
-      if (!signal.aborted) log.warn("a leak could not be looked at or freed; it is tried again", { ...about, error });
-    }
   }
 
   async #free(held: Held, doubles: readonly Held[], about: object, signal: AbortSignal): Promise<void> {

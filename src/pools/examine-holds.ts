@@ -9,8 +9,7 @@ import type { Snapshot } from "./snapshot.ts";
 import { doublesOf } from "./superseded.ts";
 
 export function examineHolds(snapshot: Snapshot): Finding[] {
-  const poolsOf = ({ hold, namespace }: Held) => snapshot.index.of(hold, namespace).map(({ key }) => key);
-  const doubles = doublesOf(snapshot.held, poolsOf);
+  const doubles = doublesOf(snapshot.held, snapshot.index);
   return [
     ...[...doubles].map(([key, all]) => twoAddresses(key.slice(key.lastIndexOf(" ") + 1), all)),
     ...leaksOf(snapshot, [...doubles.values()]),

@@ -2,7 +2,7 @@
 //
 // A mirror is a second behind its node's journal, which is the arbiter: nothing here is repaired from outside.
 import { parseDomain } from "../api/domain.ts";
-import { mayLackMirror, mirrorAnnotation } from "../api/pod-uid.ts";
+import { mayLackMirror } from "../api/pod-uid.ts";
 import { blocksOf } from "../api/slice-grant.ts";
 import { describeOwner, type Owner, ownerKey } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
@@ -16,6 +16,7 @@ import { isSamePod, type UsedAddress, usedAddresses } from "./examine-pods.ts";
 import { type Finding, finding, found, named } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
+import { podFactsOf } from "./look.ts";
 import { networkOf } from "./membership.ts";
 import type { NetworkUse } from "./networks.ts";
 import { isSliced, SliceIndex } from "./sliced.ts";
@@ -184,8 +185,7 @@ function entriesWithoutPod({ pods }: Snapshot, slice: SliceView): Finding[] {
   const gone = slice.entries.filter(({ owner }) => {
     if (owner.kind !== "pod" || owner.namespace === "" || owner.name === "") return false;
     const pod = pods.get(`${owner.namespace}/${owner.name}`);
-    const mirrorOf = pod?.metadata.annotations?.[mirrorAnnotation];
-    const facts = pod && { uid: pod.metadata.uid ?? "", ...(mirrorOf !== undefined && { mirrorOf }) };
+    const facts = pod && podFactsOf(pod);
     if (mayLackMirror(facts, owner)) return false;
     return facts === undefined || !isOwners(facts, owner);
   });

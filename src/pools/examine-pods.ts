@@ -10,6 +10,7 @@ import { contains } from "../net/prefix.ts";
 import { type Finding, finding } from "./finding.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { isOwners } from "./judge.ts";
+import { podFactsOf } from "./look.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 import { isSliced } from "./sliced.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -117,14 +118,13 @@ function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
  */
 export function isSamePod(
   { owner, note, users = [] }: Pick<Held["hold"], "owner" | "note" | "users">,
-  { metadata }: Pod,
+  pod: Pod,
 ): boolean {
+  const { metadata } = pod;
   if (owner.kind === "nic") return true;
   if (owner.kind === "claim") {
     return users.some(({ uid }) => uid === "" || (uid === metadata.uid && owner.namespace === metadata.namespace));
   }
   const isNamed = owner.namespace === metadata.namespace && owner.name === metadata.name;
-  const mirrorOf = metadata.annotations?.[mirrorAnnotation];
-  const known = { uid: metadata.uid ?? "", ...(mirrorOf !== undefined && { mirrorOf }) };
-  return isNamed && (isOwners(known, owner) || note?.keeper !== undefined);
+  return isNamed && (isOwners(podFactsOf(pod), owner) || note?.keeper !== undefined);
 }

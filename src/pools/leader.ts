@@ -42,7 +42,7 @@ export class PoolsLeader {
   readonly #definitions: FollowedDefinitions;
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
-  readonly #isPaused: (signal: AbortSignal) => Promise<boolean>;
+  readonly #work: LeaderOptions & Work;
   #poolNamespace: string;
 
   constructor(options: LeaderOptions) {
@@ -51,7 +51,7 @@ export class PoolsLeader {
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
     const more = { ...(fencing && { fencing }), ...(silence && { silence }) };
     this.world = new World({ client, clock, systemNamespace, onError, ...more });
-    this.#isPaused = pauseOf(options);
+    this.#work = { ...options, world: this.world, isPaused: pauseOf(options) };
     this.#poolNamespace = systemNamespace;
     this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
     this.#definitions.handle(() => void (this.#uses = undefined));
@@ -86,22 +86,18 @@ export class PoolsLeader {
   }
 
   #build() {
-    const { client, clock, log, metrics, kubeMetrics, entriesMax } = this.#options;
-    const { world } = this;
-    const isPaused = this.#isPaused;
+    const { client, clock, log, metrics, kubeMetrics } = this.#options;
     const touchAll = () => {
-      for (const key of world.pools.cache.keys()) mirror.enqueue(key);
+      for (const key of this.world.pools.cache.keys()) mirror.enqueue(key);
     };
     const state = this.#makeState(touchAll);
     const collector = this.#makeCollector(state, touchAll);
-    const common = { world, client, clock, log, isPaused };
     const writer = new MirrorWriter({
-      ...common,
+      ...this.#work,
       freeMaps: new FreeMapWriter(client, () => clock.wallMs()),
       coexistence: () => state.coexistence,
       leaksHeldBack: () => collector.heldBack,
       uses: () => this.uses(),
-      ...(entriesMax !== undefined && { entriesMax }),
       ...(metrics && { onWrite: metrics.wrote, onTotals: metrics.totals }),
     });
     const mirror = new Controller({
@@ -118,9 +114,9 @@ export class PoolsLeader {
       touchAll,
       work: [
         collector,
-        new CooledDeleter(common),
-        new KeptHolds({ ...common, coexistence: () => state.coexistence }),
-        new FreeMapSweeper({ ...common, namespaces: () => this.#poolNamespaces() }),
+        new CooledDeleter(this.#work),
+        new KeptHolds({ ...this.#work, coexistence: () => state.coexistence }),
+        new FreeMapSweeper({ ...this.#work, namespaces: () => this.#poolNamespaces() }),
       ],
     };
   }
@@ -132,17 +128,10 @@ export class PoolsLeader {
   }
 
   #makeState(onChange: () => void): StateKeeper {
-    const { client, clock, log, systemNamespace, metrics, lookBackMs, whereaboutsNamespaces } = this.#options;
+    const { metrics } = this.#options;
     return new StateKeeper({
-      ...(lookBackMs !== undefined && { lookBackMs }),
-      ...(whereaboutsNamespaces && { whereaboutsNamespaces }),
-      world: this.world,
-      client,
-      clock,
-      log,
-      systemNamespace,
+      ...this.#work,
       uses: () => this.uses(),
-      isPaused: this.#isPaused,
       onPlace: (namespace) => {
         if (namespace !== this.#poolNamespace) this.#uses = undefined;
         this.#poolNamespace = namespace;
@@ -161,7 +150,7 @@ export class PoolsLeader {
   }
 
   #makeCollector(state: StateKeeper, onHeldBack: () => void): LeakCollector {
-    const { client, clock, log, cooldownMs, limits, allowMassRelease = false, metrics } = this.#options;
+    const { client, clock, metrics } = this.#options;
     const ledgers = new Map<string, Ledger>();
     const ledgerOf = (namespace: string) => {
       const known = ledgers.get(namespace);
@@ -172,15 +161,8 @@ export class PoolsLeader {
       return made;
     };
     return new LeakCollector({
-      world: this.world,
-      client,
-      clock,
-      log,
+      ...this.#work,
       ledgerOf,
-      cooldownMs,
-      allowMassRelease,
-      isPaused: this.#isPaused,
-      ...(limits && { limits }),
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: (held, reason, why) => {
         metrics?.freed(reason);

@@ -59,7 +59,7 @@ export function judgeOnce({ nodes, nowMs: wallMs }: Pick<Snapshot, "nodes" | "no
   return (_, node, lease) => standingByNote({ node, lease, isAlone: nodes.length === 0, wallMs });
 }
 
-function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
+export function podFactsOf(pod: DeepReadonly<kinds.Pod>): PodFacts {
   const { uid = "", deletionTimestamp, annotations } = pod.metadata;
   const mirrorOf = annotations?.[mirrorAnnotation];
   return {

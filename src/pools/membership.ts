@@ -60,19 +60,16 @@ export function networkOf(pool: PoolRange): string {
 /** Pools by what a hold can be asked for: made once per pass, read for every hold. */
 export class PoolIndex {
   /** namespace/name -> pool */
-  readonly #byKey = new Map<string, PoolRange>();
+  readonly #byKey: ReadonlyMap<string, PoolRange>;
   /** namespace -> its pools */
-  readonly #byNamespace = new Map<string, PoolRange[]>();
+  readonly #byNamespace: ReadonlyMap<string, readonly PoolRange[]>;
   /** namespace, network -> the pools of that network */
   readonly #byNetwork = new Map<string, readonly PoolRange[]>();
 
   constructor(pools: Iterable<PoolRange>) {
-    for (const pool of pools) {
-      this.#byKey.set(pool.key, pool);
-      const others = this.#byNamespace.get(pool.namespace);
-      if (others === undefined) this.#byNamespace.set(pool.namespace, [pool]);
-      else others.push(pool);
-    }
+    const all = [...pools];
+    this.#byKey = new Map(all.map((pool) => [pool.key, pool]));
+    this.#byNamespace = Map.groupBy(all, ({ namespace }) => namespace);
   }
 
   get(key: string): PoolRange | undefined {

@@ -10,7 +10,7 @@ import type { IPPool, PoolAllocation } from "../api/ip-pool.ts";
 import { parseRange } from "../api/range.ts";
 import { isEqual } from "../kube/conditions.ts";
 import type { JsonPatchOperation } from "../kube/patch.ts";
-import { pointer } from "../kube/patch.ts";
+import { entryPatch } from "../ledger/pool-object.ts";
 import { type Address, compare } from "../net/address.ts";
 import type { Cidr } from "../net/prefix.ts";
 import type { Held } from "./held.ts";
@@ -75,13 +75,8 @@ export function hasForeign(pool: IPPool, held: readonly Held[]): boolean {
   return strange.some(([key]) => typeof readAllocationKey(range, key) !== "string" && !keys.has(key));
 }
 
-/** Each change tests what it found, so that a patch that is late changes nothing. */
 export function mirrorPatch(changes: readonly EntryChange[]): JsonPatchOperation[] {
-  return changes.flatMap(({ key, from, to }): JsonPatchOperation[] => {
-    const path = pointer("spec", "allocations", key);
-    const test = { op: "test", path, value: from ?? null } as const;
-    return [test, to === undefined ? { op: "remove", path } : { op: "add", path, value: to }];
-  });
+  return changes.flatMap(({ key, from, to }) => entryPatch(key, from, to));
 }
 
 export function isOurs({ uid, kind }: PoolAllocation): boolean {

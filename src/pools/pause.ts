@@ -2,20 +2,15 @@
 // where the API server has no policies to keep others out, it waits until nobody writes them any more.
 //
 // Asked of the server, not followed: an answer is at most a second old. Where there is none the leader rests, as it may be paused.
-import type { Clock } from "../kube/clock.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { fetchState, readState } from "../ledger/state.ts";
-
-export interface PauseOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
-}
+import type { StateKeeperOptions } from "./state-keeper.ts";
 
 /** One small read a second, whatever the number of pools. */
 const freshMs = 1000;
 
-export function pauseOf(options: PauseOptions): (signal: AbortSignal) => Promise<boolean> {
+export function pauseOf(
+  options: Pick<StateKeeperOptions, "client" | "clock" | "systemNamespace">,
+): NonNullable<StateKeeperOptions["isPaused"]> {
   const { client, clock, systemNamespace: namespace } = options;
   let asked: { readonly ms: number; readonly answer: Promise<boolean> } | undefined;
   const ask = async (signal: AbortSignal) => {

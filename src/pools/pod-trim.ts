@@ -10,26 +10,20 @@ import { defaultNetworkAnnotation, networksAnnotation } from "../cni/selection.t
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Indexes } from "../kube/store.ts";
 import type { Pod } from "../ledger/resources.ts";
-
-type Texts = Readonly<Record<string, string>>;
+import { picked } from "../ledger/slice-object.ts";
 
 /** Of a pod of 5 to 50 KB, what is read here is about 300 bytes: 100,000 pods are 30 MB. Launchers and pods with claims keep 500 more. */
 export function trimPod({ metadata, spec, status }: Pod): Pod {
-  const { name, namespace, uid, resourceVersion, deletionTimestamp, labels, ownerReferences } = metadata;
   const isLauncher = launchedBy(metadata) !== undefined;
   const annotations = keptAnnotations(metadata, isLauncher);
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      ...(name !== undefined && { name }),
-      ...(namespace !== undefined && { namespace }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "deletionTimestamp"),
       ...(Object.keys(annotations).length > 0 && { annotations }),
-      ...(isLauncher && { labels: picked(labels, [launcherLabelName, createdByLabelName]) }),
-      ...(isLauncher && ownerReferences !== undefined && { ownerReferences }),
+      ...(isLauncher && { labels: texts(metadata.labels, launcherLabelName, createdByLabelName) }),
+      ...(isLauncher && picked(metadata, "ownerReferences")),
     },
     ...(spec?.nodeName !== undefined && { spec: { nodeName: spec.nodeName } }),
     ...(status?.phase !== undefined && { status: { phase: status.phase } }),
@@ -51,9 +45,9 @@ function keptAnnotations(metadata: KubeObject["metadata"], isLauncher: boolean):
   const isWithClaims = isLauncher || referencesOf(metadata).length > 0;
   return {
     ...(networks !== undefined && { "k8s.v1.cni.cncf.io/network-status": networks }),
-    ...picked(annotations, [mirrorAnnotation]),
-    ...(isWithClaims && picked(annotations, [networksAnnotation, defaultNetworkAnnotation, primaryClaimAnnotation])),
-    ...(isLauncher && picked(annotations, [domainAnnotationName])),
+    ...texts(annotations, mirrorAnnotation),
+    ...(isWithClaims && texts(annotations, networksAnnotation, defaultNetworkAnnotation, primaryClaimAnnotation)),
+    ...(isLauncher && texts(annotations, domainAnnotationName)),
   };
 }
 
@@ -61,6 +55,6 @@ function referencesOf({ namespace = "", name = "", annotations = {} }: DeepReado
   return claimReferencesOf({ namespace, name, annotations });
 }
 
-function picked(texts: Texts | undefined, keys: readonly string[]): Record<string, string> {
-  return Object.fromEntries(keys.flatMap((key) => (texts?.[key] === undefined ? [] : [[key, texts[key]]])));
+function texts(all: Record<string, string> = {}, ...keys: readonly string[]) {
+  return picked(all, ...keys) as Record<string, string>;
 }

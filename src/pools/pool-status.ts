@@ -30,13 +30,8 @@ export interface PoolTotals {
 type Status = NonNullable<IPPool["status"]>;
 
 /** Used: what is held, and what an entry without a hold may hold. */
-export function totalsOf({
-  pool,
-  range,
-  held,
-  plan,
-  useful = wholeOf(pool, range),
-}: Pick<PoolSituation, "pool" | "range" | "held" | "plan" | "useful">): PoolTotals {
+export function totalsOf(of: Pick<PoolSituation, "pool" | "range" | "held" | "plan" | "useful">): PoolTotals {
+  const { held, plan, useful = wholeOf(of.pool, of.range) } = of;
   const total = useful.size;
   const inside = held.filter(({ hold }) => useful.has(hold.address)).length;
   const taken = BigInt(inside + plan.foreign.length);
@@ -54,7 +49,8 @@ export function statusOf(situation: PoolSituation, nowMs: number): Status {
   const usable = usableOf({ prefix: range.range.prefix, l3: pool.spec.enable_l3 === true });
   const { total, used, free } = totalsOf(situation);
   let conditions = (pool.status?.conditions ?? []) as readonly Condition[];
-  for (const condition of conditionsOf(situation)) conditions = withCondition(conditions, condition, nowMs);
+  for (const condition of [ready(situation), mirrored(situation), collecting(situation)])
+    conditions = withCondition(conditions, condition, nowMs);
   return {
     ...pool.status,
     ...(usable !== undefined && { firstIP: usable.first.toString(), lastIP: usable.last.toString() }),
@@ -66,10 +62,6 @@ export function statusOf(situation: PoolSituation, nowMs: number): Status {
 }
 
 type Told = Omit<Condition, "lastTransitionTime">;
-
-function conditionsOf(situation: PoolSituation): Told[] {
-  return [ready(situation), mirrored(situation), collecting(situation)];
-}
 
 function ready({ plan, coexistence, isAdopted }: PoolSituation): Told {
   const type = "Ready";

@@ -156,8 +156,7 @@ async function writeEntries(
 
 async function free(snapshot: Snapshot, held: Held, observedMs: number, options: RepairOptions): Promise<Performed> {
   const { client, clock, cooldownMs, ledgerOf, limits = defaultLimits, signal } = options;
-  const poolsOf = ({ hold, namespace }: Held) => snapshot.index.of(hold, namespace).map(({ key }) => key);
-  const doubles = [...doublesOf(snapshot.held, poolsOf).values()].find((all) => all.includes(held)) ?? [];
+  const doubles = [...doublesOf(snapshot.held, snapshot.index).values()].find((all) => all.includes(held)) ?? [];
   const asking = { client, systemNamespace: snapshot.systemNamespace, judge: judgeOnce(snapshot), signal };
   const facts = await liveFacts(asking, held, { lastNode: "", doubles });
   const earlier = { version: held.hold.version, firstMs: observedMs };

@@ -13,11 +13,6 @@ export class Roster {
   /** namespace/name of the pool -> object's key -> holds */
   #byPool = new Map<string, Map<string, readonly Held[]>>();
 
-  /** How many objects there are. */
-  get size(): number {
-    return this.#objects.size;
-  }
-
   get pools(): PoolIndex {
     return this.#index;
   }

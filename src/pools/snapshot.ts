@@ -4,6 +4,7 @@
 // what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { listServed } from "../kube/look-up.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { keyOf } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -12,7 +13,6 @@ import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
 import { fetchState } from "../ledger/state.ts";
-import { unless } from "../ledger/unless.ts";
 import { readSlices, sliceSelector, type SlicesSnapshot } from "../slices/snapshot.ts";
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
@@ -98,6 +98,5 @@ async function list<T extends KubeObject>(
   signal: AbortSignal,
   labelSelector?: string,
 ): Promise<T[]> {
-  const found = await unless(["not-found"], client.list(resource, { labelSelector, signal }));
-  return found?.items ?? [];
+  return (await listServed(client, resource, { labelSelector, signal })) ?? [];
 }

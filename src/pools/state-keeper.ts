@@ -145,7 +145,7 @@ export class StateKeeper {
   }
 
   #decide(current: boolean | undefined, upstream: Upstream): Word | string {
-    const { systemNamespace, world, uses } = this.#options;
+    const { systemNamespace, world, uses, log, onUnseen } = this.#options;
     const own = new Set(
       uses()?.flatMap(({ config, namespace }) => (config.poolNamespace === "nad" ? [namespace] : [])),
     );
@@ -155,7 +155,10 @@ export class StateKeeper {
       metadata.finalizers?.includes(keptFinalizer),
     );
     const word = firstWord({ systemNamespace, poolsElsewhere, current, upstream, hasKept });
-    if (typeof word !== "string" && word.word === "on" && !upstream.active) this.#tellUnseen();
+    if (typeof word !== "string" && word.word === "on" && !upstream.active) {
+      log.warn("coexistence stays on, and whereabouts was not seen", { why: unseenWords });
+      onUnseen?.(unseenWords);
+    }
     return word;
   }
 
@@ -269,12 +272,6 @@ export class StateKeeper {
     return signs;
   }
 
-  /** Said once, when it is decided. */
-  #tellUnseen(): void {
-    this.#options.log.warn("coexistence stays on, and whereabouts was not seen", { why: unseenWords });
-    this.#options.onUnseen?.(unseenWords);
-  }
-
   /** Said once, when it begins: it changes nothing. */
   #warn(isOn: boolean, { active, why, elsewhere }: Upstream): void {
     const { log, onStray } = this.#options;
@@ -325,14 +322,8 @@ export class StateKeeper {
       try {
         const key = keyOf(pool);
         const looks = this.#waits.get(key) ?? 0;
-        const options = {
-          client,
-          now: () => clock.wallMs(),
-          log,
-          pools: world.roster.pools,
-          patient: looks < patience,
-        };
-        const { isDone, waits } = await adopt(options, pool, known, signal);
+        const options = { client, now: () => clock.wallMs(), log, pools: world.roster.pools };
+        const { isDone, waits } = await adopt({ ...options, patient: looks < patience }, pool, known, signal);
         if (waits) this.#waits.set(key, looks + 1);
         else this.#waits.delete(key);
         if (!isDone) left += 1;
@@ -347,11 +338,9 @@ export class StateKeeper {
   }
 
   #tell(coexistence: boolean, why: string): void {
-    if (this.#coexistence !== coexistence) {
-      this.#options.log.info(`coexistence is ${coexistence ? "on" : "off"}`, { why });
-    }
-    const isNew = this.#coexistence !== coexistence;
+    if (this.#coexistence === coexistence) return;
     this.#coexistence = coexistence;
-    if (isNew) this.#options.onChange?.(coexistence);
+    this.#options.log.info(`coexistence is ${coexistence ? "on" : "off"}`, { why });
+    this.#options.onChange?.(coexistence);
   }
 }

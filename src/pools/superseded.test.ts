@@ -12,7 +12,7 @@ describe("two holds of one pod in one pool", () => {
   const own = heldOf({ address: "10.0.0.7" });
   const left = heldOf({ address: "10.0.0.9", owner: { uid: "" }, node: "" });
   const other = heldOf({ address: "10.0.0.8", owner: { uid: "uid-2", name: "web-1" } });
-  const onePool = () => ["pool"];
+  const onePool = { of: () => [{ key: "pool" }] };
 
   it("are found by the pod's name: what whereabouts left behind has no UID", () => {
     expect([...doublesOf([own, other, left], onePool).values()]).toEqual([[own, left]]);
@@ -21,7 +21,7 @@ describe("two holds of one pod in one pool", () => {
   it("are none on two interfaces, or in two pools", () => {
     const second = heldOf({ address: "10.0.0.9", owner: { interface: "net2" } });
     expect(doublesOf([own, second], onePool).size).toBe(0);
-    expect(doublesOf([own, left], (held) => [held.name]).size).toBe(0);
+    expect(doublesOf([own, left], { of: ({ address }) => [{ key: String(address) }] }).size).toBe(0);
   });
 
   it("is superseded only where the pod shows the other one, and not this one", () => {

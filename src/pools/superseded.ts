@@ -1,19 +1,25 @@
 import type { InterfaceStatus } from "../api/network-status.ts";
 // Which holds a pod has twice: two addresses of one owner in one pool, where network-status shows which one the pod uses. Pure.
+import type { Hold } from "../ipam/ledger.ts";
 import { stableName } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import type { Held } from "./held.ts";
+
+/** As PoolIndex: the pools of a hold. */
+interface PoolsOf {
+  of(hold: Hold, namespace: string): readonly { readonly key: string }[];
+}
 
 /**
  * The pod's name and interface, then the pool's key -> the holds under that name there. By name, because what whereabouts
  * left of a pod has no UID, and its successor has one; whose a hold is, is for those to judge who know the pod.
  */
-export function doublesOf(holds: Iterable<Held>, poolsOf: (held: Held) => readonly string[]): Map<string, Held[]> {
+export function doublesOf(holds: Iterable<Held>, index: PoolsOf): Map<string, Held[]> {
   const found = new Map<string, Held[]>();
   for (const held of holds) {
     if (held.cooling !== undefined || held.hold.owner.kind !== "pod") continue;
-    for (const pool of poolsOf(held)) {
-      const key = `${stableName(held.hold.owner)} ${pool}`;
+    for (const pool of index.of(held.hold, held.namespace)) {
+      const key = `${stableName(held.hold.owner)} ${pool.key}`;
       const others = found.get(key);
       if (others === undefined) found.set(key, [held]);
       else others.push(held);

@@ -3,7 +3,7 @@ import { tryAddress } from "../api/address-name.ts";
 import { machineOf } from "../api/claim-family.ts";
 import { nicOfIdentity } from "../api/claim-marks.ts";
 import { formatDomain } from "../api/domain.ts";
-import type { HoldUser } from "../ipam/ledger.ts";
+import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
 import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
@@ -58,18 +58,13 @@ export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked
   ];
 }
 
-interface Askable {
-  readonly address: Address;
-  readonly owner: Owner;
-  readonly users?: readonly HoldUser[];
-}
-
 function vmFor({ namespace, name }: Owner, claim: Pick<StoredClaim, "metadata"> | undefined): string {
   return machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined);
 }
 
 /** A pod has what it holds itself, and what a claim holds for it; a VM has what its claims hold. */
-function isAsked({ address, owner, users = [] }: Askable, asked: Asked, vm = ""): boolean {
+function isAsked(hold: Pick<Hold, "address" | "owner" | "users">, asked: Asked, vm = ""): boolean {
+  const { address, owner, users = [] } = hold;
   if ("address" in asked) return address.toString() === asked.address.toString();
   const names = [owner.name, vm, ...users.map(({ name }) => name)];
   return owner.namespace === asked.namespace && names.includes(asked.name);

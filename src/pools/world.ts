@@ -13,9 +13,10 @@ import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../ku
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { defaultRules, type FenceRules, nodeOfLease } from "../ledger/fencing.ts";
-import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
+import { type HeldObject, type ReadHold, readHeld } from "../ledger/held-objects.ts";
 import { Presence } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
+import { picked } from "../ledger/slice-object.ts";
 import { trimLease } from "../slices/world.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
@@ -45,7 +46,6 @@ export class World {
   readonly leases: Informer<Lease>;
   readonly presence: Presence;
   readonly roster = new Roster();
-  readonly #unreadable = new Map<string, string>();
   /** A pool as it is cached, which cannot change -> as it was parsed: with 4,000 entries that takes 100 ms. */
   readonly #parsed = new WeakMap<DeepReadonly<kinds.StoredPool>, IPPool>();
   readonly #onError: (error: Error) => void;
@@ -72,11 +72,6 @@ export class World {
 
   get informers() {
     return [this.pools, this.reservations, this.holds, this.pods, this.nodes, this.statefulSets, this.leases] as const;
-  }
-
-  /** The object's key -> why it cannot be read. */
-  get unreadable(): ReadonlyMap<string, string> {
-    return this.#unreadable;
   }
 
   /** Tells which pools are to be looked at, until the signal aborts. `touched` gets namespace/name. */
@@ -118,23 +113,12 @@ export class World {
   #followHeld<T extends HeldObject>(informer: Informer<T>, touched: (pool: ObjectKey) => void): () => void {
     return informer.handle(({ type, object }) => {
       const key = `${informer.resource.kind}/${keyOf(object)}`;
-      const held = type === "delete" ? [] : this.#read(key, object);
-      if (type === "delete") this.#unreadable.delete(key);
+      const read = type === "delete" ? [] : readHeld(object as HeldObject);
+      const held = read.flatMap((each) => (each.unreadable === undefined ? [heldOf(each)] : []));
       for (const pool of this.roster.put(key, held)) touched(pool);
     });
   }
-
-  #read(key: string, object: DeepReadonly<HeldObject>): Held[] {
-    this.#unreadable.delete(key);
-    return readHeld(object as HeldObject).flatMap((each) => {
-      if (each.unreadable === undefined) return [heldOf(each)];
-      this.#unreadable.set(key, each.unreadable);
-      return [];
-    });
-  }
 }
-
-type ReadHold = Extract<ReturnType<typeof readHeld>[number], { unreadable?: undefined }>;
 
 export function heldOf({ hold, namespace, cooling, object }: ReadHold): Held {
   const { name = "", labels, annotations, creationTimestamp } = object.metadata;
@@ -160,9 +144,9 @@ function isSamePlace(a: DeepReadonly<kinds.StoredPool>, b: DeepReadonly<kinds.St
 }
 
 /** Without what nobody here reads. */
-function trimmed({ apiVersion, kind, metadata }: KubeObject) {
-  const { annotations: _, labels: __, ...rest } = metadata;
-  return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }), metadata: rest };
+function trimmed(object: KubeObject) {
+  const { annotations: _, labels: __, ...metadata } = object.metadata;
+  return { ...picked(object, "apiVersion", "kind"), metadata };
 }
 
 function trimNode(node: kinds.Node): kinds.Node {
@@ -176,7 +160,5 @@ function trimNode(node: kinds.Node): kinds.Node {
 }
 
 function trimStatefulSet(set: kinds.StatefulSet): kinds.StatefulSet {
-  const { replicas, ordinals } = set.spec ?? {};
-  const spec = { ...(replicas !== undefined && { replicas }), ...(ordinals !== undefined && { ordinals }) };
-  return { ...trimmed(set), spec };
+  return { ...trimmed(set), spec: picked(set.spec ?? {}, "replicas", "ordinals") };
 }

@@ -7,14 +7,11 @@ import type { KubeClient } from "../../kube/rest.ts";
 import { ipPools } from "../resources.ts";
 import { unless } from "../unless.ts";
 
-export interface DisowningOptions {
-  /** Absent: in all namespaces. */
-  readonly namespace?: string;
-  readonly signal?: AbortSignal;
-}
-
-/** How many pools were adopted, and no longer are. */
-export async function disownPools(client: KubeClient, { namespace, signal }: DisowningOptions = {}): Promise<number> {
+/** How many pools were adopted, and no longer are. Without a namespace: in all of them. */
+export async function disownPools(
+  client: KubeClient,
+  { namespace, signal }: { readonly namespace?: string; readonly signal?: AbortSignal } = {},
+): Promise<number> {
   const { items } = await client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal });
   const adopted = items.filter(({ metadata }) => metadata.annotations?.[adoptedAnnotation] !== undefined);
   const body = { metadata: { annotations: { [adoptedAnnotation]: null } } };

@@ -3,14 +3,11 @@ import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { holds, ipPools, nodeSlicePools, reservations } from "../resources.ts";
 
-export interface Moving {
-  readonly from: string;
-  readonly to: string;
-  readonly signal?: AbortSignal;
-}
-
 /** A sentence: what keeps them, and what to do. */
-export async function whyNotMoved(client: KubeClient, { from, to, signal }: Moving): Promise<string | undefined> {
+export async function whyNotMoved(
+  client: KubeClient,
+  { from, to, signal }: { readonly from: string; readonly to: string; readonly signal?: AbortSignal },
+): Promise<string | undefined> {
   for (const resource of [ipPools, nodeSlicePools, reservations, holds] as readonly Resource[]) {
     const { items } = await client.list(resource, { namespace: from, signal });
     const [first] = items;

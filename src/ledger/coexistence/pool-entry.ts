@@ -13,10 +13,10 @@ import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { type ObjectName, parseKey } from "../../kube/meta.ts";
-import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
+import type { JsonPatchOperation } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Address } from "../../net/address.ts";
-import { readPool } from "../pool-object.ts";
+import { entryPatch, readPool } from "../pool-object.ts";
 import { ipPools } from "../resources.ts";
 
 /** One address of one pool. */
@@ -69,7 +69,7 @@ export async function claimEntry(
     if (present !== undefined && !isSame(present, wanted)) return holdOfEntry(place, present, signal);
     if (present !== undefined && present.id === wanted.id) return undefined;
     try {
-      await patch(place, operationsFor(place.key, present, wanted), signal);
+      await patch(place, entryPatch(place.key, present, { ...present, ...wanted }), signal);
       return undefined;
     } catch (error) {
       if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
@@ -85,31 +85,14 @@ export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSi
     const present = (await read(place, signal)).spec.allocations[place.key];
     if (present === undefined) return true;
     if (!isSame(present, mine) || isLater(present, mine)) return false;
-    const path = pointer("spec", "allocations", place.key);
     try {
-      await patch(
-        place,
-        [
-          { op: "test", path, value: present },
-          { op: "remove", path },
-        ],
-        signal,
-      );
+      await patch(place, entryPatch(place.key, present, undefined), signal);
       return true;
     } catch (error) {
       if (isApiError(error, "not-found")) return true;
       if (!isApiError(error, "invalid", "conflict", "outcome-unknown") || tries === triesMax) throw error;
     }
   }
-}
-
-function operationsFor(key: string, present: PoolAllocation | undefined, wanted: PoolAllocation): JsonPatchOperation[] {
-  const path = pointer("spec", "allocations", key);
-  const value = present === undefined ? wanted : { ...present, ...wanted };
-  return [
-    { op: "test", path, value: present ?? null },
-    { op: "add", path, value },
-  ];
 }
 
 async function patch(place: EntryPlace, operations: JsonPatchOperation[], signal: AbortSignal | undefined) {

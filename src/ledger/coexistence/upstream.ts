@@ -43,26 +43,18 @@ export const defaultUpstreamNamespaces = ["kube-system", "openshift-multus"];
 export async function detectUpstream(client: KubeClient, options: UpstreamOptions): Promise<Upstream> {
   const { systemNamespace, poolNamespace: namespace = systemNamespace, now, signal } = options;
   const { lookBackMs = defaultLookBackMs, namespaces = defaultUpstreamNamespaces } = options;
-  const [found, lease, pools] = await Promise.all([
+  const sinceMs = now() - lookBackMs;
+  const [found, leased, pools] = await Promise.all([
     workloadsIn(client, new Set([systemNamespace, namespace, ...namespaces]), signal),
-    renewedMs(client, namespace, signal),
+    leaseSigns(client, namespace, sinceMs, signal),
     // Slices are as many as nodes times networks: whereabouts makes unlabelled ones.
     client.list(ipPools, { namespace, labelSelector: `!${sliceLabelName}`, signal }),
   ]);
   const workloads = found.filter((each) => each.namespace === namespace);
-  const writers = foreignWriters(pools.items, now() - lookBackMs);
   const why = [
     ...workloads.map(({ workload }) => `${workload} runs whereabouts.`),
-    ...(lease === "forbidden"
-      ? [
-          `Lease ${namespace}/whereabouts may not be read: bind the ClusterRole holdfast-pool-namespace there (docs/install.md).`,
-        ]
-      : lease > now() - lookBackMs
-        ? [
-            `Lease ${namespace}/whereabouts was renewed at ${new Date(lease).toISOString()}: whereabouts handed out or took back.`,
-          ]
-        : []),
-    ...writers,
+    ...leased,
+    ...foreignWriters(pools.items, sinceMs),
   ];
   const elsewhere = found.filter((each) => each.namespace !== namespace);
   return { active: why.length > 0, reconciler: workloads.length > 0, why, elsewhere };
@@ -74,7 +66,9 @@ async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, sig
       client.list(daemonSets, { namespace, signal }),
       client.list(deployments, { namespace, signal }),
     ]);
-    return [...sets.items.filter(isRunning), ...deployed.items.filter(isDeployed)].filter(isWhereabouts);
+    return [...sets.items.filter(isRunning), ...deployed.items.filter(({ spec }) => spec?.replicas !== 0)].filter(
+      isWhereabouts,
+    );
   });
   return (await Promise.all(lists)).flat().map((object) => {
     const { kind, metadata } = object;
@@ -91,21 +85,25 @@ function poolNamespaceOf({ spec, metadata }: DaemonSet | Deployment): string {
   return said.valueFrom === undefined ? (said.value ?? "kube-system") : (metadata.namespace ?? "");
 }
 
-async function renewedMs(
+async function leaseSigns(
   client: KubeClient,
   namespace: string,
+  sinceMs: number,
   signal: AbortSignal | undefined,
-): Promise<number | "forbidden"> {
+): Promise<string[]> {
+  const lease = `Lease ${namespace}/whereabouts`;
   try {
     const { metadata, spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
     const writers = writersOf(metadata);
     // A migration holds the lease itself, and its last word in it is no sign of whereabouts, which would have left its name.
     const isOurs = writers.length > 0 && writers.every(({ manager = "" }) => manager.startsWith("holdfast"));
-    return isOurs ? Number.NEGATIVE_INFINITY : timeOf(spec?.renewTime);
+    const ms = timeOf(spec?.renewTime);
+    if (isOurs || ms <= sinceMs) return [];
+    return [`${lease} was renewed at ${new Date(ms).toISOString()}: whereabouts handed out or took back.`];
   } catch (error) {
-    if (isApiError(error, "not-found")) return Number.NEGATIVE_INFINITY;
-    if (isApiError(error, "forbidden")) return "forbidden";
-    throw error;
+    if (isApiError(error, "not-found")) return [];
+    if (!isApiError(error, "forbidden")) throw error;
+    return [`${lease} may not be read: bind the ClusterRole holdfast-pool-namespace there (docs/install.md).`];
   }
 }
 
@@ -113,10 +111,6 @@ async function renewedMs(
 function isRunning({ status, metadata }: DaemonSet): boolean {
   const isCounted = status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation;
   return !isCounted || (status.desiredNumberScheduled ?? 0) + (status.currentNumberScheduled ?? 0) > 0;
-}
-
-function isDeployed({ spec }: Deployment): boolean {
-  return spec?.replicas !== 0;
 }
 
 /** By its image, whoever built it: `ghcr.io/k8snetworkplumbingwg/whereabouts:v0.9.4`. A name alone may be ours. */
@@ -145,13 +139,8 @@ function foreignWriters(objects: readonly KubeObject[], sinceMs: number): string
   });
 }
 
-interface Writer {
-  readonly manager?: string;
-  readonly time?: string;
-}
-
-function writersOf({ managedFields }: KubeObject["metadata"]): readonly Writer[] {
-  return (managedFields ?? []) as readonly Writer[];
+function writersOf({ managedFields = [] }: KubeObject["metadata"]) {
+  return managedFields as readonly { readonly manager?: string; readonly time?: string }[];
 }
 
 function timeOf(text: string | undefined): number {

@@ -41,12 +41,16 @@ export class Books {
     const { holds } = this.#book(domain);
     const key = keyOf(address);
     const before = holds.get(key);
-    if (before !== undefined) this.#forget(before);
-    if (hold === undefined) holds.delete(key);
-    else {
-      holds.set(key, hold);
-      this.#learn(hold);
+    if (before !== undefined) {
+      this.#count -= 1;
+      this.#byIdentity.delete(before);
+      this.#byContainer.delete(before);
     }
+    if (hold === undefined) return void holds.delete(key);
+    holds.set(key, hold);
+    this.#count += 1;
+    this.#byIdentity.add(hold);
+    this.#byContainer.add(hold);
   }
 
   /** By this journal's rest clock. */
@@ -94,18 +98,6 @@ export class Books {
     const book = { holds: new Map<number | string, Hold>(), cooling: new CoolingQueue() };
     this.#books.set(domain, book);
     return book;
-  }
-
-  #learn(hold: Hold): void {
-    this.#count += 1;
-    this.#byIdentity.add(hold);
-    this.#byContainer.add(hold);
-  }
-
-  #forget(hold: Hold): void {
-    this.#count -= 1;
-    this.#byIdentity.delete(hold);
-    this.#byContainer.delete(hold);
   }
 }
 

@@ -1,5 +1,6 @@
 // Carries records out: in memory at once, then on the disk, then those who follow are told. And knows what is on the disk already.
 import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { orAborted } from "../../kube/abort.ts";
 import { payloadBytesMax } from "./frame.ts";
 import { encodeRecord, type JournalRecord, placeOf } from "./record.ts";
 import type { Snapshot } from "./rewrite.ts";
@@ -8,7 +9,7 @@ import type { Writer } from "./writer.ts";
 
 export class Commits {
   readonly #state: State;
-  readonly #writer: Writer;
+  readonly writer: Writer;
   readonly #followers: Followers;
   /** Holds up to this version are on the disk, or were taken back: versions grow in the order of the lines. */
   #durableVersion: number;
@@ -21,11 +22,7 @@ export class Commits {
     this.#state = state;
     this.#followers = new Followers(onFollowerError);
     this.#durableVersion = state.versions;
-    this.#writer = makeWriter((taken) => this.#observed(taken));
-  }
-
-  get writer(): Writer {
-    return this.#writer;
+    this.writer = makeWriter((taken) => this.#observed(taken));
   }
 
   follow(listener: Listener): () => void {
@@ -55,13 +52,13 @@ export class Commits {
       if (grants !== undefined) this.#state.settle(grants);
       this.#durable(versions, domains);
     };
-    await unlessAborted(this.#writer.commit({ payloads, isUrgent, undo, settle }), signal);
+    await unlessAborted(this.writer.commit({ payloads, isUrgent, undo, settle }), signal);
   }
 
   /** What was decided so far is on the disk: an answer that rests on it may be given. */
   async settled(signal?: AbortSignal): Promise<void> {
-    if (this.#writer.isSettled) return;
-    await unlessAborted(this.#writer.commit({ isUrgent: false }), signal);
+    if (this.writer.isSettled) return;
+    await unlessAborted(this.writer.commit({ isUrgent: false }), signal);
   }
 
   /** A snapshot has what no entry of its own answers for: what was written when an fsync failed. */
@@ -91,16 +88,8 @@ function isTooLong(payload: string): boolean {
 }
 
 /** Called off, the request ends; what was decided goes on to the disk. */
-async function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return committed;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort);
-  try {
-    await Promise.race([committed, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+function unlessAborted(committed: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  return signal === undefined ? committed : orAborted(committed, signal);
 }
 
 type Listener = (domain: Domain) => void;
