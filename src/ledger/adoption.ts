@@ -1,6 +1,5 @@
 // Taking over a pool that whereabouts filled: a hold for every entry, every old IPv6 name under today's name, our marks on all;
 // then the IPPool carries `holdfast.io/adopted` and `holdfast.io/domain`, and addresses may be handed out of it.
-//
 // Promised: idempotent, resumable at any point, and safe for any number of daemons and the leader at once: what is to do is
 // planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
 // very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
@@ -32,22 +31,15 @@ export interface AdoptionOptions {
   readonly now: () => number;
   /** whereabouts is active: its entries arbitrate, come and go, and nothing is made of them. Nothing is done. */
   readonly coexistence?: boolean;
-  /**
-   * An entry that Holdfast wrote itself is a picture of a hold, and may be a moment older than its release: rather than make a hold of it the pool is
-   * left as it is. Only for who comes back, and then without this: a picture that stays may be all that is left of the hold.
-   */
+  /** An entry of our own may be older than its release: the pool is left as it is. For who comes back without this. */
   readonly patient?: boolean;
   readonly signal?: AbortSignal;
-  /** For waits between tries. */
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
 export interface Adoption {
-  /**
-   * As it is now: `adopted`, unless whereabouts is active or `blocking` says why not. Its `domain` is another than was asked for
-   * where others were faster: then nothing was done for the one that was asked for, and it must not be handed out in.
-   */
+  /** As it is now. Of another `domain` than asked for: others were faster, and it is not handed out in that one. */
   readonly pool: PoolObject;
   /** Holds that were made here. */
   readonly created: number;
@@ -59,10 +51,7 @@ export interface Adoption {
   readonly warnings: readonly string[];
 }
 
-/**
- * One round for the entries and one to see that nothing is left; every further one means that others wrote meanwhile. With
- * twenty daemons at it each sees the others' work as its own.
- */
+/** One round for the entries, one to see that nothing is left; each further one means that others wrote meanwhile. */
 const roundsMax = 20;
 /** At once: the API server takes some 700 writes a second, and 16 writers reach that. */
 const writersMax = 16;

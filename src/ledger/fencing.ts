@@ -1,10 +1,9 @@
-// Whether what ran on a node counts as off: the one rule by which slices, shared holds and the users of claims are taken from it
-// (docs/node-slices.md, "Fencing"). Pure.
-//
-// Off is who has been silent for long enough AND whose Node is deleted, or tainted out-of-service, or who is off by an operator's word. A taint
-// or a deletion is said about a machine by somebody who is not there; a Lease that is renewed, or a kubelet that reports, is the machine itself.
-// How long a node has been silent is heard by presence.ts; the clocks of machines are never compared. Only the quarantine, which is hours, goes by the
-// wall clock of controllers too, since it must outlive a change of leader: `gone since` is noted on the Lease.
+// Whether what ran on a node counts as off: the one rule by which slices, shared holds and the users of claims are
+// taken from it (docs/node-slices.md, "Fencing"). Pure.
+// Off is who has been silent for long enough AND whose Node is deleted, or tainted out-of-service, or who is off by an
+// operator's word. A taint or a deletion is said by somebody who is not there; a renewed Lease, or a kubelet that
+// reports, is the machine itself. Clocks of machines are never compared (presence.ts). Only the quarantine, which is
+// hours, goes by the wall clock of controllers too, since it must outlive a change of leader.
 import { holdfastGroup } from "../api/kind.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";

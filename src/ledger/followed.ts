@@ -1,6 +1,5 @@
 // Objects of a kind that the cluster may not have yet: followed as soon as it does. Multi-network definitions, KubeVirt's kinds and
 // claims may all be installed after us.
-//
 // Promised: a kind that is not served reads as no objects; one that is served and not listed yet reads as not known. Not promised: that
 // a kind that goes again is noticed: its objects go first, and they are told as deleted.
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -59,7 +58,6 @@ export class Followed<T extends KubeObject> {
     await Promise.race([this.#informer.synced(signal), this.#asked.promise]);
   }
 
-  /** Until `isListed`. */
   listed(signal: AbortSignal): Promise<void> {
     return this.#informer.synced(signal);
   }

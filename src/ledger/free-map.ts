@@ -40,7 +40,6 @@ export function freeMapName(pool: string): string {
   return `holdfast-free-${hashLabel(pool)}`;
 }
 
-/** The object to write, into the pool's namespace. */
 export function encodeFreeMap(namespace: string, map: Omit<FreeMap, "completeThrough">): ConfigMap {
   const { pool, prefix, domain, writtenMs, holders } = map;
   const runs = offsets(prefix, map.taken);

@@ -1,5 +1,4 @@
 // Every object behind a hold, of both kinds: what leak collection, mirror, quotas, `check` and a daemon at its start read.
-//
 // Promised: an object that cannot be read is handed over as such, never passed over. Not promised: a snapshot; the two kinds
 // are listed one after the other. A reservation under an old IPv6 name of two meanings comes once for each of them.
 import { type Cooling, coolingOf, heldSelector, nodeLabel } from "../api/hold-marks.ts";
@@ -64,10 +63,7 @@ export async function* listHolds(
   }
 }
 
-/**
- * What was read of objects that cannot change any more, those of caches: pools and claims read the same ones, and 10,000 cost half a second each
- * time. An object that nobody has any more takes its reading along.
- */
+/** Readings of frozen objects of caches, which pools and claims share: 10,000 cost half a second each time. */
 const readings = new WeakMap<HeldObject, readonly (ReadHold | UnreadableHold)[]>();
 
 /** What one object says. Nothing for the alias of another (docs/objects.md): the other says it. */

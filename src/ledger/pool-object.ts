@@ -1,5 +1,4 @@
 // The IPPool object of a range: found under any of its names, or created.
-//
 // Promised: it is the pool that was meant (src/api/pool-identity.ts), or a refusal. Many may ask at once: one creates, the
 // others find. A namesake under another scheme's name is another's and is passed over; under the name to write it is refused.
 import { ApiError as BadObject } from "../api/error.ts";

@@ -1,6 +1,5 @@
 // For how long each node has been silent, by what this process hears: its daemon renews a Lease, its kubelet reports. On every replica of the
 // controller, so that one that begins to lead has listened already.
-//
 // Promised: time counts as silence only while somebody was heard. Where no Lease at all is renewed (the API server is away, this process
 // slept, a watch hangs) nobody could have been, and every silence begins anew. Not promised: freshness; whoever frees asks again.
 import { nodeLeaseName } from "../api/node-lease.ts";
@@ -28,7 +27,6 @@ export interface PresenceOptions {
 const deafShare = 0.6;
 const lookEveryMs = 10_000;
 
-/** The standing of a node by its objects. */
 export type Judge = (
   name: string,
   node: DeepReadonly<Node> | undefined,
@@ -157,10 +155,7 @@ export class Presence {
     for (const [each, ms] of this.#deleted) if (nowMs - ms > 2 * quarantineMs) this.#deleted.delete(each);
   }
 
-  /**
-   * Whoever deletes it is not the machine: silence goes on. A daemon that lives makes its Lease anew within a minute; one that the leader
-   * makes has no time of renewal, and says nothing.
-   */
+  /** Whoever deletes it is not the machine: silence goes on until a daemon that lives makes its Lease anew. */
   #onLostLease(node: string): void {
     const seen = this.#renewed.get(node);
     if (seen !== undefined) this.#renewed.set(node, { renewTime: "", ms: seen.ms });

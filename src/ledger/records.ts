@@ -24,7 +24,6 @@ export interface Records {
   nameOf(address: Address): string;
   /** whereabouts' own name of an IPv6 address, where a server takes it. */
   formerNameOf(address: Address): string | undefined;
-  /** The object to create. */
   make(hold: NewHold, node?: string): HeldObject;
 }
 
@@ -59,7 +58,6 @@ export function recordsOf(domain: Domain, namespace: string): Records {
   };
 }
 
-/** What the object under an address's name says. */
 export function readRecord({ domain }: Records, address: Address, object: HeldObject): Hold {
   for (const each of readHeld(object)) {
     if (each.unreadable === undefined && each.hold.domain === domain && equal(each.hold.address, address))
@@ -68,7 +66,6 @@ export function readRecord({ domain }: Records, address: Address, object: HeldOb
   return { domain, address, owner: nobody, version: versionOf(object.kind ?? "object", object.metadata) };
 }
 
-/** The holds of the domain that an object stands for. */
 export function holdsIn({ domain }: Records, object: HeldObject): Hold[] {
   return readHeld(object).flatMap((each) =>
     each.unreadable === undefined && each.hold.domain === domain ? [each.hold] : [],

@@ -1,17 +1,13 @@
 // The ledger of shared ranges: one Kubernetes object per address, and the API server's create-if-absent as the arbiter
-// (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one guarded
-// DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
-//
-// Old IPv6 names. whereabouts names the reservation of fd00::1 `fd00--1`; we name it in full. Two names for one address would
-// be two arbiters, so at any time only one of them counts: the name in full, and everything under an old name stands under
-// the name in full too. Before a pool is handed out of, its adoption (adoption.ts) sees to that for what is there already;
-// and only an active whereabouts makes new ones, so while it is, each take also claims the old name (coexistence/) and gives way
-// where that is another's. Otherwise no take looks at it: one write.
-//
-// While whereabouts is active (`coexistence`), in this order: our object, the old name, the pool's entry; the first that is
-// another's undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
-//
-// Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers do that.
+// (docs/decisions/0011). A take is one POST; 409 is followed by a read, which says whose it is. A release is one
+// guarded DELETE, or, where the address is to rest, one guarded PUT. No lock, no leader; the clock only ends a rest.
+// Old IPv6 names: whereabouts names the reservation of fd00::1 `fd00--1`, we name it in full. Two names would be two
+// arbiters, so only the name in full counts, and everything under an old name stands under it too: adoption.ts sees to
+// that before a pool is handed out of, and while whereabouts is active each take also claims the old name
+// (coexistence/). While whereabouts is active, in this order: our object, the old name, the pool's entry; the first
+// that is another's undoes those before. A release goes the other way, so that whatever it leaves behind still holds
+// the address. Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted
+// before; callers do that.
 import { macLabelName } from "../api/claim-marks.ts";
 import type { Cooling } from "../api/hold-marks.ts";
 import {
@@ -53,23 +49,17 @@ import { unless } from "./unless.ts";
 
 export interface ReservationLedgerOptions {
   readonly client: KubeClient;
-  /** Where the objects are. */
   readonly namespace: string;
-  /** Whose daemon this is. */
   readonly node?: string;
   /** The wall clock, in milliseconds: cooling ends by it. */
   readonly now: () => number;
   /** Whether whereabouts is active. Asked at every take and release. Default: no. */
   readonly coexistence?: () => boolean;
-  /** For waits between tries. */
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
-/**
- * How often one call may find that the object changed between its read and its write. Each time another call of another
- * process got through; eight in a row on one address are no longer a race but a fight.
- */
+/** Each time another process got through between a read and a write; eight in a row are a fight, not a race. */
 const triesMax = 8;
 /** A node has 250 pods as a rule, with up to 10 networks each, and about 1.5 KB per object: 6 MB at most. */
 const recentMax = 4096;
@@ -79,10 +69,7 @@ type Found = Met & { readonly object: HeldObject };
 
 export class ReservationLedger implements AmendableLedger {
   readonly #options: ReservationLedgerOptions;
-  /**
-   * The objects that this process wrote or read last, by the version of their hold: a release that names its version then needs no read. The version is of that very
-   * state of the object, so this cannot be out of date: the server refuses a write that is guarded by an older one.
-   */
+  /** By the version of their hold: a release that names it needs no read, and the server refuses one that is older. */
   readonly #recent = new Recent<HeldObject>(recentMax);
   readonly #upstream: Beside;
 

@@ -69,7 +69,6 @@ interface PodTemplate {
 export interface DaemonSet extends KubeObject {
   spec?: { template?: PodTemplate };
   status?: {
-    /** The generation that the counts are about. */
     observedGeneration?: number;
     desiredNumberScheduled?: number;
     currentNumberScheduled?: number;

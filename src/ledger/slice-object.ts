@@ -29,7 +29,6 @@ export interface SliceObject {
   /** namespace/name of the NodeSlicePool. */
   readonly pool: string;
   readonly network: string;
-  /** The whole range. */
   readonly range?: Prefix;
   readonly grant?: SliceGrant;
   readonly word?: NodeWord;
@@ -89,7 +88,6 @@ export function trimSlice({ metadata, spec, ...object }: StoredPool): StoredPool
 
 type Picked<T, K extends keyof T> = { [P in K]?: Exclude<T[P], undefined> };
 
-/** These keys, where they are there. */
 export function picked<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]): Picked<T, K> {
   const found = keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]));
   return Object.fromEntries(found) as Picked<T, K>;

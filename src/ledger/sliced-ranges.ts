@@ -1,6 +1,5 @@
 // The ranges that are cut into slices, as the leader tells every daemon: the key `sliced` of the ConfigMap holdfast-state
 // (docs/decisions/0013). Pure. It is the leader's broadcast; what it says stands on the NodeSlicePools.
-//
 // Promised: what is missing, cannot be read, or has a phase that this version does not know reads as "not known", never as "none".
 import { z } from "zod";
 
@@ -76,7 +75,6 @@ export function readSlicedRanges(object: Pick<ConfigMap, "data"> | undefined): S
   }
 }
 
-/** The text for the key. */
 export function writeSlicedRanges({ version, ranges }: SlicedRanges): string {
   const texts = ranges.map(({ range, floating, blocks, ...rest }) => ({
     ...rest,

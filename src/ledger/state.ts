@@ -1,5 +1,4 @@
 // The one ConfigMap that the leader tells every daemon by: `holdfast-state` in the system namespace.
-//
 // Promised: what cannot be read, or is not there yet, reads as the safe side: coexistence on (slower, never a duplicate), and
 // not paused.
 import { lookUp } from "../kube/look-up.ts";
@@ -12,7 +11,6 @@ export const stateName = "holdfast-state";
 export interface State {
   /** Another writer of the same objects is active: every take also writes the pool's entry. */
   readonly coexistence: boolean;
-  /** How that was found. */
   readonly why: string;
   /** Empty, or who paused handing out, and why. */
   readonly paused: string;
@@ -50,12 +48,10 @@ export function restsOf({ coexistence, why, paused, poolNamespace }: State): str
   return coexistence ? `whereabouts is, or may be, active: ${why || "the operator's word is on"}` : "";
 }
 
-/** The object to write. */
 export function stateObject(namespace: string, { coexistence, why, paused }: State): ConfigMap {
   return { metadata: { namespace, name: stateName }, data: { coexistence: coexistence ? "on" : "off", why, paused } };
 }
 
-/** Undefined where there is none. */
 export async function fetchState(
   client: KubeClient,
   { namespace, signal }: { readonly namespace: string; readonly signal?: AbortSignal },

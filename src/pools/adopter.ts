@@ -10,10 +10,7 @@ import type { Log } from "../log/log.ts";
 import { networkOf, type PoolIndex, poolRangeOf } from "./membership.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";
 
-/**
- * Where the pool's addresses are unique: what it says itself. Else by the definitions that use it, the stricter where they
- * disagree; without any, by its own name, as whereabouts would: overlaps protected.
- */
+/** The pool's own mark; else the strictest definition that uses it; else its name, with overlaps protected. */
 function domainOf(pool: IPPool, uses: readonly NetworkUse[], pools: PoolIndex): Domain {
   const marked = markedDomain(pool);
   if (marked !== undefined) return marked;
@@ -35,7 +32,6 @@ export interface AdopterOptions {
   readonly client: KubeClient;
   readonly now: () => number;
   readonly log: Log;
-  /** All that there are. */
   readonly pools: PoolIndex;
   /** The mirror may be behind a release: what it shows and nothing holds is left for the next look. Default: no. */
   readonly patient?: boolean;

@@ -1,5 +1,4 @@
 // Leak collection: looks at every hold again and again, and frees what judge.ts says, after reading pod and node anew.
-//
 // Promised: one look frees nothing; an answer that does not come frees nothing and forgets nothing; a release is guarded by
 // the version of the hold that was judged, so a sandbox that was renewed meanwhile keeps its address; where too much looks
 // leaked at once, nothing is freed (src/ledger/breaker.ts). Not promised: that two leaders do not both look; both would free the same.
@@ -62,7 +61,6 @@ export class LeakCollector {
     return everyRound(this.#options, every, signal, () => this.look(signal));
   }
 
-  /** One look at every hold; frees what may be freed. */
   async look(signal: AbortSignal): Promise<void> {
     if (await this.#isPaused(signal)) return this.#observations.restart();
     const due = this.#observe();

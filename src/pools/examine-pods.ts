@@ -23,7 +23,6 @@ export function examinePods(snapshot: Snapshot): Finding[] {
   );
 }
 
-/** What a running pod says of itself. */
 export interface UsedAddress {
   readonly pod: Pod;
   /** namespace/name */
@@ -112,10 +111,7 @@ function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
   return { kind: "pod", uid, namespace, name, interface: status.interface };
 }
 
-/**
- * Of a claim: the pod is one of its users, or they cannot be read. A hold that a VM's NIC has is its own reconciler's to judge.
- * A mirror of a slice shows no users, and claims are in none.
- */
+/** Of a claim: the pod is a user, or they cannot be read. Of a NIC: its own reconciler judges. */
 export function isSamePod(
   { owner, note, users = [] }: Pick<Held["hold"], "owner" | "note" | "users">,
   pod: Pod,

@@ -4,9 +4,7 @@ import type { Held } from "./held.ts";
 import type { EntryChange } from "./mirror.ts";
 
 type FindingCode =
-  /** A pool's entry whose address nobody holds. */
   | "entry-without-hold"
-  /** A hold that its pool does not show. */
   | "hold-without-entry"
   | "two-addresses"
   | "two-owners"
@@ -15,7 +13,6 @@ type FindingCode =
   /** A running pod uses it, and another holds it. */
   | "held-by-another"
   | "leaked"
-  /** Held for a claim that is gone. */
   | "claim-gone"
   /** A user of a claim's address whose pod and node are gone. */
   | "user-gone"
@@ -26,7 +23,6 @@ type FindingCode =
   | "overlapping-ranges"
   | "mixed-protection"
   | "cooled"
-  /** Two nodes are assigned the same addresses. */
   | "slices-overlap"
   /** Assigned, and no grant is written. */
   | "slice-without-object"
@@ -34,11 +30,9 @@ type FindingCode =
   | "slice-unassigned"
   /** Declared off, and not removed yet. */
   | "slice-fenced"
-  /** A node that has no slice of a range. */
   | "slice-waiting"
   /** A slice's IPPool is not what its node's journal has. */
   | "mirror-behind"
-  /** A node with slices that is not heard of. */
   | "node-silent"
   /** A slice's entry whose pod is gone: its node gives it back. */
   | "entry-without-pod"
@@ -85,7 +79,6 @@ export function finding(
   return { code, severity, objects, ...said };
 }
 
-/** The one that there is. */
 export function found(...of: Parameters<typeof finding>): Finding[] {
   return [finding(...of)];
 }
@@ -96,9 +89,7 @@ export interface Finding {
   readonly severity: "error" | "warning" | "info";
   /** `Kind namespace/name`, the first the one that it is about. */
   readonly objects: readonly string[];
-  /** A sentence: what is wrong. */
   readonly message: string;
-  /** A sentence: what to do. */
   readonly remedy: string;
   readonly repair?: Repair;
 }

@@ -1,5 +1,4 @@
 // Whether an address that is held is still somebody's: the heart of leak collection. Pure.
-//
 // Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot be
 // reached, unless it is fenced (src/ledger/fencing.ts); nothing on one look: `free` needs an earlier observation of
 // the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
@@ -96,10 +95,7 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | str
 /** A day: nobody vouches for longer than a daemon may be away. */
 const vouchedMaxMs = 86_400_000;
 
-/**
- * A restored API server may have forgotten a pod that runs. Its daemon made the hold again, and writes this anew while the sandbox lives (src/node/reassert.ts): each
- * time that is another version of the hold, which is observed anew. So the times of two machines are not compared.
- */
+/** A restored API server may not know a running pod; its daemon renews the hold meanwhile (src/node/reassert.ts). */
 function vouchedMs(note: HoldNote | undefined): number {
   const seconds = Number.parseInt(note?.vouched ?? "0", 10);
   return Math.min(Number.isNaN(seconds) ? 0 : 1000 * seconds, vouchedMaxMs);

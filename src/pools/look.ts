@@ -95,7 +95,6 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
   return factsOf(held, known.pods.get(`${namespace}/${name}`), nodes, set, around);
 }
 
-/** Who asks, and how it judges nodes. */
 export interface Asking {
   readonly client: KubeClient;
   readonly systemNamespace: string;

@@ -12,7 +12,6 @@ import type { Hold } from "../ipam/ledger.ts";
 import { contains, type Cidr } from "../net/prefix.ts";
 import type { Held } from "./held.ts";
 
-/** A pool, read once. */
 export interface PoolRange {
   readonly key: string;
   readonly namespace: string;
@@ -41,10 +40,7 @@ export function poolRangeOf(pool: IPPool): PoolRange | undefined {
   }
 }
 
-/**
- * Whether the pool hands out addresses of the network; empty: the one without a name. A node's slice is not found by its name,
- * which may mean several things: its holds name it.
- */
+/** Empty: the network without a name. A node's slice is not found by its name, which may mean several things. */
 function isOfNetwork(pool: PoolRange, network: string): boolean {
   if (pool.network !== undefined) return pool.network === network;
   const identity = { range: pool.range.prefix, network, node: "" };

@@ -1,5 +1,4 @@
 // Writes what a pool shows: spec.allocations, status, free map. At most once a second for a pool, and only what differs.
-//
 // Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
 // itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
 import { readAllocationKey } from "../api/allocation-key.ts";
@@ -43,10 +42,7 @@ const firstLookMs = 3000;
 const many = 2000;
 /** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
 const changesMax = 1000;
-/**
- * One write of a pool with a thousand entries costs the API server a tenth of a second, with four thousand half a second. Entries
- * are for eyes: they take one part in twenty of its time at most, and are never older than ten seconds for that.
- */
+/** Writing 4,000 entries costs the API server 0.5 s: they take a twentieth of its time, and are 10 s old at most. */
 const restPerWrite = 20;
 const restMaxMs = 10_000;
 /** Each costs a read or two while whereabouts is active. */
@@ -60,7 +56,6 @@ export class MirrorWriter {
   readonly #shown = new Map<ObjectKey, PoolRange>();
   /** UIDs of pools whose managed fields were cleared by this process. */
   readonly #cleared = new Set<string>();
-  /** When it began. */
   readonly #firstMs: number;
   /** namespace/name -> until when its entries rest, because the last write was slow. */
   readonly #restsUntilMs = new Map<ObjectKey, number>();

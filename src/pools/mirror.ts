@@ -1,5 +1,4 @@
 // What has to change in a pool's spec.allocations so that it shows the holds. Pure; mirror-writer.ts sends it.
-//
 // Promised: an entry that is not ours (whereabouts wrote it, and it has no hold of the same owner) is never changed and never
 // dropped; a key that cannot be read neither. An entry is ours if it carries `uid` or `kind`, which whereabouts does not write
 // and its patches leave alone. Not promised: that all holds are shown; beyond the cap the lowest addresses are.

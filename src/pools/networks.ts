@@ -15,7 +15,6 @@ export interface NetworkUse {
   readonly config: IpamConfig;
   readonly range: IpamRange;
   readonly identity: PoolIdentity;
-  /** Where the pool is. */
   readonly namespace: string;
   /** Every name under which it may be, the one to write first. */
   readonly names: readonly string[];
@@ -56,7 +55,6 @@ export function usefulIn(uses: readonly NetworkUse[]): IntervalSet | undefined {
   return uses.map(({ config, range }) => usefulOf(config, range)).reduce((all, each) => union(all, each));
 }
 
-/** Those of one shared pool. */
 export function usesOfPool(uses: readonly NetworkUse[], { namespace, name }: PoolRange): NetworkUse[] {
   return uses.filter((use) => use.namespace === namespace && use.names.includes(name));
 }

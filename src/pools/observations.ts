@@ -1,6 +1,5 @@
 // What leak collection remembers between two looks: since when each hold has been suspected, and where pods were last seen.
 // In memory of one leader: its successor begins anew.
-//
 // Invariant: an observation lasts only while every look suspects the same version of the hold. A look that could not be made
 // (the API did not answer) is no look: nothing is added, and nothing forgotten.
 import type { Held } from "./held.ts";
@@ -47,7 +46,6 @@ export class Observations {
     this.#since.clear();
   }
 
-  /** Forgets what no longer exists. */
   retain(existing: ReadonlySet<string>): void {
     this.#since = new Map([...this.#since].filter(([key]) => existing.has(key)));
     this.#nodes = new Map([...this.#nodes].filter(([key]) => existing.has(key)));

@@ -1,5 +1,4 @@
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
-//
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
 // What is left is told with the reason, and needs a person or more time.

@@ -1,6 +1,5 @@
 // Keeps the shared state: carries out the operator's word on coexistence, adopts pools, and tells daemons by `holdfast-state`. Signs of
 // whereabouts decide where there is no word yet; afterwards they are told, and change nothing.
-//
 // Promised: while it is paused nothing is done; `paused` is left as it is; the write is guarded by resourceVersion, so a pause that comes meanwhile is not undone;
 // a look that failed changes nothing. Until the first look ends the word of the leader before counts, as daemons act on it; without one, coexistence
 // counts as on, and who would act by it waits (`known`): marks of coexistence on our own holds would decide the word. A word is written before pools
@@ -81,10 +80,7 @@ export class StateKeeper {
     return this.#coexistence;
   }
 
-  /**
-   * Until there is a word, and what is in force by it. Who acts before would take whereabouts for active: 10,000 entries in a pool that
-   * shows 4,000, and a finalizer on every hold, at every start of a leader; and where the word is lost, those finalizers would say "on".
-   */
+  /** Until a word is in force: who acts before takes whereabouts for active, and leaves marks that would decide it. */
   async known(signal: AbortSignal): Promise<void> {
     await orAborted(this.#known.promise, signal);
   }
@@ -169,9 +165,9 @@ export class StateKeeper {
   }
 
   /**
-   * What to write where the word names another namespace than pools are in; undefined: nothing more, they are where they should be.
-   * A daemon that knows of the old one and one that knows of the new would be two ledgers of one range. So first nothing is handed out, until every
-   * daemon that is heard of knows that, and what there is in the old one forbids it.
+   * What to write where the word names another namespace than pools are in; undefined: nothing. Daemons of the old and
+   * of the new one would be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything
+   * is left there.
    */
   async #moving(
     object: ConfigMap | undefined,
@@ -226,16 +222,12 @@ export class StateKeeper {
     this.#tell(current !== false, "");
   }
 
-  /**
-   * A pool that was adopted before whereabouts handed out of it must be adopted anew. True if there may be some. A leader that finds
-   * coexistence on cannot know when they were adopted, and takes none for granted.
-   */
+  /** Some pool is adopted, perhaps from before whereabouts handed out of it: a new leader cannot know. */
   #hasMarked(word: Word["word"], isOn: boolean, isActive: boolean): boolean {
     const isDue = word === "on" || (isOn && (isActive || !this.#hasBegun));
     return isDue && [...this.#options.world.pools.cache.list()].some(isAdopted);
   }
 
-  /** True if some were. */
   async #disown(signal: AbortSignal): Promise<boolean> {
     const { client, log } = this.#options;
     const count = await disownPools(client, { signal });

@@ -5,15 +5,11 @@ import { stableName } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import type { Held } from "./held.ts";
 
-/** As PoolIndex: the pools of a hold. */
 interface PoolsOf {
   of(hold: Hold, namespace: string): readonly { readonly key: string }[];
 }
 
-/**
- * The pod's name and interface, then the pool's key -> the holds under that name there. By name, because what whereabouts
- * left of a pod has no UID, and its successor has one; whose a hold is, is for those to judge who know the pod.
- */
+/** Name, interface and pool -> holds. By name: what whereabouts left of a pod has no UID, and its successor has one. */
 export function doublesOf(holds: Iterable<Held>, index: PoolsOf): Map<string, Held[]> {
   const found = new Map<string, Held[]>();
   for (const held of holds) {

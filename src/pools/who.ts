@@ -26,7 +26,6 @@ export interface Answer {
   readonly domain: string;
   readonly owner: string;
   readonly uid: string;
-  /** `held` or `cooling`. */
   readonly state: "held" | "cooling";
   readonly since: string;
   readonly node: string;

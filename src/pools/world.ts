@@ -1,6 +1,5 @@
 // What the leader follows of the cluster: informers over everything that an address's life depends on, trimmed to what is read,
 // and the roster of holds made from them.
-//
 // Promised: nothing is told before all of it has been listed once. Not promised: freshness; whoever frees reads again.
 import { nodeLabelName, usedByAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";

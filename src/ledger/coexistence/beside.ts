@@ -59,10 +59,7 @@ export class Beside {
     await dropAlias(this.#client, records, hold, signal);
   }
 
-  /**
-   * Gives back what whereabouts itself recorded, while nothing of its is adopted: the entry, and then the reservation in the same
-   * pod's name, as it does. False: the entry is another's by now, or a later container's, and all stays.
-   */
+  /** Gives back what whereabouts recorded, entry first. False: it is another's, or a later container's; all stays. */
   async releaseTheirs(
     records: Records,
     { address, owner, pool }: { readonly address: Address; readonly owner: Owner; readonly pool: string },

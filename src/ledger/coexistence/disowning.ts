@@ -1,6 +1,6 @@
-// Taking back that pools are adopted. What whereabouts hands out while it is active, it hands out beside our names: a pool that
-// was adopted before that must be adopted again afterwards. So the leader calls this before it writes `coexistence: off`, and
-// daemons look at the pool again when they see that it has been switched.
+// Taking back that pools are adopted: what whereabouts hands out while it is active stands beside our names, so such a
+// pool must be adopted again. The leader calls this before it writes `coexistence: off`; daemons look at the pool again
+// then.
 import { adoptedAnnotation } from "../../api/hold-marks.ts";
 import { sliceLabelName } from "../../api/slice-grant.ts";
 import type { KubeClient } from "../../kube/rest.ts";

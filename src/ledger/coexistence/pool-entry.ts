@@ -1,5 +1,4 @@
 // The IPPool entry of a hold, while whereabouts is active: what its allocations are arbitrated by.
-//
 // Promised: an entry is added only where there is none, changed and removed only where it is this owner's: each write is one
 // JSON patch that tests what it presumes. (`test` with null passes where the key is absent: the API server's own rule.)
 // Nothing is written that whereabouts cannot read: an offset from 2^63 on is refused before anything is done.
@@ -19,7 +18,6 @@ import type { Address } from "../../net/address.ts";
 import { entryPatch, readPool } from "../pool-object.ts";
 import { ipPools } from "../resources.ts";
 
-/** One address of one pool. */
 export interface EntryPlace {
   readonly client: KubeClient;
   readonly pool: ObjectName & { readonly namespace: string };

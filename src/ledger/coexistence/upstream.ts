@@ -1,9 +1,8 @@
-// Whether whereabouts, or another writer of its objects, is at work in this cluster, and in which namespace it keeps its pools.
-//
-// Looked for only where administrators alone write: its workloads in the namespaces that are named, its lease and its pools where ours
-// are. What a tenant deploys is no sign. What is found decides once, at install, and whether an operator's "off" may
-// take effect; later it warns. Errs on the side of "active". The times are those of other machines' clocks, which an hour's window
-// forgives. It reads every IPPool of that namespace, so ask once a minute, not once a second.
+// Whether whereabouts, or another writer of its objects, is at work in this cluster, and in which namespace it keeps
+// its pools. Looked for only where administrators alone write, since what a tenant deploys is no sign. What is found
+// decides once, at install, and whether an operator's "off" may take effect; later it warns. Errs on the side of
+// "active". An hour's window forgives the clocks of other machines. It reads every IPPool of the namespace: ask once a
+// minute.
 import { sliceLabelName } from "../../api/slice-grant.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";

@@ -39,10 +39,7 @@ export function inForce(object: Pick<ConfigMap, "data"> | undefined): boolean | 
   return text === "on" ? true : text === "off" ? false : undefined;
 }
 
-/**
- * A state in which coexistence begins. It is a new version of the sliced ranges, too: that is what daemons say that they have seen, and
- * what one that was cut off asks for before it hands anything out.
- */
+/** Coexistence begins: also a new version of the sliced ranges, since that is what daemons say they have seen. */
 export function begun(data: Readonly<Record<string, string>>): Record<string, string> {
   const told = readSlicedRanges({ data });
   // What is not known nobody acts by.

@@ -1,6 +1,5 @@
 // Small files without contents that matter. They are given up one by one when the disk is full, so that what is released can still be
 // written down: one block each, and only when a release needs it, since whoever else fills the disk takes what is free.
-//
 // Not promised: that a release finds the room that was made for it, where another writer was faster. It is then refused and asked for again.
 import { join } from "node:path";
 

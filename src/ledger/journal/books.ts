@@ -1,5 +1,4 @@
 // The holds of a journal in memory, and what rests, by domain and address; found by owner and by sandbox too.
-//
 // Promised: whatever is set is found by every way. Nothing here decides.
 import { type Cooling, CoolingQueue } from "../../ipam/cooling.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
@@ -21,7 +20,6 @@ export class Books {
   readonly #byContainer = new HoldIndex(({ owner }) => containerOf(owner));
   #count = 0;
 
-  /** How many holds there are. */
   get count(): number {
     return this.#count;
   }

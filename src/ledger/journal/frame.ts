@@ -34,10 +34,7 @@ export interface Frame {
   readonly at: number;
 }
 
-/**
- * Calls `meet` with every line, damaged ones too; a stretch without any header counts as one damaged line of sequence -1. Returns where the
- * next line is to be written: what follows was torn.
- */
+/** Meets damaged lines too; a stretch without a header is one of sequence -1. Returns where the next line goes. */
 export function scan(bytes: Buffer, meet: (frame: Frame) => void): number {
   const end = withoutZeros(bytes);
   let at = 0;

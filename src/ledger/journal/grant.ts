@@ -16,7 +16,6 @@ export interface JournalGrant {
   readonly namespace: string;
   /** network_name; empty: none. */
   readonly network: string;
-  /** The whole range. */
   readonly range: Prefix;
   /** The slice, or the piece of one. */
   readonly slice: Prefix;

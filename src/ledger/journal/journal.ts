@@ -1,5 +1,4 @@
 // The ledger of a node's slices: a journal on the node's disk (docs/decisions/0013). No API server is asked.
-//
 // Promised: a take is decided at once in memory, so that no two get one address, and answered when it is on the disk, so that no crash gives it
 // again; what was released and answered does not come back; a journal from which a take may be missing hands nothing out until `trusted`.
 // Readers that return at once (get, holds, holdsOf, ofAttachment, blocksOf) show what is decided, which may not be on the disk yet and is
@@ -192,10 +191,7 @@ export class Journal implements Ledger {
     return this.#state.usable(domain);
   }
 
-  /**
-   * A new grant, or a changed one, with the holds of its mirror, in one batch. Wider, it is in force when this resolves; narrower, at once.
-   * Where the journal has a hold of its own, that stays, unless it is in doubt (`suspect`).
-   */
+  /** Wider, it is in force when this resolves; narrower, at once. Holds of the journal's own stay, unless in doubt. */
   async put(grant: JournalGrant, holds: readonly Hold[] = []): Promise<void> {
     refuse(`putting the grant ${grant.key}`, this.#closed());
     const merged = mergeMirror(holds, (domain, address) => this.get(domain, address), this.#doubt);

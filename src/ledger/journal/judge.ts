@@ -44,10 +44,7 @@ export function judgeRelease(hold: Hold | undefined, request: ReleaseRequest): R
   return ownerKey(hold.owner) === owner && hold.version === version ? undefined : { outcome: "superseded", hold };
 }
 
-/**
- * The journal is ahead of its mirror, so what it has stays. Where lines were damaged, a hold from before them (its version is at or below
- * `doubt`) may have been released since and the address be another's: there the mirror knows better, and either way the address is not free.
- */
+/** The journal is ahead of its mirror, but for holds at or below `doubt`: those may be another's by now. */
 export function mergeMirror(
   mirror: readonly Hold[],
   get: (domain: Domain, address: Address) => Hold | undefined,

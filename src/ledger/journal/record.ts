@@ -40,7 +40,6 @@ export type JournalRecord =
   | { readonly op: "drop"; readonly key: string }
   | { readonly op: "renewed"; readonly wallMs: number };
 
-/** The address that it is about. */
 export function placeOf(record: JournalRecord): { readonly domain: Domain; readonly address: Address } | undefined {
   if (record.op === "hold") return record.hold;
   return record.op === "free" || record.op === "move" ? record : undefined;

@@ -1,6 +1,5 @@
 // The time by which released addresses rest. The wall clock may jump: back, and every address would rest until it has caught up; this
 // one stands still then instead, and goes on from there. A jump forward ends rests early, which is allowed.
-//
 // Promised: it never goes back. Not promised: that it counts while nobody asks and the wall clock is being set back.
 
 export class RestClock {

@@ -11,7 +11,6 @@ export interface LogPlace {
   readonly folder: string;
   /** Ends in `.log`. */
   readonly name: string;
-  /** As messages name it. */
   readonly what: string;
   readonly encode: (sequence: number, payload: string) => Buffer;
 }
@@ -24,10 +23,7 @@ export interface LogFile {
 
 /** All that a log says at one moment. */
 export interface Snapshot {
-  /**
-   * From the first, at every call: a disk that was full is tried again. Encoded when asked for: what they are made of does not change.
-   * `next` is the number of the line that follows them.
-   */
+  /** From the first at every call, since a full disk is tried again. `next`: the number of the line after them. */
   lines(next: number): Iterable<string>;
   readonly count: number;
   /** To be called once it is on the disk. */
@@ -120,11 +116,8 @@ function* chunks({ encode }: LogPlace, lines: Iterable<string>): IterableIterato
 }
 
 /**
- * The rewriting of a log that is mostly dead, while entries go on: the snapshot is written in the background, the lines that are appended to
- * the old file meanwhile are kept, and put behind the snapshot between two batches.
- *
- * The snapshot has what was decided and not yet on the disk, too. It counts only if all of that got there: after a batch that failed, the
- * rewriting is abandoned.
+ * Rewrites a log that is mostly dead while entries go on: lines that the old file gets meanwhile go behind the
+ * snapshot. The snapshot also has what is not on the disk yet: after a batch that failed, the rewriting is abandoned.
  */
 export class Compaction {
   #tail: Buffer[] = [];

@@ -1,5 +1,4 @@
 // Group commit: what is decided while one batch is on its way to the disk goes with the next, in one write and one fdatasync.
-//
 // Promised: an entry resolves only when it and all before it are on the disk. One that fails is "unavailable" where the disk certainly has
 // none of it, and "outcome-unknown" where it may; it is taken back in memory with all that was decided after it, unless it stands in the file
 // and only the fsync failed. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
@@ -26,7 +25,6 @@ export interface Entry {
   readonly isUrgent: boolean;
   /** Takes it back in memory. Called in the reverse order. */
   readonly undo: () => void;
-  /** It is on the disk. */
   readonly settle: () => void;
 }
 

@@ -1,10 +1,8 @@
-// What holds need while whereabouts is active, and lose when it is not: the finalizer, and the second name of an IPv6 address.
-// whereabouts' reconciler deletes live reservations of named networks at every run, and its plugin looks for an IPv6 address under its
-// own name only. What was held before coexistence began gets both here. When it is over both go: a finalizer costs a second write at
-// every release, and nobody could uninstall us; and a second name stops nobody any more.
-//
-// Promised: each write is guarded by what was read; a hold that changes meanwhile is looked at again. Not promised: that
-// whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
+// What holds need while whereabouts is active, and lose afterwards: the finalizer, since its reconciler deletes live
+// reservations of named networks at every run, and the second name of an IPv6 address, since its plugin looks under its
+// own name only. A finalizer that stayed would cost a second write at every release, and nobody could uninstall us.
+// Promised: each write is guarded by what was read; a hold that changes meanwhile is looked at again. Not promised:
+// that whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
 import { keptFinalizer, ownerLabelName } from "../../api/hold-marks.ts";
 import { describeOwner } from "../../ipam/owner.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
