@@ -5,7 +5,7 @@ import type { Refused } from "../ipam/acquire.ts";
 import { type Domain, type Hold, type HoldUser, type Ledger, LedgerError, type TakeOutcome } from "../ipam/ledger.ts";
 import type { Pool } from "../ipam/pool.ts";
 import type { Strategy } from "../ipam/request.ts";
-import type { IntentTarget } from "./intent.ts";
+import type { IntentTarget } from "./intents.ts";
 import type { Share, ShareOwner } from "./plan.ts";
 
 export interface TakeOrder {

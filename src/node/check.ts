@@ -7,7 +7,6 @@ import { CniError, errorCodes } from "../cni/error.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { requirePreviousResult } from "../cni/previous-result.ts";
 import { assertCheckable } from "../cni/version.ts";
-import type { Hold } from "../ipam/ledger.ts";
 import { sameContainer, sameOwner } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
@@ -60,16 +59,10 @@ async function byClaim(parts: Parts, asking: Asking, claim: ClaimUse, signal: Ab
   return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
 }
 
-async function heldByPod(
-  parts: Parts,
-  invocation: AttachmentInvocation,
-  signal: AbortSignal,
-): Promise<(share: Share) => Hold | undefined> {
-  const shared = await Promise.all(
-    parts.held.ofAttachment(invocation).map((entry) => current(parts, invocation, entry, signal)),
-  );
-  const held = [...shared.flat(), ...parts.sliced.ofAttachment(invocation)];
-  return ({ owner, definition }) =>
+async function heldByPod(parts: Parts, invocation: AttachmentInvocation, signal: AbortSignal) {
+  const shared = parts.held.ofAttachment(invocation).map((entry) => current(parts, invocation, entry, signal));
+  const held = [...(await Promise.all(shared)).flat(), ...parts.sliced.ofAttachment(invocation)];
+  return ({ owner, definition }: Share) =>
     held.find(({ hold }) => sameOwner(hold.owner, owner) && contains(definition.prefix, hold.address))?.hold;
 }
 

@@ -20,7 +20,8 @@ export interface CrowdOptions {
   readonly daemons: () => number;
 }
 
-export class Crowd {
+export class Crowd implements Extract<Strategy, { kind: "spread" }> {
+  readonly kind = "spread";
   readonly #options: CrowdOptions;
   #conflictMs = Number.NEGATIVE_INFINITY;
   #conflicts = 0;
@@ -53,17 +54,7 @@ export class Crowd {
   }
 
   /** Read when a candidate is drawn: src/ipam draws the first at `width` and the second, after a conflict, at twice that. */
-  get strategy(): Strategy {
-    const width = () => this.#width();
-    return {
-      kind: "spread",
-      get width() {
-        return width();
-      },
-    };
-  }
-
-  #width(): number {
+  get width(): number {
     const daemons = this.#options.daemons();
     // Alone: those of this daemon know of each other.
     const takers = daemons === 1 ? 1 : daemons * Math.max(1, this.#underWay);

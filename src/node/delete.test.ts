@@ -7,7 +7,7 @@ import { silent } from "../log/log.ts";
 import { Attachments } from "./attachment.ts";
 import { del } from "./delete.ts";
 import { Held } from "./held.ts";
-import type { Intent, IntentPool } from "./intent.ts";
+import type { Intent, IntentPool } from "./intents.ts";
 import type { Parts } from "./parts.ts";
 
 it("what an earlier DEL knew of the sandbox is done by the next, though that one's configuration cannot be read", async () => {

@@ -3,7 +3,7 @@
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { attachmentKey } from "./attachment.ts";
 import { configIn, type LoadedConfig } from "./configs.ts";
-import { type Intent, type IntentPool, joinIntents } from "./intent.ts";
+import { type Intent, type IntentPool, joinIntents } from "./intents.ts";
 import type { Parts } from "./parts.ts";
 import { poolsOf } from "./plan.ts";
 

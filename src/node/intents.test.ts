@@ -7,8 +7,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { Intent } from "./intent.ts";
-import { Intents } from "./intents.ts";
+import { type Intent, Intents } from "./intents.ts";
 import { encodeLine as encodeText } from "./line-file.ts";
 
 let folder: string;

@@ -1,10 +1,45 @@
-// The releases still to be done, on the disk before the runtime is told of success. Not promised: that a release marked as
-// done is not replayed after a crash; replaying one is harmless (intent.ts).
+// The releases still to be done, on the disk before the runtime is told of success. An intent is everything that one sandbox
+// holds on one interface; it frees only what carries that container id, so a late replay frees nothing of a later sandbox. Not
+// promised: that a release marked as done is not replayed after a crash; replaying one is harmless.
 import type { Attachment } from "../cni/attachments.ts";
+import type { Domain } from "../ipam/ledger.ts";
+import type { PodOwner } from "../ipam/owner.ts";
 import { JournalError } from "../ledger/journal/error.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
-import { type Intent, type IntentRecord, joinIntents } from "./intent.ts";
 import { LineFile } from "./line-file.ts";
+
+/** Where a hold may have been written whose outcome nobody knows. */
+export interface IntentTarget {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly owner: PodOwner;
+}
+
+/** A pool in which an older system may have recorded the sandbox. */
+export interface IntentPool {
+  readonly namespace: string;
+  readonly network: string;
+  /** CIDR. */
+  readonly range: string;
+  readonly naming: string;
+  readonly protectsOverlaps: boolean;
+}
+
+export interface Intent extends Attachment {
+  readonly targets: readonly IntentTarget[];
+  readonly pools: readonly IntentPool[];
+  readonly cooldownMs: number;
+  readonly sinceMs: number;
+}
+
+type IntentRecord = { readonly op: "add"; readonly intent: Intent } | { readonly op: "done"; readonly key: string };
+
+export function joinIntents(a: Intent, b: Intent): Intent {
+  const join = <T>(first: readonly T[], second: readonly T[]): T[] => [
+    ...new Map([...first, ...second].map((each) => [JSON.stringify(each), each])).values(),
+  ];
+  return { ...a, targets: join(a.targets, b.targets), pools: join(a.pools, b.pools), cooldownMs: b.cooldownMs };
+}
 
 /** A node has some hundred pods; 10,000 sandboxes torn down while the API server is away are days of crash loops, 5 MB. */
 const maxPending = 10_000;

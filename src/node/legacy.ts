@@ -4,24 +4,18 @@ import { readAllocations } from "../api/allocations.ts";
 import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { Beside } from "../ledger/coexistence/beside.ts";
 import { readPool } from "../ledger/pool-object.ts";
 import { recordsOf } from "../ledger/records.ts";
 import { equal } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";
-import type { Intent, IntentPool } from "./intent.ts";
-import type { Ledgers } from "./ledgers.ts";
-import type { Pictures } from "./pictures.ts";
+import type { Intent, IntentPool } from "./intents.ts";
+import type { PicturesOptions } from "./pictures.ts";
 import type { PoolUse } from "./plan.ts";
+import type { SharedSourceParts } from "./shared-source.ts";
 
-export interface LegacyOptions {
-  readonly client: KubeClient;
-  readonly ledgers: Ledgers;
-  readonly pictures: Pictures;
-  readonly coexistence: () => boolean;
-}
+type LegacyOptions = Pick<SharedSourceParts, "ledgers" | "pictures"> & Pick<PicturesOptions, "client" | "coexistence">;
 
 export async function findLegacy(options: LegacyOptions, intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
   const found = await Promise.all(intent.pools.map((pool) => inPool(options, intent, pool, signal)));

@@ -60,19 +60,17 @@ export class OwnHolds {
     const { held, facts, sandboxes } = this.#options;
     // They are about to be listed, and compared.
     if (!this.#isKnown) return false;
-    let last: HeldEntry | undefined;
-    for (const entry of held.all()) {
+    const isLive = (entry: HeldEntry) => {
       const attachment = attachmentOf(entry.hold);
-      const isLive = attachment !== undefined && sandboxes.get(attachment) !== undefined;
-      if (isLive && numberOf(entry) > numberOf(last)) last = entry;
-    }
+      return attachment !== undefined && sandboxes.get(attachment) !== undefined;
+    };
+    let last: HeldEntry | undefined;
+    for (const entry of held.all()) if (isLive(entry) && numberOf(entry) > numberOf(last)) last = entry;
     if (last === undefined) return false;
     const { namespace, hold } = last;
     const found = await facts.hold({ namespace, domain: hold.domain, address: String(hold.address) }, signal);
     // Given back, or taken over, since it was asked for, or about to be.
-    const attachment = attachmentOf(hold);
-    if (held.get(placeOf(last)) !== last || attachment === undefined || sandboxes.get(attachment) === undefined)
-      return false;
+    if (held.get(placeOf(last)) !== last || !isLive(last)) return false;
     return found === undefined || numberOf({ namespace, hold: found }) < numberOf(last);
   }
 

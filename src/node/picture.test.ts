@@ -115,7 +115,7 @@ describe("a free map", () => {
 });
 
 describe("the crowd", () => {
-  const width = (crowd: Crowd) => (crowd.strategy.kind === "spread" ? crowd.strategy.width : 0);
+  const width = (crowd: Crowd) => crowd.width;
 
   it.each([
     [0, 1, 4096],

@@ -4,15 +4,15 @@
 import type { Cooling } from "../ipam/cooling.ts";
 import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
-import { type Owner, type OwnerKey, ownerKey, sameOwner } from "../ipam/owner.ts";
+import { type Owner, type OwnerKey, ownerKey } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";
 import { type Address, equal } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import type { Interval } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
 import type { Crowd } from "./crowd.ts";
-import { definitionText } from "./definition-text.ts";
 import type { Held } from "./held.ts";
+import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
 
 /** What a node with a few hundred pods frees at once after its return; what is beyond is handed out like any other. */
 const restingMax = 1024;
@@ -80,12 +80,9 @@ export class DomainPicture {
     return pool;
   }
 
-  took({ address, owner }: Hold): void {
-    this.#foreign.delete(String(address));
-    for (const pool of this.#pools.values()) {
-      const there = pool.ownerAt(address);
-      if (there === undefined || !sameOwner(there, owner)) learnIn(pool, address, owner);
-    }
+  took(hold: Hold): void {
+    this.#foreign.delete(String(hold.address));
+    tookIn(this.#pools.values(), hold);
   }
 
   met({ address, owner }: Pick<Hold, "address" | "owner">): void {
@@ -103,12 +100,7 @@ export class DomainPicture {
       const others = this.#resting.filter((each) => each.untilMs > nowMs && !equal(each.address, address));
       this.#resting = [...others.slice(-restingMax), { address, untilMs, lastOwner }];
     }
-    for (const pool of this.#pools.values()) {
-      const there = pool.ownerAt(address);
-      if (there !== undefined && !sameOwner(there, owner)) continue;
-      pool.forget(address);
-      if (contains(pool.definition.prefix, address)) pool.cool({ address, untilMs, lastOwner });
-    }
+    releasedIn(this.#pools.values(), owner, { address, untilMs, lastOwner });
   }
 
   /** The owner holds nothing here, says the ledger: what a request of its left marked, its outcome unknown, is not held. */
@@ -170,8 +162,4 @@ export class DomainPicture {
     this.#foreign.delete(key);
     for (const pool of this.#pools.values()) if (pool.ownerAt(address) === owner) pool.forget(address);
   }
-}
-
-function learnIn(pool: Pool, address: Address, owner: Owner): void {
-  if (contains(pool.definition.prefix, address)) pool.learn(address, owner);
 }

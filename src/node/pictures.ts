@@ -249,16 +249,12 @@ export class Pictures {
   async #list(namespace: string, signal: AbortSignal): Promise<void> {
     const { client, now, log } = this.#options;
     const startedMs = now();
-    const found = new Map<Domain, Listed[]>();
+    const listed: Listed[] = [];
     for await (const each of listHolds(client, { namespace, includeCooling: true, signal })) {
-      if (each.unreadable !== undefined) {
-        log.warn(each.unreadable);
-        continue;
-      }
-      const { domain } = each.hold;
-      if (!found.has(domain)) found.set(domain, []);
-      found.get(domain)!.push(each);
+      if (each.unreadable === undefined) listed.push(each);
+      else log.warn(each.unreadable);
     }
+    const found = Map.groupBy(listed, ({ hold }) => hold.domain);
     if (this.#options.coexistence()) await this.#listEntries(namespace, found, signal);
     this.#listed.set(namespace, { startedMs, tookMs: now() - startedMs });
     for (const picture of this.#pictures.values()) {

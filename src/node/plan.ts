@@ -128,7 +128,7 @@ function beside({ prefix, gateway, cooldownMs }: PoolDefinition): PoolDefinition
 
 export function poolsOf(config: IpamConfig, namespace: string, sliced: SlicedMap = nothingSliced): PoolUse[] {
   return config.ranges.flatMap((range) => {
-    const { floating } = slicedAs({ range, namespace, network: config.networkName, sliced }) ?? {};
+    const { floating } = slicedAs(range.prefix, { namespace, network: config.networkName, sliced }) ?? {};
     const prefixes = [range.prefix, ...(floating === undefined ? [] : [floating])];
     return prefixes.map((prefix) => poolOf({ config, namespace }, prefix, range.l3));
   });

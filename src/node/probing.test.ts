@@ -5,7 +5,7 @@ import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import type { Addition } from "./add.ts";
 import type { OpenSource, Taken } from "./address-source.ts";
-import type { Intent } from "./intent.ts";
+import type { Intent } from "./intents.ts";
 import type { Share } from "./plan.ts";
 import { takeProbed } from "./probing.ts";
 

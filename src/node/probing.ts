@@ -59,18 +59,16 @@ async function strangerAt({ parts, invocation, signal }: Addition, { hold }: Tak
   }
 }
 
-async function reject(
-  { parts, pod, invocation, signal }: Addition,
-  { namespace, hold }: Taken,
-  mac: string,
-): Promise<void> {
+async function reject(addition: Addition, taken: Taken, mac: string): Promise<void> {
+  const { parts, pod, invocation, signal } = addition;
+  const { hold } = taken;
   const words = `${hold.address} is in use by ${mac}, which no record knows: it is left out for an hour. Find the host, or exclude the address.`;
   parts.log.warn(words, { network: hold.domain });
   if (pod !== undefined) parts.tell(pod.object, "Warning", "AddressConflict", `${invocation.interfaceName}: ${words}`);
   const attachment = attachmentOf(hold) ?? invocation;
   // Nobody may have it back early, not even the owner, who never used it.
   const lastOwner = "conflict" as OwnerKey;
-  await parts.releases.free({ namespace, hold }, { attachment, cooldownMs: conflictRestMs, signal, lastOwner });
+  await parts.releases.free(taken, { attachment, cooldownMs: conflictRestMs, signal, lastOwner });
 }
 
 function refused({ hold }: Taken, mac: string, tries: number): CniError {

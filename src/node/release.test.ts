@@ -9,7 +9,7 @@ import { parseAddress } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { Crowd } from "./crowd.ts";
 import { Held } from "./held.ts";
-import type { Intent } from "./intent.ts";
+import type { Intent } from "./intents.ts";
 import { Ledgers } from "./ledgers.ts";
 import { DomainPicture } from "./picture.ts";
 import type { Pictures } from "./pictures.ts";

@@ -6,17 +6,13 @@ import { isSliceDomain } from "../api/domain.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
-import { attachmentOf, type Held, type HeldEntry, placeKey, placeOf } from "./held.ts";
-import type { Intent } from "./intent.ts";
-import type { Ledgers } from "./ledgers.ts";
-import type { Pictures } from "./pictures.ts";
+import { attachmentOf, type HeldEntry, placeKey, placeOf } from "./held.ts";
+import type { Intent } from "./intents.ts";
+import type { SharedSourceParts } from "./shared-source.ts";
 import type { SlicedPools } from "./sliced-pools.ts";
 import type { Sliced } from "./sliced.ts";
 
-export interface ReleasesOptions {
-  readonly ledgers: Ledgers;
-  readonly held: Held;
-  readonly pictures: Pictures;
+export interface ReleasesOptions extends Pick<SharedSourceParts, "ledgers" | "held" | "pictures"> {
   readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<HeldEntry[]>;
   readonly sliced: Pick<Sliced, "ofAttachment">;
   readonly slicedPools: Pick<SlicedPools, "released">;

@@ -1,7 +1,7 @@
 // Doing what was promised: recorded releases, one after another, until each is known to be done.
 import { type Clock, sleep } from "../kube/clock.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
-import type { Intent } from "./intent.ts";
+import type { Intent } from "./intents.ts";
 import type { Parts } from "./parts.ts";
 
 /** Doubled from the first to the last after every round that failed. */

@@ -2,7 +2,7 @@
 import type { Addition } from "./add.ts";
 import { type Taken, UncertainTake } from "./address-source.ts";
 import { attachmentKey } from "./attachment.ts";
-import { type Intent, type IntentTarget, joinIntents } from "./intent.ts";
+import { type Intent, type IntentTarget, joinIntents } from "./intents.ts";
 
 /** The runtime waits for its error meanwhile; what takes longer is done in the background. */
 const rollBackMs = 10_000;

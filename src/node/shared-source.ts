@@ -54,7 +54,7 @@ export class SharedSource implements AddressSource {
       name,
       loose: name === undefined,
       // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
-      strategy: claim === undefined ? crowd.strategy : { kind: "sticky" },
+      strategy: claim === undefined ? crowd : { kind: "sticky" },
       mayTake: () => this.#assertCurrent(open),
       told: (outcome) => this.#told(open, outcome, onNew),
       record: (hold) => this.#record(open, hold),

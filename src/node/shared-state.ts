@@ -2,7 +2,6 @@
 // ranges before it is; what is given back meanwhile goes by the last word, and by the careful one where there was none.
 import { sliceUseKey } from "../api/node-lease.ts";
 import type { Informer } from "../kube/informer.ts";
-import type { DeepReadonly } from "../kube/meta.ts";
 import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
 import { inForce, poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
@@ -140,10 +139,8 @@ export class SharedState {
   }
 
   #object(): ConfigMap | undefined {
-    const object: DeepReadonly<ConfigMap> | undefined = this.#options.informer.cache.get(
-      `${this.#options.systemNamespace}/${stateName}`,
-    );
-    return object as ConfigMap | undefined;
+    const { informer, systemNamespace } = this.#options;
+    return informer.cache.get(`${systemNamespace}/${stateName}`) as ConfigMap | undefined;
   }
 }
 

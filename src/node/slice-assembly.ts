@@ -63,7 +63,7 @@ export function assembleSlices(options: SliceAssemblyOptions) {
       options.events.record(about, type, reason, message);
     },
     refusalOf: (use) => shared.refusalOf(use),
-    poolOf: ({ range, ...use }) => slicedAs({ ...use, range: { prefix: range }, sliced: shared.sliced })?.pool,
+    poolOf: ({ range, ...use }) => slicedAs(range, { ...use, sliced: shared.sliced })?.pool,
   });
   sliceMetrics?.watch(keeper);
   const isStarting = () => !keeper.isKnown();

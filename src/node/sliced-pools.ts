@@ -2,13 +2,13 @@
 // with it. Cheap to make anew: a node's slices hold some hundred addresses.
 import type { PoolDefinition } from "../ipam/definition.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
-import { type OwnerKey, ownerKey, sameOwner } from "../ipam/owner.ts";
+import { type OwnerKey, ownerKey } from "../ipam/owner.ts";
 import { Pool } from "../ipam/pool.ts";
 import type { Journal } from "../ledger/journal/journal.ts";
 import { difference, type IntervalSet } from "../net/interval-set.ts";
 import { intervalOf } from "../net/interval.ts";
 import { contains } from "../net/prefix.ts";
-import { definitionText } from "./definition-text.ts";
+import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
 
 /** Definitions come from configurations: a handful per network. Beyond, the oldest is made anew when it is used again. */
 const poolsMax = 16;
@@ -43,24 +43,12 @@ export class SlicedPools {
     return pool;
   }
 
-  /** One of the domain's pools took it: the others learn it. */
-  took({ domain, address, owner }: Hold): void {
-    for (const { pool } of this.#entries(domain).values()) {
-      const there = pool.ownerAt(address);
-      if (contains(pool.definition.prefix, address) && (there === undefined || !sameOwner(there, owner))) {
-        pool.learn(address, owner);
-      }
-    }
+  took(hold: Hold): void {
+    tookIn(this.#pools(hold.domain), hold);
   }
 
   released({ domain, address, owner }: Hold, cooldownMs: number, lastOwner: OwnerKey = ownerKey(owner)): void {
-    const untilMs = this.#now() + cooldownMs;
-    for (const { pool } of this.#entries(domain).values()) {
-      const there = pool.ownerAt(address);
-      if (there !== undefined && !sameOwner(there, owner)) continue;
-      pool.forget(address);
-      if (contains(pool.definition.prefix, address)) pool.cool({ address, untilMs, lastOwner });
-    }
+    releasedIn(this.#pools(domain), owner, { address, untilMs: this.#now() + cooldownMs, lastOwner });
   }
 
   forget(domain: Domain): void {
@@ -71,11 +59,13 @@ export class SlicedPools {
     const { prefix, excludes = [] } = definition;
     const others = difference([intervalOf(prefix)], blocks);
     const pool = new Pool({ ...definition, excludes: [...excludes, ...others] }, this.#now);
-    for (const { address, owner } of this.#journal.holdsOf(domain)) {
-      if (contains(prefix, address)) pool.learn(address, owner);
-    }
+    for (const { address, owner } of this.#journal.holdsOf(domain)) learnIn(pool, address, owner);
     for (const cooling of this.#journal.coolingOf(domain)) if (contains(prefix, cooling.address)) pool.cool(cooling);
     return pool;
+  }
+
+  #pools(domain: Domain): Pool[] {
+    return Array.from(this.#domains.get(domain)?.values() ?? [], ({ pool }) => pool);
   }
 
   #entries(domain: Domain): Map<string, Entry> {

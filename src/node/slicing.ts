@@ -28,11 +28,15 @@ export interface SlicedMap {
 
 export const nothingSliced: SlicedMap = { ranges: [], unknown: "" };
 
-export interface SourceInput {
-  readonly range: Pick<IpamRange, "prefix" | "sliceLength">;
+/** The pools of one namespace and network, and what is sliced. */
+export interface SlicedScope {
   readonly namespace: string;
   readonly network: string;
   readonly sliced: SlicedMap;
+}
+
+export interface SourceInput extends SlicedScope {
+  readonly range: Pick<IpamRange, "prefix" | "sliceLength">;
   /** The address must follow its owner from node to node. */
   readonly isSticky: boolean;
   readonly asked?: Address | undefined;
@@ -41,7 +45,7 @@ export interface SourceInput {
 /** Throws CniError: 11 while the range is being cut or it is not known, 7 where a sticky address has no part to come from. */
 export function sourceOf(input: SourceInput): Source {
   const { range, namespace, network, isSticky, asked } = input;
-  const known = slicedAs(input);
+  const known = slicedAs(range.prefix, input);
   const isSliced = known === undefined ? range.sliceLength !== undefined : known.phase !== "opening";
   if (!isSliced) return { kind: "shared", excludes: slicedIn(range.prefix, input) };
   const use = { namespace, network, range: range.prefix };
@@ -57,10 +61,7 @@ export function sourceOf(input: SourceInput): Source {
 }
 
 /** What is sliced of the prefix, in pools of the same namespace and network: shared pools leave it alone. Throws CniError (11): not known. */
-export function slicedIn(
-  prefix: Prefix,
-  { namespace, network, sliced }: Pick<SourceInput, "namespace" | "network" | "sliced">,
-): Interval[] {
+export function slicedIn(prefix: Prefix, { namespace, network, sliced }: SlicedScope): Interval[] {
   if (sliced.unknown !== "") throw later(sliced.unknown);
   return sliced.ranges
     .filter((each) => each.namespace === namespace && each.network === network)
@@ -69,15 +70,8 @@ export function slicedIn(
     .map((block) => intervalOf(block));
 }
 
-export function slicedAs({
-  range,
-  namespace,
-  network,
-  sliced,
-}: Pick<SourceInput, "namespace" | "network" | "sliced"> & { readonly range: Pick<IpamRange, "prefix"> }):
-  | SlicedRange
-  | undefined {
-  const text = String(range.prefix);
+export function slicedAs(range: Prefix, { namespace, network, sliced }: SlicedScope): SlicedRange | undefined {
+  const text = String(range);
   return sliced.ranges.find(
     (each) => each.namespace === namespace && each.network === network && String(each.range) === text,
   );
