@@ -12,32 +12,19 @@ export interface SliceParts extends Omit<TendingOptions, "workers" | "isLeaseHea
   readonly onHeard: () => void;
 }
 
-export interface SliceState {
+export class SliceState {
   /** What the Lease said when the object was read; undefined: it must be read. */
   token: string | undefined;
   /** Which round of comparing the object was read in. */
-  epoch: number;
+  epoch = 0;
   /** The object as it was read or answered last; undefined: not known for certain. */
   present: IPPool | undefined;
   /** The grant on it, where it is this node's and can be read. */
   granted: ReadGrant | undefined;
   shared: SharedPlace | undefined;
-  lastWriteMs: number;
+  lastWriteMs = Number.NEGATIVE_INFINITY;
   /** Since when the object has been behind the journal. */
   dirtySinceMs: number | undefined;
   /** Somebody waits for what is to be said. */
-  isUrgent: boolean;
-}
-
-export function newSliceState(): SliceState {
-  return {
-    token: undefined,
-    epoch: 0,
-    present: undefined,
-    granted: undefined,
-    shared: undefined,
-    lastWriteMs: Number.NEGATIVE_INFINITY,
-    dirtySinceMs: undefined,
-    isUrgent: false,
-  };
+  isUrgent = false;
 }

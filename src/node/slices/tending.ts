@@ -16,7 +16,7 @@ import { look } from "./look.ts";
 import { Rest } from "./rest.ts";
 import type { Shortage } from "./shortage.ts";
 import { show, writeEveryMs } from "./show.ts";
-import { newSliceState, type SliceState } from "./slice-state.ts";
+import { SliceState } from "./slice-state.ts";
 
 export interface TendingOptions extends Pick<
   SliceKeeperOptions,
@@ -97,8 +97,8 @@ export class Tending {
   name({ grants, more }: Pick<NodeSlices, "grants" | "more">): void {
     this.#named = grants;
     this.#hasMore = more > 0;
-    const keys = new Set([...Object.keys(grants), ...this.#options.journal.grants().map(({ key }) => key)]);
-    for (const key of keys) if (this.#states.get(key)?.token !== this.#tokenOf(key)) this.#controller.enqueue(key);
+    const keys = keysOf(this.#options.journal).union(new Set(Object.keys(grants)));
+    for (const key of keys) if (this.#states.get(key)?.token !== (grants[key] ?? "")) this.#controller.enqueue(key);
   }
 
   /** At once, for what others wait for. */
@@ -172,11 +172,11 @@ export class Tending {
     const waitMs = Math.max(this.#awayUntilMs, restUntilMs) - beganMs;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     try {
-      const againMs = await this.#tend(key, signal);
+      const requeueAfterMs = await this.#tend(key, signal);
       this.#rest.took(clock.monotonicMs() - beganMs);
       this.#backoff = new Backoff(away, clock, random);
       await this.#trust();
-      return againMs === undefined ? undefined : { requeueAfterMs: againMs };
+      return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
     } catch (error) {
       this.#trouble = asError(error).message;
       if (signal.aborted || !isPassing(error)) throw error;
@@ -189,7 +189,7 @@ export class Tending {
   async #tend(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { journal } = this.#options;
     const state = this.#stateOf(key);
-    const token = this.#tokenOf(key);
+    const token = this.#named[key] ?? "";
     const parts = { ...this.#options, key, state, signal, onHeard: () => this.#options.onAnswer(true) };
     if (state.token !== token || state.epoch !== this.#epoch || state.present === undefined) {
       const epoch = this.#epoch;
@@ -217,12 +217,8 @@ export class Tending {
     await journal.trusted();
   }
 
-  #tokenOf(key: string): string {
-    return this.#named[key] ?? "";
-  }
-
   #stateOf(key: string): SliceState {
-    const known = this.#states.get(key) ?? newSliceState();
+    const known = this.#states.get(key) ?? new SliceState();
     this.#states.set(key, known);
     return known;
   }
