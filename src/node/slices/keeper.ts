@@ -12,23 +12,16 @@ import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import type { Pod } from "../../ledger/resources.ts";
+import type { SlicedRange } from "../../ledger/sliced-ranges.ts";
 import type { Log } from "../../log/log.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import { comparePrefixes } from "../../net/prefix.ts";
 import { Authority, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
 import { Orphans } from "./orphans.ts";
 import { Shortage } from "./shortage.ts";
 import { Tending } from "./tending.ts";
 
-export interface SliceUse {
-  /** Of the pool objects. */
-  readonly namespace: string;
-  /** network_name; empty: none. */
-  readonly network: string;
-  /** The whole range. */
-  readonly range: Prefix;
-}
+/** A whole range, its network_name (empty: none) and the namespace of its pool objects. */
+export type SliceUse = Pick<SlicedRange, "namespace" | "network" | "range">;
 
 /** An event on the slice's IPPool. */
 type TellSlice = (
@@ -252,16 +245,9 @@ export class SliceKeeper {
     };
   }
 
-  #grantsOf({ namespace, network, range }: SliceUse): JournalGrant[] {
-    return this.journal
-      .grants()
-      .filter(
-        (each) =>
-          each.namespace === namespace &&
-          each.network === network &&
-          each.range.family === range.family &&
-          comparePrefixes(each.range, range) === 0,
-      );
+  #grantsOf(use: SliceUse): JournalGrant[] {
+    const key = sliceUseKey(use);
+    return this.journal.grants().filter((each) => sliceUseKey(each) === key);
   }
 
   #unsealed(): JournalGrant[] {

@@ -13,9 +13,10 @@ import { leave } from "./leave.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";
 import { holdsIn, readSliceObject, type SliceObject } from "./slice-object.ts";
 import type { SliceParts } from "./slice-state.ts";
-import { judgeAbsence, judgeObject, type Verdict } from "./verdict.ts";
+import { holdBack, judgeAbsence, judgeObject, nothing, type Verdict } from "./verdict.ts";
 
 const callMs = 10_000;
+const heldStays = "what is held stays until its pods go";
 
 export async function look(parts: SliceParts, isMade = false): Promise<void> {
   const { key, state, client, signal, journal, node } = parts;
@@ -43,9 +44,7 @@ async function read(client: KubeClient, key: string, signal: AbortSignal): Promi
 }
 
 function unreadable(known: JournalGrant | undefined): Verdict {
-  if (known === undefined || known.sealed || known.phase !== "active") return { verdict: "nothing" };
-  const why = "its IPPool cannot be read, or is not marked as a slice";
-  return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
+  return known ? holdBack(known, "its IPPool cannot be read, or is not marked as a slice") : nothing;
 }
 
 async function carryOut(parts: SliceParts, verdict: Verdict, slice: SliceObject | undefined): Promise<void> {
@@ -64,11 +63,7 @@ async function carryOut(parts: SliceParts, verdict: Verdict, slice: SliceObject 
       warn(parts, "SliceHeldBack", `nothing is handed out of slice ${key}: ${verdict.why}; what is held stays`);
       return journal.put(verdict.grant);
     case "drop":
-      warn(
-        parts,
-        "SliceTakenAway",
-        `slice ${key} is not this node's any more: ${verdict.why}; what is held stays until its pods go`,
-      );
+      warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: ${verdict.why}; ${heldStays}`);
       // Another node's slice is in a journal that was copied: its pods are not here.
       return known === undefined || slice?.node !== parts.node ? journal.drop(key) : leave(parts, known);
   }
@@ -112,13 +107,11 @@ function holdsOfPods(
       .filter(({ isDefault }) => !isDefault)
       .flatMap(({ interface: port, addresses }) =>
         addresses
-          .filter((address) => address.family === slice.family && contains(slice, address))
-          .map((address): Hold => ({
-            domain,
-            address,
-            owner: { kind: "pod", uid, namespace, name, interface: port },
-            version: "",
-          })),
+          .filter((address) => contains(slice, address))
+          .map((address) => {
+            const owner = { kind: "pod", uid, namespace, name, interface: port } as const;
+            return { domain, address, owner, version: "" };
+          }),
       );
   });
 }
@@ -137,11 +130,7 @@ async function lost(parts: SliceParts, known: JournalGrant | undefined): Promise
     warn(parts, "SliceObjectLost", `the IPPool of slice ${key} was gone, and was made again from this node's journal`);
     return look(parts, true);
   }
-  warn(
-    parts,
-    "SliceTakenAway",
-    `the IPPool of slice ${key} is gone, and the slice is not this node's any more; what is held stays until its pods go`,
-  );
+  warn(parts, "SliceTakenAway", `slice ${key} is not this node's any more: its IPPool is gone; ${heldStays}`);
   await leave(parts, known);
 }
 

@@ -1,6 +1,6 @@
-import { parseDomain } from "../../api/domain.ts";
 // A slice whose IPPool is gone although its journal never sealed it: deleted by a hand, or the API server was restored from an older
 // copy. It is made again with the same grant, so that the controller takes it up, unless the range has been given to another.
+import { parseDomain } from "../../api/domain.ts";
 import { parseObject } from "../../api/kind.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
 import { grantAnnotation, writeGrant } from "../../api/slice-grant.ts";
@@ -63,11 +63,9 @@ export async function makeAgain(
   return true;
 }
 
-function grantText(grant: JournalGrant): string {
-  const { generation, serial, phase } = grant;
-  const without = [...grant.without, ...(grant.gives === undefined ? [] : [grant.gives.block])].map(String);
-  const taken = grant.taken.map(formatInterval);
-  return writeGrant({ generation, serial, phase, without, taken });
+function grantText({ generation, serial, phase, without, gives, taken }: JournalGrant): string {
+  const given = [...without, ...(gives === undefined ? [] : [gives.block])].map(String);
+  return writeGrant({ generation, serial, phase, without: given, taken: taken.map(formatInterval) });
 }
 
 function objectOf(node: string, { key, domain, network, range, slice: block }: JournalGrant): StoredPool {

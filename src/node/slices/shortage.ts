@@ -1,5 +1,5 @@
 // Which ranges this node found nothing free of, and who waits for more. In memory only: a daemon that restarts asks again.
-import { asError } from "../../kube/abort.ts";
+import { orAborted } from "../../kube/abort.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 /** Of a SliceUse: sliceUseKey. */
@@ -64,24 +64,17 @@ export class Shortage {
   }
 
   #wake(use: UseKey): void {
-    for (const wake of this.#waiting.get(use) ?? []) wake();
+    for (const resolve of this.#waiting.get(use) ?? []) resolve();
   }
 
   /** Resolves when there is more, or something was given back; rejects with the signal's reason. */
   grown(use: UseKey, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(use) ?? new Set();
-      this.#waiting.set(use, waiting);
-      const end = () => {
-        waiting.delete(wake);
-        if (waiting.size === 0) this.#waiting.delete(use);
-        signal.removeEventListener("abort", onAbort);
-      };
-      const wake = () => (end(), resolve());
-      const onAbort = () => (end(), reject(asError(signal.reason)));
-      waiting.add(wake);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener("abort", onAbort, { once: true });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = this.#waiting.get(use) ?? new Set();
+    this.#waiting.set(use, waiting.add(resolve));
+    return orAborted(promise, signal).finally(() => {
+      waiting.delete(resolve);
+      if (waiting.size === 0) this.#waiting.delete(use);
     });
   }
 }

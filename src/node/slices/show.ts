@@ -1,6 +1,6 @@
+// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
 import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";
-// Brings a slice's IPPool to what the journal has: the entries and the node's word, in one merge patch of the daemon's own keys.
 import { sliceUseKey } from "../../api/node-lease.ts";
 import { grantAnnotation, type NodeWord } from "../../api/slice-grant.ts";
 import { isApiError } from "../../kube/errors.ts";
@@ -23,7 +23,7 @@ const callMs = 30_000;
 export async function show(parts: ShowParts): Promise<number | undefined> {
   const { key, state, journal, clock, signal } = parts;
   const grant = journal.grant(key);
-  const present = state.present;
+  const { present } = state;
   if (grant === undefined || present === undefined) return undefined;
   // After a sync that failed the journal goes on as if it was done; others may act on this only when it is.
   if (grant.sealed || grant.gives !== undefined) await journal.settled(signal);
@@ -54,19 +54,20 @@ async function write(
   present: IPPool,
   body: object,
 ): Promise<number> {
-  const { namespace = "", name } = parseKey(key);
   // Until the answer is there it is not known what the object says.
   state.present = undefined;
   try {
     const call = { signal, timeoutMs: callMs };
-    const written = await client.patch(ipPools, { namespace, name }, { type: "merge", body }, call);
+    const written = await client.patch(ipPools, parseKey(key), { type: "merge", body }, call);
     onHeard();
     state.present = parseObject(ipPoolKind, written);
   } catch (error) {
     if (!isApiError(error, "not-found")) throw error;
     return 0;
   }
-  if (!isOtherGrant(present.metadata, state.present.metadata)) return writeEveryMs;
+  // The answer to a write shows what the controller wrote meanwhile.
+  const grantOf = ({ metadata }: IPPool) => metadata.annotations?.[grantAnnotation];
+  if (grantOf(present) === grantOf(state.present)) return writeEveryMs;
   state.token = undefined;
   return 0;
 }
@@ -87,11 +88,4 @@ function carrierOf(journal: Pick<Journal, "grants">, domain: string): string | u
   const own = journal.grants().filter((each) => each.domain === domain && !each.sealed);
   const active = own.filter(({ phase }) => phase === "active");
   return (active.length > 0 ? active : own).map(({ key }) => key).sort()[0];
-}
-
-type Annotated = { readonly annotations?: Readonly<Record<string, string>> | undefined };
-
-/** The answer to a write shows what the controller wrote meanwhile. */
-function isOtherGrant(before: Annotated, after: Annotated): boolean {
-  return before.annotations?.[grantAnnotation] !== after.annotations?.[grantAnnotation];
 }

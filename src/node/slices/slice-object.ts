@@ -49,7 +49,7 @@ export interface SharedPlace {
 /** Undefined: the annotations that make an IPPool a slice are not all there, or say what cannot be. */
 export function readSliceObject(object: IPPool): SliceObject | undefined {
   const read = readSlice(object as StoredPool);
-  if (read?.range === undefined || !isWithin(read.range, read.block)) return undefined;
+  if (read?.range === undefined || !containsPrefix(read.range, read.block)) return undefined;
   const { namespace, node, network, range, block, pool, grant, word } = read;
   const granted = grant && withBlocks(grant, block);
   return {
@@ -82,13 +82,9 @@ function withBlocks(grant: SliceGrant, slice: Prefix): ReadGrant | undefined {
   try {
     const without = grant.without.map((text) => parsePrefix(text));
     const taken = grant.taken.map((text) => parseBlock(text));
-    return without.every((each) => isWithin(slice, each)) ? { grant, without, taken } : undefined;
+    return without.every((each) => containsPrefix(slice, each)) ? { grant, without, taken } : undefined;
   } catch {
     // What does not parse was written by a hand.
     return undefined;
   }
-}
-
-function isWithin(outer: Prefix, inner: Prefix): boolean {
-  return outer.family === inner.family && containsPrefix(outer, inner);
 }

@@ -19,7 +19,7 @@ export type Verdict =
   /** It is not this node's any more. What is held stays until its pods go. */
   | { readonly verdict: "drop"; readonly why: string };
 
-const nothing: Verdict = { verdict: "nothing" };
+export const nothing: Verdict = { verdict: "nothing" };
 
 export function judgeObject(node: string, object: SliceObject, known: JournalGrant | undefined): Verdict {
   const { granted } = object;
@@ -56,21 +56,22 @@ export function judgeAbsence(
     return "make-again";
   }
   const lent = [...known.without, ...(known.gives === undefined ? [] : [known.gives.block])];
-  const others = blocks.filter(({ block }) => meets(block, known.slice) && !isAmong(block, lent));
+  const others = blocks.filter(({ block }) => overlaps(block, known.slice) && !isAmong(block, lent));
   if (others.length > 0) return "drop";
   // Nobody has it. Either the controller let it go after this grant, or it has forgotten the grant.
   return lastGeneration >= known.generation ? "drop" : "make-again";
 }
 
-function holdBack(known: JournalGrant, why: string): Verdict {
+export function holdBack(known: JournalGrant, why: string): Verdict {
   if (known.sealed || known.phase !== "active") return nothing;
   return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
 }
 
 function acceptance(object: SliceObject, { grant, without, taken }: ReadGrant): Verdict {
   const { key, domain, namespace, network, range, slice, word } = object;
+  const { generation, serial, phase } = grant;
   // What a journal before this one said of the same grant still holds: it was on a disk.
-  const said = word?.generation === grant.generation ? word : undefined;
+  const said = word?.generation === generation ? word : undefined;
   const gives = givenBefore(said, grant, without);
   return {
     verdict: "accept",
@@ -81,9 +82,9 @@ function acceptance(object: SliceObject, { grant, without, taken }: ReadGrant): 
       network,
       range,
       slice,
-      generation: grant.generation,
-      serial: grant.serial,
-      phase: grant.phase,
+      generation,
+      serial,
+      phase,
       without,
       taken,
       ...(gives && { gives }),
@@ -107,20 +108,9 @@ function givenBefore(
 function changed(known: JournalGrant, { grant, without, taken }: ReadGrant): JournalGrant {
   const { gives, ...rest } = known;
   const isKept = gives !== undefined && !isAmong(gives.block, without) && grant.lend?.ask === gives.ask;
-  return {
-    ...rest,
-    serial: grant.serial,
-    phase: grant.phase,
-    without,
-    taken,
-    ...(isKept && { gives }),
-  };
+  return { ...rest, serial: grant.serial, phase: grant.phase, without, taken, ...(isKept && { gives }) };
 }
 
 function isAmong(block: Prefix, blocks: readonly Prefix[]): boolean {
-  return blocks.some((each) => each.family === block.family && containsPrefix(each, block));
-}
-
-function meets(block: Prefix, slice: Prefix): boolean {
-  return block.family === slice.family && overlaps(block, slice);
+  return blocks.some((each) => containsPrefix(each, block));
 }

@@ -27,11 +27,10 @@ export function viewOf(journal: Journal, grant: JournalGrant, nowMs: number): Sl
     ({ address, untilMs }) => untilMs > nowMs && contains(slice, address),
   );
   const busy = [...holds, ...cooling].map(({ address }) => address);
-  const free = freeOf(grant, busy);
   return {
     grant,
     holds,
-    free,
+    free: freeOf(grant, busy),
     ...(cooling.length > 0 && { coolsUntilMs: Math.max(...cooling.map(({ untilMs }) => untilMs)) }),
   };
 }
@@ -46,22 +45,11 @@ export function freeOf(grant: JournalGrant, busy: Iterable<Address>): IntervalSe
 /** Undefined: nothing is free. `addresses`: at most so many. */
 export function pieceOf(free: IntervalSet, addresses: number): Prefix | undefined {
   const gaps = [...free].flatMap((each) => prefixesOf(each));
-  if (gaps.length === 0 || addresses < 1) return undefined;
+  if (addresses < 1) return undefined;
   const wantedBits = Math.floor(Math.log2(addresses));
   const enough = gaps.filter(({ hostBits }) => hostBits >= wantedBits);
-  const best = enough.length > 0 ? tightest(enough) : widest(gaps);
-  const length = bitsOf(best.family) - Math.min(best.hostBits, wantedBits);
-  return Prefix.around(best.last, length);
-}
-
-function tightest(gaps: readonly Prefix[]): Prefix {
-  return gaps.reduce((a, b) => (b.length > a.length || (b.length === a.length && isAfter(b, a)) ? b : a));
-}
-
-function widest(gaps: readonly Prefix[]): Prefix {
-  return gaps.reduce((a, b) => (b.length < a.length || (b.length === a.length && isAfter(b, a)) ? b : a));
-}
-
-function isAfter(a: Prefix, b: Prefix): boolean {
-  return comparePrefixes(a, b) > 0;
+  const byTightness = (a: Prefix, b: Prefix) => b.length - a.length || comparePrefixes(b, a);
+  const byWidth = (a: Prefix, b: Prefix) => a.length - b.length || comparePrefixes(b, a);
+  const [best] = enough.length > 0 ? enough.toSorted(byTightness) : gaps.toSorted(byWidth);
+  return best && Prefix.around(best.last, bitsOf(best.family) - Math.min(best.hostBits, wantedBits));
 }

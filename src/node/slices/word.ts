@@ -51,7 +51,7 @@ export function grantAround(
 ): JournalGrant | undefined {
   let found: JournalGrant | undefined;
   for (const grant of grants) {
-    if (grant.domain !== domain || grant.slice.family !== address.family || !contains(grant.slice, address)) continue;
+    if (grant.domain !== domain || !contains(grant.slice, address)) continue;
     if (found === undefined || (found.sealed && !grant.sealed)) found = grant;
     else if (found.sealed === grant.sealed && grant.slice.length > found.slice.length) found = grant;
   }
