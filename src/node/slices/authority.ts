@@ -56,20 +56,14 @@ export class Authority {
 
   /** What an earlier process noted. */
   async load(): Promise<void> {
-    const { journal } = this.#options;
+    const { journal, memory, log } = this.#options;
     const { renewedMs } = journal;
-    const noted = readMoment(await this.#noted());
-    this.#renewal = noted ?? (renewedMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs: renewedMs });
-  }
-
-  async #noted(): Promise<string | undefined> {
-    const { memory, log } = this.#options;
-    try {
-      return await memory.read();
-    } catch (error) {
+    const noted = await memory.read().catch((error: unknown) => {
       log.warn("the note of the last renewal cannot be read; the journal's own counts", { error });
       return undefined;
-    }
+    });
+    const byJournal = renewedMs === undefined ? undefined : { bootId: "", uptimeMs: 0, wallMs: renewedMs };
+    this.#renewal = readMoment(noted) ?? byJournal;
   }
 
   get leftMs(): number {

@@ -10,7 +10,6 @@ import { asError } from "../../kube/abort.ts";
 import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
-import type { Cache } from "../../kube/store.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { type Pod, pods } from "../../ledger/resources.ts";
 import type { SliceKeeperOptions } from "./keeper.ts";
@@ -29,8 +28,6 @@ const lookEveryMs = 30_000;
 /** Pods asked for in one look: a node has 250 pods, and one that lost all of them has half an hour's work at most. */
 const askedMax = 50;
 const callMs = 10_000;
-
-type Looked = DeepReadonly<Pod> | undefined;
 
 export class Orphans {
   readonly #options: OrphansOptions;
@@ -57,7 +54,9 @@ export class Orphans {
     const { journal, pods: own, node, isHeard } = this.#options;
     if (!own.hasSynced || !isHeard()) return void (this.#suspects = new Map());
     const missing = Array.from(journal.holds()).filter(
-      (hold) => isJudged(hold) && isOver(hold.owner as PodOwner, find(own.cache, hold.owner), node),
+      (hold) =>
+        isJudged(hold) &&
+        isOver(hold.owner as PodOwner, own.cache.get(`${hold.owner.namespace}/${hold.owner.name}`), node),
     );
     const again = missing.filter((hold) => this.#suspects.get(placeOf(hold)) === hold.version).slice(0, askedMax);
     this.#suspects = new Map(missing.map((hold) => [placeOf(hold), hold.version]));
@@ -65,22 +64,17 @@ export class Orphans {
   }
 
   async #judge(hold: Hold, signal: AbortSignal): Promise<void> {
-    const { node, journal, cooldownMs, log, onFreed } = this.#options;
+    const { client, node, journal, cooldownMs, log, onFreed } = this.#options;
     const owner = hold.owner as PodOwner;
-    if (!isOver(owner, await this.#read(owner, signal), node)) return;
+    const { namespace, name } = owner;
+    const pod = await lookUp(client, pods, { namespace, name }, { signal, timeoutMs: callMs });
+    if (!isOver(owner, pod, node)) return;
     const { domain, address, version } = hold;
     const freed = await journal.release({ domain, address, owner: ownerKey(owner), version, cooldownMs });
     if (freed.outcome !== "released") return;
     onFreed(hold);
-    log.info("an address of a pod that is gone was freed", {
-      address: String(address),
-      domain,
-      pod: describeOwner(owner),
-    });
-  }
-
-  async #read({ namespace, name }: PodOwner, signal: AbortSignal): Promise<Looked> {
-    return lookUp(this.#options.client, pods, { namespace, name }, { signal, timeoutMs: callMs });
+    const whose = { address: String(address), domain, pod: describeOwner(owner) };
+    log.info("an address of a pod that is gone was freed", whose);
   }
 }
 
@@ -90,19 +84,13 @@ export function isJudged({ owner, note }: Pick<Hold, "owner" | "note">): boolean
 }
 
 /** The pod of that name, if any, is not the owner, or needs no address any more. */
-export function isOver(owner: PodOwner, pod: Looked, node: string): boolean {
+export function isOver(owner: PodOwner, pod: DeepReadonly<Pod> | undefined, node: string): boolean {
   if (mayLackMirror({ mirrorOf: pod?.metadata.annotations?.[mirrorAnnotation] }, owner)) return false;
-  if (pod === undefined) return true;
-  if (!isPodOf(pod.metadata, owner.uid)) return true;
-  const phase = pod.status?.phase;
-  if (phase === "Succeeded" || phase === "Failed") return true;
+  if (pod === undefined || !isPodOf(pod.metadata, owner.uid)) return true;
+  if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return true;
   // Without a UID the name must do: a namesake on another node is another pod; one that has no node yet may be this one.
   const place = pod.spec?.nodeName ?? "";
   return owner.uid === "" && place !== "" && place !== node;
-}
-
-function find(cache: Cache<Pod>, { namespace, name }: { readonly namespace: string; readonly name: string }): Looked {
-  return cache.get(`${namespace}/${name}`);
 }
 
 function placeOf({ domain, address }: Hold): string {
