@@ -15,10 +15,11 @@ import type { KubeClient } from "../kube/rest.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
 import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
+import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { NodeFacts } from "./plan/facts.ts";
-import { allocationKey, readPool } from "./pool-object.ts";
+import { readPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
-import { gone, trimLease, type SliceWorld } from "./world.ts";
+import { removed, trimLease, type SliceWorld } from "./world.ts";
 
 export interface LeaseWriterOptions {
   readonly client: KubeClient;
@@ -94,18 +95,13 @@ export class LeaseWriter {
     const name = nodeLeaseName(node);
     if (lease === undefined) {
       // Without a Lease there is no note to take back.
-      const annotations = {
-        [leaseNodeAnnotation]: node,
-        [slicesAnnotation]: text,
-        ...(note as Record<string, string>),
-      };
+      const marks = { [leaseNodeAnnotation]: node, [slicesAnnotation]: text };
+      const annotations = { ...marks, ...(note as Record<string, string>) };
       const made = await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
       return world.leases.put(trimLease(made));
     }
-    const annotations = {
-      ...(lease.metadata.annotations?.[slicesAnnotation] !== text && { [slicesAnnotation]: text }),
-      ...note,
-    };
+    const isNews = lease.metadata.annotations?.[slicesAnnotation] !== text;
+    const annotations = { ...(isNews && { [slicesAnnotation]: text }), ...note };
     if (Object.keys(annotations).length === 0) return;
     const body = { metadata: { resourceVersion: lease.metadata.resourceVersion, annotations } };
     world.leases.put(trimLease(await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal })));
@@ -114,10 +110,7 @@ export class LeaseWriter {
   /** Nobody renews it and it names nothing. */
   async #remove(lease: DeepReadonly<Lease> | undefined, signal: AbortSignal): Promise<void> {
     if (lease === undefined) return;
-    const { namespace = "", name = "", uid = "", resourceVersion = "" } = lease.metadata;
-    await gone(
-      this.#options.client.delete(leases, { namespace, name }, { preconditions: { uid, resourceVersion }, signal }),
-    );
+    await removed(this.#options.client, leases, lease, signal);
     this.#options.world.leases.drop(lease);
   }
 }

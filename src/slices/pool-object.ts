@@ -5,9 +5,9 @@ import type { DeepReadonly } from "../kube/meta.ts";
 import type { StoredSlicePool } from "../ledger/resources.ts";
 import { prefixOf } from "../ledger/slice-object.ts";
 import { readPhase, type SlicedPhase } from "../ledger/sliced-ranges.ts";
-import type { Prefix } from "../net/prefix.ts";
+import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { Allocation } from "./plan/facts.ts";
-import type { ExistingPool } from "./wishes.ts";
+import type { ExistingPool, PoolSpec } from "./wishes.ts";
 
 /** Annotation: the prefix length of the floating part, which whereabouts has no field for. */
 const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
@@ -34,10 +34,6 @@ export function readPool(object: DeepReadonly<StoredSlicePool>): ReadPool | unde
   const pool = reading(object);
   readings.set(object, pool);
   return pool;
-}
-
-export function allocationKey({ node, block }: Allocation): string {
-  return `${node} ${block}`;
 }
 
 function reading(object: DeepReadonly<StoredSlicePool>): ReadPool | undefined {
@@ -73,32 +69,11 @@ function lengthOf(text: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-export interface PoolSpec {
-  readonly namespace: string;
-  readonly name: string;
-  readonly network: string;
-  readonly range: Prefix;
-  readonly sliceLength: number;
-  readonly floatingLength?: number;
-}
-
-export function poolObject({
-  namespace,
-  name,
-  network,
-  range,
-  sliceLength,
-  floatingLength,
-}: PoolSpec): StoredSlicePool {
+export function poolObject({ namespace, name, network, range, ...spec }: PoolSpec): StoredSlicePool {
+  const { sliceLength, floatingLength } = spec;
+  const floating = floatingLength !== undefined && { [floatingSizeAnnotation]: `/${floatingLength}` };
   return {
-    metadata: {
-      namespace,
-      name,
-      annotations: {
-        [networkAnnotation]: network,
-        ...(floatingLength !== undefined && { [floatingSizeAnnotation]: `/${floatingLength}` }),
-      },
-    },
+    metadata: { namespace, name, annotations: { [networkAnnotation]: network, ...floating } },
     spec: { range: `${range}`, sliceSize: `/${sliceLength}` },
   };
 }
@@ -113,21 +88,15 @@ export function withSpec(object: DeepReadonly<StoredSlicePool>, spec: PoolSpec):
     read.floatingLength === spec.floatingLength &&
     `${read.range}` === `${spec.range}`;
   if (isSame) return undefined;
-  const { [floatingSizeAnnotation]: _, ...annotations } = object.metadata.annotations ?? {};
-  return {
-    ...(object as StoredSlicePool),
-    metadata: {
-      ...(object.metadata as StoredSlicePool["metadata"]),
-      annotations: { ...annotations, ...wanted.metadata.annotations },
-    },
-    spec: { ...object.spec, ...wanted.spec },
-  };
+  const { metadata, ...rest } = object as StoredSlicePool;
+  const { [floatingSizeAnnotation]: _, ...others } = metadata.annotations ?? {};
+  const annotations = { ...others, ...wanted.metadata.annotations };
+  return { ...rest, metadata: { ...metadata, annotations }, spec: { ...rest.spec, ...wanted.spec } };
 }
 
 /** The object with the phase on record; undefined where it has it. */
 export function withPhase(object: DeepReadonly<StoredSlicePool>, phase: SlicedPhase): StoredSlicePool | undefined {
   if (object.metadata.annotations?.[phaseAnnotation] === phase) return undefined;
-  const stored = object as StoredSlicePool;
-  const annotations = { ...stored.metadata.annotations, [phaseAnnotation]: phase };
-  return { ...stored, metadata: { ...stored.metadata, annotations } };
+  const { metadata, ...rest } = object as StoredSlicePool;
+  return { ...rest, metadata: { ...metadata, annotations: { ...metadata.annotations, [phaseAnnotation]: phase } } };
 }

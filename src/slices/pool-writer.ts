@@ -11,22 +11,16 @@ import { readSlice, type SliceObject, type SlicePlace } from "../ledger/slice-ob
 import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Crowd } from "./crowd.ts";
 import type { Journals } from "./journals.ts";
+import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { Allocation, NodeFacts, PoolFacts, SlicePlan } from "./plan/facts.ts";
 import { planSlices } from "./plan/plan.ts";
-import {
-  allocationKey,
-  type PoolSpec,
-  poolObject,
-  type ReadPool,
-  readPool,
-  withPhase,
-  withSpec,
-} from "./pool-object.ts";
-import { poolStatus } from "./pool-status.ts";
+import { poolObject, type ReadPool, readPool, withPhase, withSpec } from "./pool-object.ts";
+import { poolStatus, type StatusInput } from "./pool-status.ts";
 import type { ReservedView } from "./reserved.ts";
 import type { SliceWriter } from "./slice-writer.ts";
 import { isUnheard, type Target } from "./target.ts";
-import { gone, type SliceWorld } from "./world.ts";
+import type { PoolSpec } from "./wishes.ts";
+import { removed, type SliceWorld } from "./world.ts";
 
 export interface PoolWriterOptions {
   readonly client: KubeClient;
@@ -47,12 +41,9 @@ export interface PoolPhase {
   readonly floatingInUse?: PoolFacts["floatingInUse"];
 }
 
-interface Round {
-  readonly target: Target;
+interface Round extends Pick<StatusInput, "target" | "plan" | "phase"> {
   readonly pool: ReadPool;
   readonly slices: readonly SliceObject[];
-  readonly plan: SlicePlan;
-  readonly phase: PoolPhase;
 }
 
 export class PoolWriter {
@@ -64,7 +55,7 @@ export class PoolWriter {
 
   /** True when nothing of the pool is left. */
   async reconcile(target: Target, phase: PoolPhase, signal: AbortSignal): Promise<boolean> {
-    const { world, writer, reserved, journals, onPlan } = this.#options;
+    const { client, world, writer, reserved, journals, onPlan } = this.#options;
     await writer.settle(target.key, signal);
     const pool = await this.#object(target, signal);
     if (pool === undefined) return true;
@@ -76,7 +67,7 @@ export class PoolWriter {
       ...granting(target, phase, journals.obstacle),
     });
     try {
-      await this.#carryOut({ target, pool, slices, plan, phase }, signal);
+      await this.#carryOut({ target, pool, slices, plan, phase: phase.phase }, signal);
     } finally {
       onPlan(target, plan, pool);
     }
@@ -84,7 +75,9 @@ export class PoolWriter {
     const isEmpty = plan.allocations.length === 0 && this.#slices(target.key).length === 0;
     if (target.wanted || !isEmpty || now === undefined) return now === undefined;
     if ([...journals.forgotten()].some(({ pool: key }) => key === target.key)) return false;
-    return this.#removePool(now as StoredSlicePool, signal);
+    await removed(client, nodeSlicePools, now, signal);
+    world.pools.drop(now);
+    return true;
   }
 
   /** The pool is there afterwards, and its phase on record. */
@@ -152,7 +145,7 @@ export class PoolWriter {
     const placeOf = (allocation: Allocation): SlicePlace => placeIn(target, allocation);
     await crowd.each(plan.removals, (each) => writer.remove(placeOf(each), signal), signal);
     await crowd.each(changed, (each) => writer.make(placeOf(each), signal), signal);
-    await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase: phase.phase, nowMs: nowMs() }), signal);
+    await this.#writeStatus(pool, poolStatus(pool, { target, plan, phase, nowMs: nowMs() }), signal);
     // Who has sealed it does not make it again.
     const sealed = new Set(slices.filter(({ word }) => word?.sealed === true).map(allocationKey));
     const taken = plan.removals.filter((each) => !sealed.has(allocationKey(each)));
@@ -170,15 +163,6 @@ export class PoolWriter {
     // Under the definition of whereabouts' fork a plain update leaves the status as it was.
     if (isEqual(written.status, object.status) && written.metadata.resourceVersion === object.metadata.resourceVersion)
       world.pools.put(await client.update(nodeSlicePools, wanted, { subresource: "status", signal }));
-  }
-
-  async #removePool({ metadata }: StoredSlicePool, signal: AbortSignal): Promise<boolean> {
-    const { client, world } = this.#options;
-    const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
-    const known = world.pools.get(`${namespace}/${name}`);
-    await gone(client.delete(nodeSlicePools, { namespace, name }, { preconditions: { uid, resourceVersion }, signal }));
-    if (known !== undefined) world.pools.drop(known);
-    return true;
   }
 }
 

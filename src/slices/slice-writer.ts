@@ -11,7 +11,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../ledger/slice-object.ts";
 import { type Latest, StaleError } from "./latest.ts";
-import { gone, type SliceWorld } from "./world.ts";
+import { gone, removed, type SliceWorld } from "./world.ts";
 
 type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
 
@@ -63,11 +63,9 @@ export class SliceWriter {
     const key = keyOfPlace(place);
     const known = this.#slices.get(key);
     const there = isSealed(known) ? known : await this.#getAgain(key, signal);
-    if (there !== undefined && !isSealed(there)) await this.#left(place, there as StoredPool, signal);
-    const { uid = "", resourceVersion = "" } = there?.metadata ?? {};
-    const options = { preconditions: { uid, resourceVersion }, signal };
     if (there !== undefined) {
-      await this.#surely(place, key, () => gone(this.#client.delete(ipPools, parseKey(key), options)));
+      if (!isSealed(there)) await this.#left(place, there as StoredPool, signal);
+      await this.#surely(place, key, () => removed(this.#client, ipPools, there, signal));
     }
     if (known !== undefined) this.#slices.drop(known);
     const lease = this.#world.leases.get(key);
@@ -110,7 +108,7 @@ export class SliceWriter {
       );
     }
     const body = { metadata: { resourceVersion, ...sliceMarks(place) } };
-    this.#put(await this.#client.patch(ipPools, placeOf(there), { type: "merge", body }, { signal }));
+    this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));
   }
 
   /**
@@ -127,17 +125,12 @@ export class SliceWriter {
     const { resourceVersion, annotations = {} } = known.metadata;
     const path = pointer("metadata", "annotations", grantAnnotation);
     const isFree = before !== undefined && isSameGround(before, grant);
-    const patch = isFree
-      ? ({
-          type: "json",
-          operations: [
-            { op: "test", path, value: annotations[grantAnnotation] },
-            { op: "replace", path, value: text },
-          ],
-        } as const)
-      : ({ type: "merge", body: { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } } } as const);
+    const test = { op: "test", path, value: annotations[grantAnnotation] } as const;
+    const operations = [test, { op: "replace", path, value: text } as const];
+    const body = { metadata: { resourceVersion, annotations: { [grantAnnotation]: text } } };
+    const patch = isFree ? ({ type: "json", operations } as const) : ({ type: "merge", body } as const);
     try {
-      this.#put(await this.#client.patch(ipPools, placeOf(known), patch, { signal }));
+      this.#put(await this.#client.patch(ipPools, parseKey(keyOf(known)), patch, { signal }));
     } catch (error) {
       // A test that fails is answered as invalid.
       if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
@@ -155,8 +148,7 @@ export class SliceWriter {
       // Whatever was not refused in so many words may have happened.
       if (!isApiError(error, "forbidden", "invalid", "unreachable") && !(error instanceof StaleError)) {
         const pool = `${place.namespace}/${place.pool}`;
-        const keys = this.#unsure.get(pool) ?? new Set();
-        this.#unsure.set(pool, keys.add(key));
+        this.#unsure.set(pool, (this.#unsure.get(pool) ?? new Set()).add(key));
       }
       throw error;
     }
@@ -184,10 +176,6 @@ export class SliceWriter {
 
 function keyOfPlace(place: SlicePlace): ObjectKey {
   return `${place.namespace}/${sliceName(place)}`;
-}
-
-function placeOf({ metadata: { namespace = "", name = "" } }: DeepReadonly<StoredPool>) {
-  return { namespace, name };
 }
 
 /** Its node has given up, or moved, what was held in it. */

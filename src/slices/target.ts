@@ -9,8 +9,7 @@ import { IntervalSet } from "../net/interval-set.ts";
 import { intervalOf } from "../net/interval.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { poolNames } from "./names.ts";
-import type { PoolSpec } from "./pool-object.ts";
-import type { ExistingPool, Refusal, Wish, Wishes } from "./wishes.ts";
+import type { ExistingPool, PoolSpec, Refusal, Wish, Wishes } from "./wishes.ts";
 
 export interface Target extends PoolSpec {
   /** namespace/name of the pool. */
@@ -46,9 +45,10 @@ export function lostPools(
 /** Key of the result: that of the target. `pools`: also those that were lost. */
 export function targetsOf({ accepted, refused }: Wishes, pools: readonly ExistingPool[]): Map<string, Target> {
   const targets = new Map<string, Target>();
-  const names = poolNames([...accepted, ...refused.map(({ wish }) => wish)], pools);
+  const wishes = [...accepted, ...refused.map(({ wish }) => wish)];
+  const names = poolNames(wishes, pools);
   const refusals = new Map(refused.map(({ wish, reason, why }) => [wish.key, { reason, why }]));
-  for (const wish of [...accepted, ...refused.map((each) => each.wish)]) {
+  for (const wish of wishes) {
     const name = names.get(wish.key);
     if (name === undefined) continue;
     const target = wishedTarget(wish, name, refusals.get(wish.key));
@@ -69,8 +69,8 @@ export function isUnheard({ refusal }: Pick<Target, "refusal">): boolean {
 }
 
 function wishedTarget(wish: Wish, name: string, refusal: Omit<Refusal, "wish"> | undefined): Target {
-  const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement, uses } = wish;
-  const { protectsOverlaps } = wish;
+  const { namespace, network, range, sliceLength, floatingLength, useful, isOriginal, disagreement } = wish;
+  const { protectsOverlaps, uses } = wish;
   const sharedPool = { namespace, name: poolName({ range, network, node: "" }) };
   return {
     key: `${namespace}/${name}`,

@@ -12,15 +12,20 @@ import { IntervalSet } from "../net/interval-set.ts";
 import { comparePrefixes, overlaps, type Prefix } from "../net/prefix.ts";
 import { administers, type CutRules, excessOf, namespaceOf, type Objection, objectionTo } from "./consent.ts";
 
-/** Of a NodeSlicePool that is there. */
-export interface ExistingPool {
+export interface PoolSpec {
   readonly namespace: string;
   readonly name: string;
-  /** Undefined: nobody has said it, so it is one of whereabouts'. */
-  readonly network?: string;
+  /** network_name; empty: none. */
+  readonly network: string;
   readonly range: Prefix;
   readonly sliceLength: number;
   readonly floatingLength?: number;
+}
+
+/** Of a NodeSlicePool that is there. */
+export interface ExistingPool extends Omit<PoolSpec, "network"> {
+  /** Undefined: nobody has said it, so it is one of whereabouts'. */
+  readonly network?: string;
   /** Somebody has a slice of it. */
   readonly hasSlices: boolean;
 }
@@ -33,15 +38,9 @@ interface Use {
   readonly index: number;
 }
 
-export interface Wish {
+export interface Wish extends Omit<PoolSpec, "name"> {
   /** sliceUseKey: namespace, network, range. */
   readonly key: string;
-  readonly namespace: string;
-  /** network_name; empty: none. */
-  readonly network: string;
-  readonly range: Prefix;
-  readonly sliceLength: number;
-  readonly floatingLength?: number;
   /** What any definition hands out. */
   readonly useful: IntervalSet;
   /** Those that ask for slices, the oldest first. */
@@ -90,13 +89,15 @@ export function wishesOf(definitions: readonly Definition[], pools: readonly Exi
   });
   const accepted: Wish[] = [];
   for (const network of Map.groupBy(asked, ({ namespace, network: name }) => `${namespace} ${name}`).values()) {
-    const settled = settleRanges(network, pools);
+    const settled = settleRanges(network, isCut);
     refused.push(...settled.refused);
+    const apart: Wish[] = [];
     for (const wish of settled.accepted) {
-      const other = accepted.find((each) => isSameNetwork(each, wish) && overlaps(each.range, wish.range));
-      if (other === undefined) accepted.push(wish);
+      const other = apart.find((each) => overlaps(each.range, wish.range));
+      if (other === undefined) apart.push(wish);
       else refused.push({ wish, reason: "Overlapping", why: overlapWords(wish, other) });
     }
+    accepted.push(...apart);
   }
   return within({ accepted, refused }, isCut, rules);
 }
@@ -116,7 +117,7 @@ function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, r
       Number(isCut(b)) - Number(isCut(a)) ||
       Number(isAccepted.has(b)) - Number(isAccepted.has(a)) ||
       Number(isTrusted(b)) - Number(isTrusted(a)) ||
-      compareAge(a, b),
+      compareAge(a.uses[0]!, b.uses[0]!),
   );
   let inAll = 0;
   let untrusted = 0;
@@ -143,8 +144,9 @@ function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, r
 /** It stands in conditions, in holdfast-state and in events. */
 const longestWhy = 2000;
 
-function compareAge(a: Wish, b: Wish): number {
-  return isOlder(a.uses[0]!, b.uses[0]!) ? -1 : isOlder(b.uses[0]!, a.uses[0]!) ? 1 : 0;
+/** The older definition first. */
+function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b }: Pick<Use, "definition">): number {
+  return createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
 /**
@@ -161,7 +163,7 @@ function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules):
       isShared(use, wish) &&
       comparePrefixes(use.range.prefix, wish.range) !== 0 &&
       !own.has(namespaceOf(use.definition)) &&
-      ((wasChanged && administers(use.definition, trusted)) || isOlder(use, wish.uses[0]!)),
+      ((wasChanged && administers(use.definition, trusted)) || compareAge(use, wish.uses[0]!) < 0),
   );
   if (other === undefined) return undefined;
   const theirs = `${other.range.prefix} of ${other.definition.key}`;
@@ -173,12 +175,9 @@ function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules):
 
 /** Every range of every definition, the oldest definition first: what is not sliced counts for what is useful only. */
 function usesOf(definitions: readonly Definition[]): Use[] {
-  const inOrder = definitions.toSorted(
-    (a, b) => createdMs(a) - createdMs(b) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),
-  );
-  return inOrder.flatMap((definition) =>
-    definition.config.ranges.map((range, index) => ({ definition, range, index })),
-  );
+  return definitions
+    .flatMap((definition) => definition.config.ranges.map((range, index) => ({ definition, range, index })))
+    .toSorted(compareAge);
 }
 
 /** It takes from addresses of the wish until it knows that they are cut. */
@@ -210,11 +209,11 @@ function wishOf(key: string, all: readonly Use[], pools: readonly ExistingPool[]
     sliceLength: sliceLength!,
     ...(floatingLength !== undefined && { floatingLength }),
     ...(objection !== undefined && { objection }),
-    useful: usefulOfAll(all),
+    useful: IntervalSet.of(all.flatMap(({ definition, range }) => [...usefulOf(definition.config, range)])),
     protectsOverlaps: all.some(({ definition }) => definition.config.overlappingRanges),
     isOriginal: all.every(({ definition }) => (definition.object.metadata.generation ?? 2) === 1),
     ...(disagreement !== undefined && {
-      disagreement: `${disagreement} The pool has ${sizeText({ sliceLength, floatingLength })}. Write the same into all of them.`,
+      disagreement: `${disagreement} The pool has ${sizeText(there ?? oldest.range)}. Write the same into all of them.`,
     }),
   };
 }
@@ -244,14 +243,9 @@ function sizeDisagreement(uses: readonly Use[]): string | undefined {
   return `Of ${uses[0]!.range.prefix}, ${firstOf(parts)}.`;
 }
 
-function sizeText({ sliceLength, floatingLength }: Sizes): string {
+function sizeText({ sliceLength, floatingLength }: Pick<IpamRange, "sliceLength" | "floatingLength">): string {
   const floating = floatingLength === undefined ? "" : ` with a floating /${floatingLength}`;
   return `slices of /${sliceLength}${floating}`;
-}
-
-interface Sizes {
-  readonly sliceLength?: number | undefined;
-  readonly floatingLength?: number | undefined;
 }
 
 /** A sentence names so many; the events are on each. */
@@ -267,21 +261,12 @@ function firstOf(parts: readonly string[]): string {
   return parts.slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-function usefulOfAll(uses: readonly Use[]): IntervalSet {
-  const useful = new IntervalSet();
-  for (const { definition, range } of uses) {
-    for (const each of usefulOf(definition.config, range)) useful.add(each);
-  }
-  return useful;
-}
-
 /**
  * Of the ranges of one network: definitions of a named network that list other ranges of a family disagree. Then what has slices
  * stays, and nothing is begun; where none has, the oldest definition counts. Those with slices come first, then the oldest.
  */
-function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): Wishes {
-  const hasSlices = (wish: Wish) => poolOf(wish, pools)?.hasSlices === true;
-  const ranked = [...wishes.filter(hasSlices), ...wishes.filter((wish) => !hasSlices(wish))];
+function settleRanges(wishes: readonly Wish[], isCut: (wish: Wish) => boolean): Wishes {
+  const ranked = [...wishes.filter(isCut), ...wishes.filter((wish) => !isCut(wish))];
   const accepted: Wish[] = [];
   const refused: Refusal[] = [];
   for (const family of Map.groupBy(ranked, ({ range }) => range.family).values()) {
@@ -290,10 +275,9 @@ function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): 
       accepted.push(...family);
       continue;
     }
-    const oldest = family.flatMap(({ uses }) => uses).reduce((a, b) => (isOlder(b, a) ? b : a)).definition;
-    const stays = family.some(hasSlices)
-      ? hasSlices
-      : (wish: Wish) => wish.uses.some(({ definition }) => definition === oldest);
+    const oldest = family.flatMap(({ uses }) => uses).reduce((a, b) => (compareAge(b, a) < 0 ? b : a)).definition;
+    const isOfOldest = ({ uses }: Wish) => uses.some(({ definition }) => definition === oldest);
+    const stays = family.some(isCut) ? isCut : isOfOldest;
     for (const wish of family) {
       const why = `${disagreement} Write the same range into all of them.`;
       if (stays(wish)) accepted.push({ ...wish, disagreement: [wish.disagreement, why].filter(Boolean).join(" ") });
@@ -303,32 +287,19 @@ function settleRanges(wishes: readonly Wish[], pools: readonly ExistingPool[]): 
   return { accepted, refused };
 }
 
-function isOlder(a: Use, b: Use): boolean {
-  return (
-    createdMs(a.definition) - createdMs(b.definition) < 0 ||
-    (createdMs(a.definition) === createdMs(b.definition) && a.definition.key < b.definition.key)
-  );
-}
-
 /** Some definition lacks a range that another has, and has one that the other lacks. */
 function rangeDisagreement(family: readonly Wish[]): string | undefined {
   if (family.length < 2 || family[0]!.network === "") return undefined;
-  const lists = new Map<string, Set<string>>();
-  for (const { range, uses } of family) {
-    for (const { definition } of uses) {
-      const list = lists.get(definition.key) ?? new Set<string>();
-      lists.set(definition.key, list.add(`${range}`));
-    }
-  }
-  const longest = [...lists.values()].reduce((a, b) => (b.size > a.size ? b : a));
+  const byDefinition = Map.groupBy(
+    family.flatMap(({ uses }) => uses),
+    ({ definition }) => definition.key,
+  );
+  const lists = Array.from(byDefinition.values(), (uses) => new Set(uses.map(({ range }) => `${range.prefix}`)));
+  const longest = lists.reduce((a, b) => (b.size > a.size ? b : a));
   // Lists that are all parts of the longest one are no disagreement.
-  if ([...lists.values()].every((list) => list.isSubsetOf(longest))) return undefined;
+  if (lists.every((list) => list.isSubsetOf(longest))) return undefined;
   const parts = family.map(({ range, uses }) => `${range} (${namesOf(uses)})`);
   return `Definitions of the network ${JSON.stringify(family[0]!.network)} have different ranges: ${firstOf(parts)}.`;
-}
-
-function isSameNetwork(a: Wish, b: Wish): boolean {
-  return a.namespace === b.namespace && a.network === b.network;
 }
 
 function overlapWords(wish: Wish, other: Wish): string {

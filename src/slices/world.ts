@@ -8,6 +8,8 @@ import type { Clock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { goneSinceAnnotation, nodeOfLease, offAnnotation } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
@@ -98,6 +100,17 @@ export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
     },
     spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
   };
+}
+
+/** The very object that was seen is deleted, by whomever. */
+export function removed<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  { metadata }: DeepReadonly<KubeObject>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
+  return gone(client.delete(resource, { namespace, name }, { preconditions: { uid, resourceVersion }, signal }));
 }
 
 /** It was deleted, by whomever. */
