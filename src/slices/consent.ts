@@ -1,5 +1,4 @@
-// Who may cut a range into slices, and how many: no definition acts on what another namespace hands out, and what one costs the cluster is
-// bounded (docs/node-slices.md). Pure.
+// Who may cut ranges into slices, and how many: none that another namespace hands out, at a bounded cost (docs/node-slices.md). Pure.
 import type { Definition } from "../cni/definitions.ts";
 
 export interface CutRules {

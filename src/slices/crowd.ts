@@ -1,5 +1,4 @@
-// Many writes at once, but never more than the limit: what one leader asks of the API server at a time. A server that answers slowly is asked
-// for less: what waits in its queues is not done sooner, and its watches and everybody's Leases wait behind it.
+// A leader's writes at the API server, at most a limit at once. A slow server is asked for less: watches and Leases wait behind its queues.
 //
 // Promised: each item is tried once, also when others fail; then the first failure is thrown. Once the signal aborts nothing more is begun.
 

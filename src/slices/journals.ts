@@ -1,9 +1,8 @@
-// What daemons say their journals have of slices (src/api/node-lease.ts), and whether all of them have been heard: for a leader that
-// finds less on the API server than was granted, because etcd was restored from an older copy or a hand deleted it.
+// Slices that daemons say their journals have (src/api/node-lease.ts), for a leader that finds less on the API server: etcd was restored from an
+// older copy, or a hand deleted it.
 //
-// Promised: what a node has by its own word is given to nobody before the node is fenced. Nothing free is given to a node before every daemon of which
-// there is a Lease has spoken in this term, or had the time for it; where one has seen more than the server knows, before all had that time, also
-// those that the server has forgotten.
+// Promised: what a node says it has is nobody else's before the node is fenced. Nothing free is given away before every daemon with a Lease has
+// spoken in this term, or had time to; after a restore, before all had that time, also those that the server has forgotten.
 import { journalAnnotation, type JournalSlices, readJournalSlices } from "../api/node-lease.ts";
 import { poolName } from "../api/pool-name.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -16,15 +15,13 @@ import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 import { attempt } from "./names.ts";
+import type { RangePlace } from "./phases.ts";
 import { readPool } from "./pool-object.ts";
 import type { SliceWorld } from "./world.ts";
 
 /** A slice that no object has and no NodeSlicePool assigns. */
-export interface ForgottenSlice {
+export interface ForgottenSlice extends RangePlace {
   readonly node: string;
-  readonly namespace: string;
-  readonly network: string;
-  readonly range: Prefix;
   /** namespace/name of the NodeSlicePool. */
   readonly pool: string;
   readonly block: Prefix;
@@ -95,9 +92,7 @@ export class Journals {
       return `The controller has just begun, and waits until ${who} have said which slices they have.`;
     }
     const [node] = this.#incomplete();
-    return node === undefined
-      ? ""
-      : `Node ${node} has more slices than its Lease can name, and not all of them are known.`;
+    return node ? `Node ${node} has more slices than its Lease can name, and not all of them are known.` : "";
   }
 
   get isWhole(): boolean {
@@ -117,7 +112,7 @@ export class Journals {
   }
 
   /** What of the range is some node's, and of no slice that is known. */
-  within({ namespace, network, range }: Pick<ForgottenSlice, "namespace" | "network" | "range">): Interval[] {
+  within({ namespace, network, range }: Omit<RangePlace, "pool">): Interval[] {
     const { world } = this.#options;
     const own = [...this.forgotten()].filter(
       (each) => each.namespace === namespace && each.network === network && overlaps(each.block, range),
@@ -126,13 +121,8 @@ export class Journals {
       const object = world.pools.get(pool);
       const assigned = (object && readPool(object)?.allocations) ?? [];
       const objects = world.slices.byIndex("pool", pool).flatMap((each) => readSlice(each) ?? []);
-      const known = [...assigned, ...objects].filter((each) => overlaps(each.block, block));
-      return [
-        ...difference(
-          [intervalOf(block)],
-          known.map((each) => intervalOf(each.block)),
-        ),
-      ];
+      const known = [...assigned, ...objects].map((each) => each.block).filter((each) => overlaps(each, block));
+      return [...difference([intervalOf(block)], known.map(intervalOf))];
     });
   }
 

@@ -1,6 +1,4 @@
-// The newest state of objects that this process knows: what an informer tells, and what its own writes were answered with, whichever
-// is newer. A reconcile that reads what it has just written from a cache that lags would take a slice that is granted for a free one.
-//
+// The newest known state of objects, from an informer or from answers to own writes: a cache that lags would show a granted slice as free.
 // Versions of one object are compared as numbers, as the API server allows since 1.35 and etcd's always could be.
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
@@ -75,25 +73,25 @@ export class Latest<T extends KubeObject> {
 
   /** It was deleted by us. */
   drop(object: DeepReadonly<T>): void {
-    const key = keyOf(object);
-    const known = this.#store.get(key);
-    if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
-    this.#deleted.set(key, known.metadata.uid ?? "");
-    this.#store.delete(key);
-    this.#listener(known, known, true);
+    this.#remove(object, () => this.#deleted.set(keyOf(object), object.metadata.uid ?? ""));
   }
 
   #gone(object: T): void {
     const key = keyOf(object);
     if (this.#deleted.get(key) === object.metadata.uid) this.#deleted.delete(key);
+    this.#remove(object);
+  }
+
+  #remove(object: DeepReadonly<KubeObject>, before?: () => void): void {
+    const key = keyOf(object);
     const known = this.#store.get(key);
     if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
+    before?.();
     this.#store.delete(key);
     this.#listener(known, known, true);
   }
 }
 
-/** As informers do: nobody reads them. */
 function withoutManagers<T extends KubeObject>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { managedFields: _, ...metadata } = object.metadata;

@@ -1,5 +1,4 @@
-// The leader's work on node slices, put together. What it follows beside its own objects is followed already by others and comes in:
-// nodes, reservations, holds, shared pools, definitions.
+// The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
@@ -31,7 +30,6 @@ export interface SlicesOptions {
   readonly kubeMetrics?: KubeMetrics;
 }
 
-/** Between two terms of one leader. */
 const pauseMs = 1000;
 
 export class SlicesLeader {
@@ -41,10 +39,7 @@ export class SlicesLeader {
     this.#options = options;
   }
 
-  /**
-   * Under the lease. What was known before another led counts no more: each term begins with a list. So does what was known before the
-   * connection was lost: whether the server was restored from an older copy meanwhile cannot be told from its versions when others have written since.
-   */
+  /** Under the lease. Each term begins with a list, also after a lost connection: versions cannot tell whether the server was restored meanwhile. */
   readonly lead: Runnable = {
     name: "slices",
     run: async (signal) => {

@@ -1,7 +1,5 @@
-// The controller's part of a node's Lease: which slices the node has, with the version of each grant, why it has none of a range, and
-// since when it is gone. One write for all pools.
-//
-// Promised: a slice is named only when it is assigned in its pool's status and carries a grant. The daemon's part is never touched.
+// The controller's part of a node's Lease, one write for all pools: its slices with the version of each grant, why it has none of a range,
+// since when it is gone. Promised: a slice is named only when assigned in its pool's status and granted. The daemon's part is never touched.
 import {
   leaseNodeAnnotation,
   nodeLeaseName,
@@ -11,21 +9,18 @@ import {
 } from "../api/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { goneSinceAnnotation, goneSinceMs, noteOn } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
 import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
+import type { SlicesOptions } from "./leader.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 import { readPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
 import { removed, trimLease, type SliceWorld } from "./world.ts";
 
-export interface LeaseWriterOptions {
-  readonly client: KubeClient;
+export interface LeaseWriterOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly world: SliceWorld;
-  readonly systemNamespace: string;
-  readonly wallMs: () => number;
   readonly facts: (node: string) => NodeFacts;
   /** Every target, with why nodes have nothing of it. */
   readonly waiting: () => Iterable<{ readonly target: Target; readonly why: (node: string) => string | undefined }>;
@@ -79,7 +74,7 @@ export class LeaseWriter {
     const hasNote = lease?.metadata.annotations?.[goneSinceAnnotation] !== undefined;
     const isValid = goneSinceMs(lease) !== undefined;
     if (isGone && !isPresent && !isValid)
-      return { [goneSinceAnnotation]: noteOn(lease, new Date(this.#options.wallMs()).toISOString()) };
+      return { [goneSinceAnnotation]: noteOn(lease, new Date(this.#options.clock.wallMs()).toISOString()) };
     return hasNote && (!isGone || !isValid) ? { [goneSinceAnnotation]: null } : {};
   }
 

@@ -1,9 +1,8 @@
-// What the mirror of a slice shows as held when the slice is taken from a node that is off: recorded in the reservation ledger, its owners
-// unchanged, before the slice goes. So it stays taken for whoever gets the block, until leak collection finds by its own rules that its pod is gone
-// (src/pools/judge.ts). A node that comes back after all finds its pods' addresses recorded.
+// What the mirror of a slice shows as held when the slice is taken from a node that is off goes into the reservation ledger first, owners
+// unchanged: whoever gets the block leaves it out until leak collection (src/pools/judge.ts) finds that its pod is gone.
 //
-// Promised: where a record is refused it throws, and the slice stays its node's: its block is nobody else's before all of it is recorded.
-// Not promised: what the mirror does not show. That is why the node had to be silent, and somebody had to say that it is off.
+// Promised: where a record is refused it throws, and the slice stays its node's. Not promised: what the mirror does not show. That is why
+// the node had to be silent, and somebody had to say that it is off.
 import { readAllocations } from "../api/allocations.ts";
 import { formatDomain } from "../api/domain.ts";
 import { ipPoolKind } from "../api/ip-pool.ts";
@@ -27,7 +26,6 @@ export interface LeftBehindOptions {
 /** One record is a write of some 4 ms. */
 const atOnce = 16;
 
-/** Whoever plans after it knows of them. */
 export async function recordLeft(
   { client, reserved, nowMs }: LeftBehindOptions,
   { namespace, network, range, node }: SlicePlace,

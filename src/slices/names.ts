@@ -1,6 +1,5 @@
-// Which NodeSlicePool a wish has: the one that is there, or the name of a new one (docs/decisions/0013). Pure.
-//
-// Promised: no two wishes get one pool; a pool keeps its name as long as it is, since journals name their domain by it.
+// Which NodeSlicePool a wish has: the one that is there, or a new name (docs/decisions/0013). Pure. Promised: no two wishes get one pool;
+// a pool keeps its name as long as it is, since journals name their domain by it.
 import { ApiError } from "../api/error.ts";
 import { poolName } from "../api/pool-name.ts";
 import { nodeSlicePoolName } from "../api/slice-name.ts";

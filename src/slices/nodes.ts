@@ -1,4 +1,6 @@
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
+import type { Lease } from "../kube/lease.ts";
+import type { DeepReadonly } from "../kube/meta.ts";
 import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
 import type { SlicesOptions } from "./leader.ts";
@@ -94,9 +96,7 @@ export class Nodes {
   }
 
   /** The versions of the sliced ranges that daemons with a fresh Lease work by; undefined: one that has not said any. */
-  *seen(
-    seenOf: (lease: Parameters<typeof nodeOfLease>[0]) => number | undefined,
-  ): IterableIterator<number | undefined> {
+  *seen(seenOf: (lease: DeepReadonly<Lease>) => number | undefined): IterableIterator<number | undefined> {
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
       if (node !== undefined && renewTimeOf(lease) !== "" && this.#options.presence.isFresh(node)) yield seenOf(lease);

@@ -1,5 +1,4 @@
-// All pools at a glance: what the definitions ask for, the state of each range, what was planned last. It keeps the state and says which
-// pools are to be looked at.
+// All pools at a glance: what definitions ask for, the state of each range, the last plans, and which pools are to be looked at.
 import { sliceUseKey } from "../api/node-lease.ts";
 import { floatingNode } from "../api/slice-grant.ts";
 import { readDefinitions } from "../cni/definitions.ts";
@@ -29,7 +28,6 @@ export interface OverviewOptions extends Pick<
   readonly journals: Pick<Journals, "forgotten">;
   readonly cutRules: CutRules;
   readonly nodes: { readonly cache: { readonly size: number } };
-  /** The pool is to be looked at. */
   readonly touch: (key: string) => void;
 }
 
@@ -101,10 +99,7 @@ export class Overview {
     return new Map(found.toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, mostRefusals));
   }
 
-  /**
-   * Of every pool that is there: what its status assigns, what has an object, and what only a journal has. Of one that is wanted it only
-   * matters whether there is any, and the whole range says that.
-   */
+  /** What each pool's status assigns, has as objects, or only journals have. For a wanted pool the whole range says that there is any. */
   *blocks(): IterableIterator<PoolBlocks> {
     const { world, journals } = this.#options;
     const forgotten = Map.groupBy(journals.forgotten(), ({ pool }) => pool);
@@ -137,7 +132,6 @@ export class Overview {
     return state.gate.rests !== "";
   }
 
-  /** Something has changed that the whole may depend on. */
   wake(): void {
     this.#isAwake = true;
     this.#wake();
@@ -163,7 +157,6 @@ export class Overview {
     }
   }
 
-  /** One look at everything. */
   async look(signal: AbortSignal): Promise<void> {
     const { definitions, state, systemNamespace, world, cutRules, nodes, journals } = this.#options;
     const objects = definitions.list();

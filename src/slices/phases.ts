@@ -3,30 +3,22 @@
 //   none ──> closing ──> open ──> opening ──> none          none ──> open, where it was never shared
 //              └───────────────────^    └──> closing
 //
-// The phase of a range stands on its NodeSlicePool, and is written there first; what daemons are told is made from that, so one that was
-// lost is made again as it was.
+// A phase is written on the NodeSlicePool first, so that what daemons are told can be made again from there.
 //
-// Promised: a range opens only when every daemon that lives has said that it works by a version in which it was closing; what is still
-// a slice is never shared; versions rise, also where the state was lost.
+// Promised: a range opens only when every living daemon works by a version in which it was closing; what is still a slice is never shared;
+// versions rise, also where the state was lost.
 import type { SlicedPhase, SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 
-export interface WantedRange {
-  readonly namespace: string;
-  readonly network: string;
-  readonly range: Prefix;
-  /** The NodeSlicePool's name. */
-  readonly pool: string;
-  readonly floating?: Prefix;
+/** One range and the NodeSlicePool's name. */
+export type RangePlace = Pick<SlicedRange, "namespace" | "network" | "range" | "pool">;
+
+export interface WantedRange extends RangePlace, Pick<SlicedRange, "floating"> {
   /** Its definitions were never anything else, and no shared pool overlaps it. */
   readonly wasNeverShared: boolean;
 }
 
-export interface PoolBlocks {
-  readonly namespace: string;
-  readonly network: string;
-  readonly range: Prefix;
-  readonly pool: string;
+export interface PoolBlocks extends RangePlace {
   /** On record: on the pool; of one that is gone while slices of it are there, the safe side. Undefined: it is not cut. */
   readonly phase: SlicedPhase | undefined;
   /** Everything that still is somebody's slice. */
@@ -75,18 +67,12 @@ export function nextSliced(facts: PhaseFacts): NextSliced {
   };
 }
 
-/**
- * Daemons work by what they are told, so that counts where it is known. What is not told counts as it is on record: closing and opening were about
- * to be told; open was never shared, which is looked at again. What was lost counts as it is on record.
- */
-export function phasesOf({
-  told,
-  pools,
-}: Pick<PhaseFacts, "told" | "pools">): (key: string) => SlicedPhase | undefined {
+/** What daemons are told counts; else what is on record: closing and opening were about to be told; open is looked at again unless all was lost. */
+export function phasesOf({ told, pools }: Pick<PhaseFacts, "told" | "pools">) {
   const recorded = new Map(pools.map((each) => [keyOf(each), each.phase]));
-  if (told === undefined) return (key) => recorded.get(key);
+  if (told === undefined) return (key: string) => recorded.get(key);
   const entries = new Map(told.ranges.map((each) => [keyOf(each), each.phase]));
-  return (key) => entries.get(key) ?? (recorded.get(key) === "open" ? undefined : recorded.get(key));
+  return (key: string) => entries.get(key) ?? (recorded.get(key) === "open" ? undefined : recorded.get(key));
 }
 
 /** What is on record as closing, and not told yet, nobody can have seen. */
@@ -114,12 +100,9 @@ function wantedEntry(
   pool: PoolBlocks | undefined,
   mayOpen: boolean,
 ): SlicedRange {
-  const withFloating = floating === undefined ? {} : { floating };
   const isFirst = phase === undefined && wasNeverShared && (pool?.blocks.length ?? 0) === 0;
-  if (isFirst || phase === "open" || (phase === "closing" && mayOpen)) {
-    return { ...place, phase: "open", blocks: [], ...withFloating };
-  }
-  return { ...place, phase: "closing", blocks: [], ...withFloating };
+  const isOpen = isFirst || phase === "open" || (phase === "closing" && mayOpen);
+  return { ...place, phase: isOpen ? "open" : "closing", blocks: [], ...(floating && { floating }) };
 }
 
 function unwanted(pool: PoolBlocks): SlicedRange[] {
@@ -128,21 +111,13 @@ function unwanted(pool: PoolBlocks): SlicedRange[] {
 
 /** Where two ranges of one network overlap, the one is a shared pool's or one that is drained. */
 export function isSharedOver(
-  { namespace, network, range }: Pick<WantedRange, "namespace" | "network" | "range">,
-  shared: Iterable<{ readonly namespace: string; readonly network: string; readonly range: Prefix }>,
+  { namespace, network, range }: Omit<RangePlace, "pool">,
+  shared: readonly Omit<RangePlace, "pool">[],
 ): boolean {
-  for (const each of shared) {
-    if (each.namespace === namespace && each.network === network && overlaps(each.range, range)) return true;
-  }
-  return false;
+  return shared.some((each) => each.namespace === namespace && each.network === network && overlaps(each.range, range));
 }
 
-export function keyOf({
-  namespace,
-  network,
-  range,
-  pool,
-}: Pick<SlicedRange, "namespace" | "network" | "range" | "pool">) {
+export function keyOf({ namespace, network, range, pool }: RangePlace): string {
   return `${namespace} ${network} ${range} ${pool}`;
 }
 

@@ -1,8 +1,5 @@
-// Brings one NodeSlicePool and its slices to what the plan says, in the order that src/slices/plan asks for: what goes, new objects without
-// a grant, the status, grants.
-//
-// Promised: nothing is done while whereabouts is active or handing out is paused; a write that is refused ends the round, and the next begins from
-// what is there then.
+// Brings one NodeSlicePool and its slices to the plan, in the order that plan/plan.ts asks for: removals, new objects without a grant, the
+// status, grants. Promised: a write that is refused ends the round, and the next begins from what is there then.
 import { isEqual } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";

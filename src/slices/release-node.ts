@@ -1,8 +1,6 @@
-// `holdfast slices release`: an operator's word that a node is off, on its Lease. Its slices, and what its pods hold of shared ranges and of
-// claims, go to others when nothing has been heard of it for five minutes (src/ledger/fencing.ts).
-//
-// Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a renewal takes it back. Not
-// promised: that the node is off.
+// `holdfast slices release`: an operator's word that a node is off, on its Lease. What it has goes to others after five silent minutes
+// (src/ledger/fencing.ts). Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a
+// renewal takes it back. Not promised: that the node is off.
 import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
 import { type Clock, sleep } from "../kube/clock.ts";

@@ -1,7 +1,5 @@
-// Whether the slices of a node may be taken from it on an operator's word, and what would go. Pure; fence.ts does it.
-//
-// The operator says that the machine is off. Nothing here can prove it; what can be seen to the contrary refuses it: a Node that
-// reports, a Lease that is renewed, a slice whose daemon writes.
+// Whether a node's slices may be taken on an operator's word that it is off, and what would go. Pure; release-node.ts does it.
+// Nothing proves that word; signs of life refuse it: a Node that reports, a Lease that is renewed, a slice whose daemon writes.
 import { describeOwner } from "../ipam/owner.ts";
 import { freshMs } from "../ledger/fencing.ts";
 import { columnLines } from "../log/columns.ts";
@@ -61,25 +59,18 @@ export function assertSilent(before: SlicesSnapshot, after: SlicesSnapshot, node
     );
   }
   const words = new Map(before.slices.map((slice) => [slice.key, slice]));
-  const spoken = after.slices.find((slice) => hasSpoken(words.get(slice.key), slice));
-  if (spoken !== undefined) throw spokenError(spoken);
+  const spoken = after.slices.find((slice) => {
+    const known = words.get(slice.key);
+    return known?.uid === slice.uid && voiceOf(known) !== voiceOf(slice);
+  });
+  if (spoken === undefined) return;
+  const what = `The daemon of node ${spoken.node} has just written IPPool ${spoken.key}: it is not off`;
+  throw new ReleaseError("node-alive", `${what}. Switch it off, then ask again.`);
 }
 
-/** Whether the node's daemon wrote the slice between two readings. */
-function hasSpoken(before: SliceView | undefined, after: SliceView): boolean {
-  if (before === undefined || before.uid !== after.uid) return false;
-  return voiceOf(before) !== voiceOf(after);
-}
-
+/** What its node's daemon writes on the slice. */
 function voiceOf({ word, entries }: SliceView): string {
   return JSON.stringify([word, entries.map(({ address, owner }) => [String(address), owner])]);
-}
-
-function spokenError({ node, key }: SliceView): ReleaseError {
-  return new ReleaseError(
-    "node-alive",
-    `The daemon of node ${node} has just written IPPool ${key}: it is not off. Switch it off, then ask again.`,
-  );
 }
 
 /** What goes, and what the mirrors say is held there. `records`: of shared ranges. */

@@ -61,16 +61,12 @@ class LeaderWatch {
   readonly #options: RemovalOptions;
   #version = "";
   #changedMs: number;
-  #isSilent = false;
+  isSilent = false;
   #isTold = false;
 
   constructor(options: RemovalOptions) {
     this.#options = options;
     this.#changedMs = options.clock.monotonicMs();
-  }
-
-  get isSilent(): boolean {
-    return this.#isSilent;
   }
 
   async look(): Promise<void> {
@@ -86,7 +82,7 @@ class LeaderWatch {
       );
     }
     this.#version = version;
-    this.#isSilent = isLate || version === "";
+    this.isSilent = isLate || version === "";
   }
 
   /** Empty: nobody holds it. */

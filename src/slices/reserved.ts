@@ -1,10 +1,7 @@
-// What the reservation ledger holds: addresses that no slice may hand out. Informers tell it; where that could be too late, the server
-// is asked for all of it, and what its answer has beyond the informers counts until they have caught up or a later answer lacks it.
+// Addresses that the reservation ledger holds, and no slice may hand out. Informers tell them; where that could be too late the server is asked,
+// and what its answer has beyond the informers counts until they catch up or a later answer lacks it. Read on demand: most clusters have no slices.
 //
-// Nothing is read before it is asked for: most clusters have no sliced range.
-//
-// Promised: after `refresh`, every address whose object existed when it was called is reserved until its object is gone. An address that rests is
-// reserved too.
+// Promised: after `refresh`, every address whose object existed at the call, cooling ones too, is reserved until its object is gone.
 import { tryAddress } from "../api/address-name.ts";
 import { parseDomain } from "../api/domain.ts";
 import { readPoolName } from "../api/pool-name.ts";
@@ -19,7 +16,8 @@ import type { SliceObject } from "../ledger/slice-object.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
-import { contains, overlaps, type Prefix } from "../net/prefix.ts";
+import { contains, overlaps } from "../net/prefix.ts";
+import type { RangePlace } from "./phases.ts";
 import { readPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
 import type { SliceWorld } from "./world.ts";
@@ -28,7 +26,6 @@ export interface ReservedOptions {
   readonly client: KubeClient;
   readonly reservations: Informer<StoredReservation>;
   readonly holds: Informer<StoredHold>;
-  /** Told which namespace and domain have changed. */
   readonly onChange: (place: ReservedPlace) => void;
 }
 
@@ -38,13 +35,8 @@ export interface ReservedPlace {
   readonly address: Address;
 }
 
-/** The range whose reserved addresses are asked for. */
-export interface ReservedScope {
-  readonly namespace: string;
-  readonly network: string;
-  readonly pool: string;
-  readonly range: Prefix;
-}
+/** Address as text -> how many objects hold it. */
+type Counted = Map<string, { readonly address: Address; count: number }>;
 
 export class Reserved {
   readonly #options: ReservedOptions;
@@ -52,8 +44,8 @@ export class Reserved {
   readonly #followed = new Map<ObjectKey, readonly ReservedPlace[]>();
   /** The same, of objects that a list had and informers have not told. */
   readonly #ahead = new Map<ObjectKey, readonly ReservedPlace[]>();
-  /** Key: namespace and domain. Value: address as text -> how many objects hold it. */
-  readonly #held = new Map<string, Map<string, { readonly address: Address; count: number }>>();
+  /** Key: namespace and domain. */
+  readonly #held = new Map<string, Counted>();
 
   #isFollowing = false;
   #isKnown = false;
@@ -68,14 +60,11 @@ export class Reserved {
   async known(signal: AbortSignal, until: AbortSignal): Promise<void> {
     if (!this.#isFollowing) this.#follow(until);
     if (this.#isKnown) return;
-    this.#first ??= this.#firstList(until).finally(() => (this.#first = undefined));
+    // Another's list may be from before informers were followed.
+    this.#first ??= this.refresh(until)
+      .then(() => void (this.#isKnown = true))
+      .finally(() => (this.#first = undefined));
     await orAborted(this.#first, signal);
-  }
-
-  /** Another's list may be from before informers were followed. */
-  async #firstList(signal: AbortSignal): Promise<void> {
-    await this.refresh(signal);
-    this.#isKnown = true;
   }
 
   #follow(signal: AbortSignal): void {
@@ -85,14 +74,12 @@ export class Reserved {
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
-  /** Asks the server. */
   async refresh(signal: AbortSignal): Promise<void> {
     const listed = new Map<ObjectKey, ReservedPlace[]>();
     for await (const each of listHolds(this.#options.client, { includeCooling: true, signal })) {
       const key = keyOfHeld(each.object);
       if (each.unreadable !== undefined || this.#followed.has(key)) continue;
-      const { hold, namespace } = each;
-      listed.set(key, [...(listed.get(key) ?? []), { namespace, domain: hold.domain, address: hold.address }]);
+      listed.set(key, [...(listed.get(key) ?? []), ...placesOf(each)]);
     }
     for (const [key, places] of this.#ahead) {
       if (listed.has(key)) continue;
@@ -112,11 +99,12 @@ export class Reserved {
     return this.#ahead.size > 0;
   }
 
-  in(scope: ReservedScope): IntervalSet {
+  in(scope: RangePlace): IntervalSet {
     const found = new IntervalSet();
     for (const [place, addresses] of this.#held) {
-      const [namespace = "", domain = ""] = splitPlace(place);
-      if (namespace !== scope.namespace || !isOfRange(domain, scope)) continue;
+      // A namespace has no blank.
+      const blank = place.indexOf(" ");
+      if (place.slice(0, blank) !== scope.namespace || !isOfRange(place.slice(blank + 1), scope)) continue;
       for (const { address } of addresses.values()) {
         if (contains(scope.range, address)) found.add({ first: address, last: address });
       }
@@ -129,7 +117,7 @@ export class Reserved {
       const key = keyOfHeld(object as HeldObject);
       const before = this.#followed.get(key) ?? this.#ahead.get(key) ?? [];
       this.#ahead.delete(key);
-      const places = type === "delete" ? [] : placesOf(object as HeldObject);
+      const places = type === "delete" ? [] : readHeld(object as HeldObject).flatMap(placesOf);
       if (type === "delete") this.#followed.delete(key);
       else this.#followed.set(key, places);
       this.#count(places, 1);
@@ -140,8 +128,8 @@ export class Reserved {
 
   #count(places: readonly ReservedPlace[], by: 1 | -1): void {
     for (const { namespace, domain, address } of places) {
-      const place = joinPlace(namespace, domain);
-      const addresses = this.#held.get(place) ?? new Map<string, { readonly address: Address; count: number }>();
+      const place = `${namespace} ${domain}`;
+      const addresses: Counted = this.#held.get(place) ?? new Map();
       this.#held.set(place, addresses);
       const entry = addresses.get(`${address}`) ?? { address, count: 0 };
       entry.count += by;
@@ -153,8 +141,8 @@ export class Reserved {
 }
 
 /**
- * What of a pool's range is not to be handed out of slices: the reservation ledger's, and slices of an older range that overlaps and is
- * still being drained. An address that a node's word says was moved is known to be held or to be gone before the slice that said it is forgotten.
+ * What slices of a pool may not hand out: reserved addresses, and slices of an overlapping older range that still drains. An address that a node's
+ * word calls moved is known to be held, or gone, before the slice that says so is forgotten.
  */
 export class ReservedView {
   readonly #reserved: Reserved;
@@ -210,7 +198,7 @@ function labelOf({ word }: SliceObject): string {
 }
 
 /** Whether addresses of the domain are those of the network's ranges. */
-export function isOfRange(domain: Domain, { namespace, network, pool, range }: ReservedScope): boolean {
+export function isOfRange(domain: Domain, { namespace, network, pool, range }: RangePlace): boolean {
   const parts = partsOf(domain);
   // Held somewhere, in words that nobody understands: rather not handed out.
   if (parts === undefined) return true;
@@ -231,11 +219,9 @@ function partsOf(domain: Domain) {
   }
 }
 
-function placesOf(object: HeldObject): ReservedPlace[] {
-  return readHeld(object).flatMap((each) => {
-    if (each.unreadable !== undefined) return [];
-    return [{ namespace: each.namespace, domain: each.hold.domain, address: each.hold.address }];
-  });
+function placesOf(each: ReturnType<typeof readHeld>[number]): ReservedPlace[] {
+  if (each.unreadable !== undefined) return [];
+  return [{ namespace: each.namespace, domain: each.hold.domain, address: each.hold.address }];
 }
 
 function keyOfHeld(object: HeldObject): ObjectKey {
@@ -247,7 +233,3 @@ function isSamePlaces(a: readonly ReservedPlace[], b: readonly ReservedPlace[]):
     places.map(({ domain, address }) => `${domain} ${address}`).join();
   return textOf(a) === textOf(b);
 }
-
-// A namespace has no blank.
-const joinPlace = (namespace: string, domain: Domain) => `${namespace} ${domain}`;
-const splitPlace = (place: string) => [place.slice(0, place.indexOf(" ")), place.slice(place.indexOf(" ") + 1)];

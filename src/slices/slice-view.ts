@@ -1,7 +1,5 @@
-// The IPPool of a slice, and a NodeSlicePool, as tools see them: read once into values. Pure.
-//
-// Promised: an object that is no slice at all (no range, no node) is told in a sentence, not dropped. A grant or a word that cannot be
-// read is absent, as for everyone (src/api/slice-grant.ts).
+// The IPPool of a slice, and a NodeSlicePool, as tools see them. Pure. Promised: an object that is no slice at all is told in a sentence,
+// not dropped; a grant or word that cannot be read is absent, as for everyone (src/api/slice-grant.ts).
 import { readAllocations } from "../api/allocations.ts";
 import { ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
@@ -13,6 +11,8 @@ import { keyOf, type KubeObject, parseKey } from "../kube/meta.ts";
 import type { StoredPool } from "../ledger/resources.ts";
 import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { Allocation, SlicePlan } from "./plan/facts.ts";
+import type { ExistingPool } from "./wishes.ts";
 
 /** One slice, or a piece of one, of one node. */
 export interface SliceView extends Pick<SliceObject, "namespace" | "node" | "network" | "block"> {
@@ -35,23 +35,17 @@ export interface SliceView extends Pick<SliceObject, "namespace" | "node" | "net
   readonly resourceVersion: string;
 }
 
-/** One sliced range. */
-export interface SlicePoolView {
+export interface SlicePoolView extends Pick<ExistingPool, "namespace" | "name" | "range" | "sliceLength"> {
   readonly key: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly range: Prefix;
-  readonly sliceLength: number;
   /** What is assigned; the floating part is not among it. */
-  readonly allocations: readonly { readonly node: string; readonly block: Prefix }[];
+  readonly allocations: readonly Allocation[];
   /** The part that belongs to no node; two while it moves. */
   readonly floating: readonly Prefix[];
   /** How many slices, as the status says; empty: it does not. */
-  readonly totals: { readonly total: string; readonly assigned: string; readonly free: string };
+  readonly totals: Readonly<Record<keyof SlicePlan["totals"], string>>;
   readonly conditions: readonly Condition[];
 }
 
-/** Where an object cannot be read: which, and why, in a sentence. */
 export interface Unreadable {
   readonly object: string;
   readonly why: string;

@@ -1,7 +1,5 @@
-// Writes of slice objects: made, taken over from whereabouts, granted, removed.
-//
-// Promised: a grant is changed only where it is still the one that the decision was made from; an object goes only as the one that was
-// seen; what became of a write whose answer was lost is known before the next plan.
+// Writes of slice objects: made, taken over from whereabouts, granted, removed. Promised: a grant changes, and an object goes, only as it was
+// when that was decided; the outcome of a write whose answer was lost is known before the next plan.
 import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
@@ -48,7 +46,6 @@ export class SliceWriter {
     if (this.#slices.get(key) === undefined) await this.#surely(place, key, () => this.#make(place, key, signal));
   }
 
-  /** The object carries the grant afterwards. */
   async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
     const known = this.#slices.get(key);
@@ -111,10 +108,7 @@ export class SliceWriter {
     this.#put(await this.#client.patch(ipPools, parseKey(keyOf(there)), { type: "merge", body }, { signal }));
   }
 
-  /**
-   * What depends on the node's word (pieces that it gave up, a generation after a seal) is guarded by the version of the object; the rest by the
-   * grant alone, since the node writes its word as often as once a second.
-   */
+  /** Guarded by the object's version where the node's word counts (pieces, a generation after a seal), else by the grant: words change every second. */
   async #change(
     known: DeepReadonly<StoredPool>,
     before: SliceGrant | undefined,

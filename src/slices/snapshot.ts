@@ -1,14 +1,12 @@
+// Everything about slices in a cluster, listed once, for `holdfast slices` and `check`. Not promised: one moment. Slices are read before the
+// pools that assign them: one assigned in between shows as an allocation without its object, which is harmless.
 import { nodeLabel, nodeLabelName } from "../api/hold-marks.ts";
-// Everything that is known of slices in a cluster, read once: plain lists, no following. What `holdfast slices` and `check` look at.
-//
-// Not promised: one moment. The kinds are read one after the other, the slices before the pools that assign them: a slice that was
-// assigned in between shows as an allocation without its object, which is the harmless side.
 import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../api/node-lease.ts";
 import { floatingNode, sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import { lookUp } from "../kube/look-up.ts";
-import type { KubeObject } from "../kube/meta.ts";
+import type { KubeObject, ObjectName } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
 import { nodeOfLease, offBy } from "../ledger/fencing.ts";
@@ -64,11 +62,12 @@ export interface SlicesOptions {
 export const sliceSelector = sliceLabelName;
 
 export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
-  const { client, systemNamespace: namespace, now, signal } = options;
+  const { client, systemNamespace: namespace, node, now, signal } = options;
   const slices = await readSliceObjects(options);
   const pools = await list(client, kinds.nodeSlicePools, {}, signal);
-  const leases = await readLeases(options);
-  const nodes = await readNodes(options);
+  const own = node === undefined ? undefined : { namespace, name: nodeLeaseName(node) };
+  const leases = await listOrOne(client, kinds.leases, { namespace }, own, signal);
+  const nodes = await listOrOne(client, kinds.nodes, {}, node === undefined ? undefined : { name: node }, signal);
   const state = await fetchState(client, { namespace, signal });
   return slicesFrom({ slices, pools, leases, nodes, state }, now());
 }
@@ -117,15 +116,15 @@ async function readSliceObjects({ client, node, signal }: SlicesOptions): Promis
   return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
 }
 
-async function readLeases({ client, systemNamespace: namespace, node, signal }: SlicesOptions): Promise<Lease[]> {
-  if (node === undefined) return list(client, kinds.leases, { namespace }, signal);
-  const lease = await lookUp(client, kinds.leases, { namespace, name: nodeLeaseName(node) }, { signal });
-  return lease === undefined ? [] : [lease];
-}
-
-async function readNodes({ client, node, signal }: SlicesOptions): Promise<kinds.Node[]> {
-  if (node === undefined) return list(client, kinds.nodes, {}, signal);
-  const found = await lookUp(client, kinds.nodes, { name: node }, { signal });
+async function listOrOne<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  scope: Scope,
+  one: ObjectName | undefined,
+  signal: AbortSignal,
+): Promise<T[]> {
+  if (one === undefined) return list(client, resource, scope, signal);
+  const found = await lookUp(client, resource, one, { signal });
   return found === undefined ? [] : [found];
 }
 

@@ -1,13 +1,11 @@
 // The sliced ranges in holdfast-state, kept by the leader: reads the state, moves ranges on (phases.ts), writes it guarded.
 //
-// Promised: only the key `sliced` is written, guarded by resourceVersion, and nothing while handing out is paused; while whereabouts is active
-// only where it is missing, as it is on record. A phase is on its NodeSlicePool before a daemon is told. Where the state cannot be read the
-// leader rests: it may be paused.
+// Promised: nothing is written while handing out is paused; while whereabouts is active only a missing `sliced`, as it is on record.
+// A phase is on its NodeSlicePool before a daemon is told. The leader rests where the state cannot be read: it may be paused.
 import { networkAnnotation } from "../api/hold-marks.ts";
 import { readSeen, seenAnnotation } from "../api/node-lease.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { configMaps, ipPools, type ConfigMap } from "../ledger/resources.ts";
 import { prefixOf } from "../ledger/slice-object.ts";
 import {
@@ -21,9 +19,9 @@ import {
   writeSlicedRanges,
 } from "../ledger/sliced-ranges.ts";
 import { fetchState, readState, restsOf, stateName } from "../ledger/state.ts";
-import type { Log } from "../log/log.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Journals } from "./journals.ts";
+import type { SlicesOptions } from "./leader.ts";
 import type { Nodes } from "./nodes.ts";
 import {
   isSharedOver,
@@ -39,10 +37,7 @@ import type { PoolPhase } from "./pool-writer.ts";
 import type { Reserved } from "./reserved.ts";
 import type { Target } from "./target.ts";
 
-export interface StateRoundOptions {
-  readonly client: KubeClient;
-  readonly log: Log;
-  readonly systemNamespace: string;
+export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
   readonly reserved: Reserved;
   readonly journals: Pick<Journals, "restored">;
@@ -91,7 +86,6 @@ export class StateRound {
     return this.#gate;
   }
 
-  /** Reads the state. */
   async look(signal: AbortSignal): Promise<Gate> {
     const { client, systemNamespace: namespace } = this.#options;
     const turn = ++this.#begun;
@@ -163,10 +157,7 @@ export class StateRound {
     return { phase: entry?.phase, ...(haveSeen && { floatingInUse }) };
   }
 
-  /**
-   * What daemons with a fresh Lease have seen. One that is far above what is told was never told: believed, it would use up the numbers, so its node
-   * counts as one that has said nothing. Where what is told is lost, daemons alone know how far it was.
-   */
+  /** What daemons with a fresh Lease have seen. A number far above what is told was never told, and would use up the numbers: it counts as silence. */
   #seen(): (number | undefined)[] {
     const { nodes, log } = this.#options;
     const { sliced: told } = this.#gate;
@@ -176,14 +167,9 @@ export class StateRound {
         const seen = readSeen(annotations?.[seenAnnotation] ?? "");
         if (seen === undefined || seen <= most) return seen;
         if (this.#ignored.get(name) !== seen) {
+          const what = `the Lease ${name} names a version of the sliced ranges that was never told; it is ignored`;
           const remedy = `Look at the daemon of that node. If other nodes say the same, the state was restored from an old copy: delete the key ${slicedKey} of the ConfigMap ${stateName}, and it is written anew.`;
-          log.error(
-            `the Lease ${name} names a version of the sliced ranges that was never told; it is ignored. ${remedy}`,
-            {
-              seen,
-              told: told?.version,
-            },
-          );
+          log.error(`${what}. ${remedy}`, { seen, told: told?.version });
         }
         this.#ignored.set(name, seen);
         return undefined;
@@ -216,19 +202,16 @@ export class StateRound {
     const { namespace } = target;
     const opening = pools.filter(({ phase }) => phase === "opening");
     if (isSharedOver(target, opening)) return true;
-    const { items } = await this.#options.client.list(ipPools, {
-      namespace,
-      labelSelector: `!${sliceLabelName}`,
-      signal,
-    });
+    const scope = { namespace, labelSelector: `!${sliceLabelName}`, signal };
+    const { items } = await this.#options.client.list(ipPools, scope);
     const shared = items.flatMap(({ metadata, spec }) => {
       const range = prefixOf(spec.range);
       if (range === undefined) return [];
       const marked = metadata.annotations?.[networkAnnotation];
       const readings = readPoolName(metadata.name ?? "").map(({ before }) => before);
       // A pool without a mark: of this network by any meaning of its name, or one whose name says no network.
-      const networks =
-        marked === undefined ? [...readings, ...(readings.length === 0 ? [target.network] : [])] : [marked];
+      const named = readings.length === 0 ? [target.network] : readings;
+      const networks = marked === undefined ? named : [marked];
       return networks.map((network) => ({ namespace, network, range }));
     });
     return isSharedOver(target, shared);
@@ -246,11 +229,6 @@ export class StateRound {
   }
 }
 
-function isOf(entry: Pick<SlicedRange, "namespace" | "network" | "range" | "pool">, target: Target): boolean {
-  return (
-    entry.namespace === target.namespace &&
-    entry.network === target.network &&
-    entry.pool === target.name &&
-    `${entry.range}` === `${target.range}`
-  );
+function isOf(entry: SlicedRange, target: Target): boolean {
+  return keyOf(entry) === keyOf({ ...target, pool: target.name });
 }

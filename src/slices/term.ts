@@ -5,7 +5,7 @@ import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { DeepReadonly } from "../kube/meta.ts";
+import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
 import { nodeOfLease } from "../ledger/fencing.ts";
 import type { Node, StoredPool } from "../ledger/resources.ts";
 import { readSlice } from "../ledger/slice-object.ts";
@@ -13,7 +13,7 @@ import { contains } from "../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { Crowd } from "./crowd.ts";
 import { Journals } from "./journals.ts";
-import { StaleError } from "./latest.ts";
+import { type LatestListener, StaleError } from "./latest.ts";
 import type { SlicesOptions } from "./leader.ts";
 import { LeaseWriter } from "./lease-writer.ts";
 import { recordLeft } from "./left-behind.ts";
@@ -28,10 +28,7 @@ import { isUnheard } from "./target.ts";
 import { Told } from "./told.ts";
 import { SliceWorld } from "./world.ts";
 
-/**
- * Ten pools change at once when a node joins: its Lease is written for all of them together. In a large cluster their writes are
- * spread over seconds, and gathering less would write every Lease for every pool.
- */
+/** A node that joins changes ten pools at once, in a large cluster over seconds: its Lease is written for all of them together. */
 const leaseGatherMs = { few: 300, many: 2000 } as const;
 const manyNodes = 200;
 /** While many slices are being written others of the same node are about to come: so long a Lease is put off for them. */
@@ -60,33 +57,22 @@ export class Term {
   /** Node -> since when its Lease is to be written. */
   readonly #leasesDueMs = new Map<string, number>();
   #isRunning = false;
-  /** Aborts when the term ends. */
   #lifetime: AbortSignal = AbortSignal.abort();
 
   /** `onLost`: the server may come back with another history. */
   constructor(options: SlicesOptions, onLost: () => void) {
     this.#options = options;
-    const { client, clock, log, systemNamespace, reservations, holds, nodes, events } = options;
+    const { client, clock, log, systemNamespace, reservations, holds, events } = options;
     const onError = (error: Error) => log.warn("following slices", { error });
     const listeners = { slice: this.#onSlice, pool: this.#onPool, lease: this.#onLease };
     this.#world = new SliceWorld({ client, clock, systemNamespace, onError, onLost }, listeners);
     this.#reserved = new Reserved({ client, reservations, holds, onChange: this.#onReserved });
     this.#view = new ReservedView(this.#reserved, this.#world);
-    const { presence } = options;
-    this.#journals = new Journals({ world: this.#world, presence, clock });
-    this.#nodes = new Nodes({
-      client,
-      systemNamespace,
-      nodes,
-      world: this.#world,
-      presence,
-      nowMs: () => clock.monotonicMs(),
-    });
+    this.#journals = new Journals({ ...options, world: this.#world });
+    this.#nodes = new Nodes({ ...options, world: this.#world, nowMs: () => clock.monotonicMs() });
     this.#told = new Told(events);
     const state = new StateRound({
-      client,
-      log,
-      systemNamespace,
+      ...options,
       nodes: this.#nodes,
       reserved: this.#reserved,
       journals: this.#journals,
@@ -109,7 +95,12 @@ export class Term {
     this.#pace = new Pace(clock, this.#pools);
     this.#crowd = new Crowd({ nowMs: () => clock.monotonicMs() });
     this.#writer = this.#makeWriter();
-    this.#leaseWriter = this.#makeLeaseWriter();
+    this.#leaseWriter = new LeaseWriter({
+      ...options,
+      world: this.#world,
+      facts: (node) => this.#nodes.facts(node),
+      waiting: () => this.#overview.waiting(),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -119,7 +110,8 @@ export class Term {
       if (!signal.aborted) throw error;
     });
     try {
-      await Promise.all([ready, this.#othersReady(signal)]);
+      const { nodes, reservations, holds } = this.#options;
+      await Promise.all([ready, ...[nodes, reservations, holds].map((each) => each.synced(signal))]);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -135,16 +127,7 @@ export class Term {
     await Promise.all([...work, ending]);
   }
 
-  async #othersReady(signal: AbortSignal): Promise<void> {
-    const { nodes, reservations, holds } = this.#options;
-    await Promise.all([nodes, reservations, holds].map((each) => each.synced(signal)));
-  }
-
-  #controller(
-    name: string,
-    concurrency: number,
-    work: (key: string, signal: AbortSignal) => Promise<void>,
-  ): Controller {
+  #controller(name: string, concurrency: number, work: (key: string, end: AbortSignal) => Promise<void>): Controller {
     const { clock, log, kubeMetrics, metrics } = this.#options;
     const what = name === "slices" ? "pool" : "lease";
     return new Controller({
@@ -166,8 +149,8 @@ export class Term {
 
   #makeWriter(): PoolWriter {
     const { client, clock, metrics } = this.#options;
-    const keeping = { client, reserved: this.#reserved, nowMs: () => clock.wallMs() };
-    const left = recordLeft.bind(undefined, keeping);
+    const nowMs = () => clock.wallMs();
+    const left = recordLeft.bind(undefined, { client, reserved: this.#reserved, nowMs });
     return new PoolWriter({
       client,
       world: this.#world,
@@ -175,25 +158,13 @@ export class Term {
       reserved: this.#view,
       journals: this.#journals,
       crowd: this.#crowd,
-      nowMs: () => clock.wallMs(),
+      nowMs,
       nodes: (extra) => this.#nodes.all(extra),
       onPlan: (target, plan, pool) => {
         this.#told.tell(target, plan, pool);
         metrics?.pool(target, plan);
         for (const node of this.#overview.planned(target, plan)) this.#touchLease(node);
       },
-    });
-  }
-
-  #makeLeaseWriter(): LeaseWriter {
-    const { client, clock, systemNamespace } = this.#options;
-    return new LeaseWriter({
-      client,
-      world: this.#world,
-      systemNamespace,
-      wallMs: () => clock.wallMs(),
-      facts: (node) => this.#nodes.facts(node),
-      waiting: () => this.#overview.waiting(),
     });
   }
 
@@ -217,18 +188,15 @@ export class Term {
   }
 
   async #reconcileLease(node: string, signal: AbortSignal): Promise<void> {
-    if (this.#isLarge && this.#crowd.isBusy && this.#dueForMs(node) < leaseLatestMs) {
+    const dueMs = this.#leasesDueMs.get(node) ?? Number.NEGATIVE_INFINITY;
+    const isLate = this.#options.clock.monotonicMs() - dueMs >= leaseLatestMs;
+    if (this.#isLarge && this.#crowd.isBusy && !isLate) {
       return this.#leases.enqueueAfter(node, leaseGatherMs.many);
     }
     if (await this.#overview.rests(signal)) return this.#leases.enqueueAfter(node, restMs);
     // What comes from here on is due anew.
     this.#leasesDueMs.delete(node);
     await this.#leaseWriter.reconcile(node, signal);
-  }
-
-  #dueForMs(node: string): number {
-    const nowMs = this.#options.clock.monotonicMs();
-    return nowMs - (this.#leasesDueMs.get(node) ?? Number.NEGATIVE_INFINITY);
   }
 
   #touchLease(node: string): void {
@@ -240,11 +208,7 @@ export class Term {
     return this.#options.nodes.cache.size > manyNodes;
   }
 
-  readonly #onSlice = (
-    object: DeepReadonly<StoredPool>,
-    previous: DeepReadonly<StoredPool> | undefined,
-    isGone: boolean,
-  ) => {
+  readonly #onSlice: LatestListener<StoredPool> = (object, previous, isGone) => {
     const slice = readSlice(object);
     if (slice === undefined) return;
     if (isGone) this.#view.forget(slice);
@@ -256,12 +220,12 @@ export class Term {
     if (isNews) this.#overview.wake();
   };
 
-  readonly #onPool = (object: DeepReadonly<{ metadata: { namespace?: string; name?: string } }>) => {
-    this.#pace.touch(`${object.metadata.namespace ?? ""}/${object.metadata.name ?? ""}`);
+  readonly #onPool = (object: DeepReadonly<KubeObject>) => {
+    this.#pace.touch(keyOf(object));
     this.#overview.wake();
   };
 
-  readonly #onLease = (lease: DeepReadonly<Lease>, previous: DeepReadonly<Lease> | undefined, isGone: boolean) => {
+  readonly #onLease: LatestListener<Lease> = (lease, previous, isGone) => {
     const node = nodeOfLease(lease);
     if (node === undefined) return;
     if (!isGone) this.#options.presence.saw(lease);
@@ -278,9 +242,8 @@ export class Term {
     if (this.#journals.heard(lease)) return this.#touchPools();
     const said = [lease, previous].map((each) => each?.metadata.annotations?.[journalAnnotation]);
     if (said[0] === said[1]) return;
-    const pools = new Set(
-      [lease, ...(previous ? [previous] : [])].flatMap((each) => [...this.#journals.forgotten(each)]),
-    );
+    const all = [lease, ...(previous ? [previous] : [])];
+    const pools = new Set(all.flatMap((each) => [...this.#journals.forgotten(each)]));
     for (const { pool } of pools) this.#pace.touch(pool);
     if (pools.size > 0) this.#overview.wake();
   }

@@ -23,13 +23,8 @@ export class Told {
     const differ = disagreement ?? (refusal?.reason === "Disagreement" ? refusal.why : undefined);
     this.#once(target, about, "Disagreement", differ, "All definitions of the range say the same again.");
     const overlap = refusal !== undefined && refusal.reason !== "Disagreement" ? refusal.why : undefined;
-    this.#once(
-      target,
-      about,
-      refusal?.reason === "OnRecord" ? "OnRecord" : "Overlapping",
-      overlap,
-      "The range overlaps no other any more.",
-    );
+    const reason = refusal?.reason === "OnRecord" ? "OnRecord" : "Overlapping";
+    this.#once(target, about, reason, overlap, "The range overlaps no other any more.");
     this.#once(target, about, "Exhausted", plan.exhausted, "There are addresses for every node again.");
     const conflicts = plan.conflicts.length === 0 ? undefined : plan.conflicts.join(" ");
     this.#once(target, about.slice(0, 1), "Conflict", conflicts, "No two slices overlap any more.");

@@ -1,9 +1,7 @@
-// Which sliced ranges the definitions of a cluster ask for: one wish per (namespace of the pool objects, network_name, range), with
-// what its definitions say together (docs/decisions/0013). Pure.
+// Sliced ranges that definitions ask for: one wish per namespace of pool objects, network_name and range (docs/decisions/0013). Pure.
 //
-// Promised: the same definitions and pools give the same wishes in any order; inside one namespace and network name, no two wishes
-// overlap. Where definitions disagree the pool that is there counts, else the oldest definition. Nothing is cut that a definition of another
-// namespace has on record before; what has slices keeps them.
+// Promised: the order of definitions and pools does not matter; no two wishes of a namespace and network_name overlap. Where definitions
+// disagree the existing pool counts, else the oldest definition. What another namespace had on record before is not cut; slices stay.
 import { shortened, sliceUseKey } from "../api/node-lease.ts";
 import type { Definition } from "../cni/definitions.ts";
 import { usefulOf } from "../cni/pool-definition.ts";
@@ -26,11 +24,9 @@ export interface PoolSpec {
 export interface ExistingPool extends Omit<PoolSpec, "network"> {
   /** Undefined: nobody has said it, so it is one of whereabouts'. */
   readonly network?: string;
-  /** Somebody has a slice of it. */
   readonly hasSlices: boolean;
 }
 
-/** One range of one definition. */
 interface Use {
   readonly definition: Definition;
   readonly range: IpamRange;
@@ -49,7 +45,6 @@ export interface Wish extends Omit<PoolSpec, "name"> {
   readonly isOriginal: boolean;
   /** `enable_overlapping_ranges`: in which domain its addresses are once they are shared. One that says so counts for all. */
   readonly protectsOverlaps: boolean;
-  /** In a sentence what its definitions disagree about. */
   readonly disagreement?: string;
   /** None of its definitions may have it cut. */
   readonly objection?: Objection;
@@ -68,7 +63,6 @@ export interface Wishes {
 }
 
 export interface WishRules extends CutRules {
-  /** How many nodes there are. */
   readonly nodes: number;
 }
 
@@ -102,10 +96,7 @@ export function wishesOf(definitions: readonly Definition[], pools: readonly Exi
   return within({ accepted, refused }, isCut, rules);
 }
 
-/**
- * The first of each namespace, and of all, as many as there may be: what is cut stays, then what is accepted, of trusted namespaces, and older. What
- * is refused counts too, since it has a pool that says why.
- */
+/** Keeps to the limits: what is cut stays, then accepted, trusted, older ones. What is refused counts too: it has a pool that says why. */
 function within({ accepted, refused }: Wishes, isCut: (wish: Wish) => boolean, rules: WishRules): Wishes {
   const counts = new Map<string, number>();
   const excess = new Map<string, Refusal>();
@@ -150,9 +141,8 @@ function compareAge({ definition: a }: Pick<Use, "definition">, { definition: b 
 }
 
 /**
- * A definition of another namespace hands out of a part of the range, or of more, and did before this was to be cut: it would be left with less. One
- * that has the very same range is served from the slices. One that does not administer the pools has a say only if it is the older object: else any
- * tenant could keep administrators from cutting what is theirs. What it holds is left out of the slices.
+ * A definition of another namespace shared a part of the range, or more, before: a cut would leave it with less (the very same range is served from
+ * slices). One that does not administer the pools counts only if it is older: else any tenant could keep administrators from cutting.
  */
 function recordedBefore(wish: Wish, all: readonly Use[], { trusted }: CutRules): Objection | undefined {
   const own = new Set(wish.uses.map(({ definition }) => namespaceOf(definition)));
@@ -261,10 +251,7 @@ function firstOf(parts: readonly string[]): string {
   return parts.slice(0, mostNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/**
- * Of the ranges of one network: definitions of a named network that list other ranges of a family disagree. Then what has slices
- * stays, and nothing is begun; where none has, the oldest definition counts. Those with slices come first, then the oldest.
- */
+/** Where definitions of a named network list different ranges of a family, ranges with slices stay; without any, the oldest definition counts. */
 function settleRanges(wishes: readonly Wish[], isCut: (wish: Wish) => boolean): Wishes {
   const ranked = [...wishes.filter(isCut), ...wishes.filter((wish) => !isCut(wish))];
   const accepted: Wish[] = [];

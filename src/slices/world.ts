@@ -1,7 +1,5 @@
-// What the leader follows for slices: slice objects, NodeSlicePools and Leases of nodes, from a list that is made after it began to lead,
-// together with its own writes.
-//
-// Promised: once `ready`, nothing that an earlier leader wrote before this one led is missing.
+// Slice objects, NodeSlicePools and Leases of nodes that the leader follows, with its own writes. Promised: once `ready`, nothing that an
+// earlier leader wrote is missing, since the list is made after this one leads.
 import { journalAnnotation, leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import type { Clock } from "../kube/clock.ts";

@@ -1,6 +1,5 @@
-// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it.
-//
-// Each step is durable in the journal before the next; a crash between two of them repeats at most the last.
+// What a grant asks of its node beside handing out: to lend a piece, to return the slice when it is empty, to drain it. Each step is durable
+// in the journal before the next; a crash repeats at most the last.
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import { moveHold, settledPlace } from "./drain.ts";
 import type { SliceParts } from "./slice-state.ts";

@@ -1,11 +1,8 @@
-// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013).
+// How long a node may hand out of its slices without hearing from the API server (docs/decisions/0013): its authority, from the last renewal of
+// its Lease; others get the slices after twice that. The stricter of two clocks counts: the kernel's uptime, which nobody sets but which stands still
+// while a hypervisor pauses the machine, and the wall clock, which can be set. A clock that went back proves nothing (lxcfs begins uptimes anew).
 //
-// Its Lease was renewed at some instant; the slices are its own for its authority from then on, and are given to others only after
-// twice that. The stricter of two clocks counts: the kernel's since the boot, which nobody sets but which stands still while a hypervisor
-// pauses the machine, and the wall clock, which is right again afterwards but can be set. A clock that went back proves nothing: lxcfs gives
-// a container an uptime of its own that begins anew under the same boot id.
-//
-// What was renewed is written down at most every few minutes: a restart then believes a little less than it might, never more.
+// A renewal is noted at most every few minutes: a restart believes a little less than it might, never more.
 import type { Log } from "../../log/log.ts";
 
 /** One instant, by both clocks. */

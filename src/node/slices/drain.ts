@@ -14,7 +14,6 @@ export interface DrainParts {
   readonly journal: Pick<Journal, "get" | "move">;
   readonly ledger: Ledger;
   readonly shared: SharedPlace;
-  /** Of the pool objects. */
   readonly namespace: string;
   /** The hold is in the reservation ledger now: DEL and CHECK look there too. */
   readonly onMoved: (namespace: string, hold: Hold) => void;
@@ -55,10 +54,7 @@ export async function moveHold(parts: DrainParts, hold: Hold, signal: AbortSigna
   return "";
 }
 
-/**
- * The shared pool of the range is marked with the domain before anything is recorded there: whoever shares the range later finds the
- * mark and uses the same records. One that was there before counts with its own mark.
- */
+/** The shared pool is marked with the domain before anything is recorded there: whoever shares the range later uses the same records. */
 export async function settledPlace(
   { client, signal }: { readonly client: KubeClient; readonly signal: AbortSignal },
   { namespace, network, range }: JournalGrant,

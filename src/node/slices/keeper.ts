@@ -23,7 +23,6 @@ import { Tending } from "./tending.ts";
 /** A whole range, its network_name (empty: none) and the namespace of its pool objects. */
 export type SliceUse = Pick<SlicedRange, "namespace" | "network" | "range">;
 
-/** An event on the slice's IPPool. */
 type TellSlice = (
   slice: { readonly namespace: string; readonly name: string },
   type: "Normal" | "Warning",
@@ -40,10 +39,7 @@ export interface SliceKeeperOptions {
   readonly pods: { readonly cache: Cache<Pod>; readonly hasSynced: boolean };
   /** The version of the sliced ranges that no take works against any more. */
   readonly seenVersion: () => number;
-  /**
-   * The version that the API server has told last. Who gives it calls `look` whenever it may have changed. Absent: not known, and `seenVersion`
-   * is asked all the time.
-   */
+  /** The version that the API server told last; `look` is called when it may have changed. Absent: `seenVersion` is asked all the time. */
   readonly toldVersion?: () => number;
   /** How many daemons there are; 0 or absent: not known. */
   readonly daemons?: () => number;
@@ -141,7 +137,6 @@ export class SliceKeeper {
     });
   }
 
-  /** The shared state may have changed. */
   look(): void {
     this.#lease.look();
   }
@@ -230,7 +225,6 @@ export class SliceKeeper {
     return this.#returns;
   }
 
-  /** For metrics. */
   get figures() {
     const grants = this.journal.grants();
     const domains = new Set(grants.map(({ domain }) => domain));
@@ -270,10 +264,7 @@ export class SliceKeeper {
     return this.#isCutOff && !this.#isLapsed && this.#authority.leftMs > 0;
   }
 
-  /**
-   * A disk that was copied, or a node that was renamed: grants of another node's slices, which that one may work by too. They count again
-   * when the API server says that they are this node's.
-   */
+  /** Another node's slices, on a copied disk or after a renaming: held back until the API server says that they are this node's. */
   async #holdBackOthers(): Promise<void> {
     const { node, log } = this.#options;
     for (const grant of this.journal.grants()) {

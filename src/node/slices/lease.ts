@@ -1,7 +1,5 @@
-// The node's one Lease (src/api/node-lease.ts): renewed here, and followed for what the controller writes on it.
-//
-// Promised: a renewal is a merge patch of the daemon's own keys, so that the controller's stay. It is sent once a minute, at once when
-// the daemon works by another version of the sliced ranges, and after a failure with growing pauses.
+// The node's one Lease (src/api/node-lease.ts): renewed here, and followed for what the controller writes on it. Promised: a renewal patches the
+// daemon's own keys only, once a minute, at once for another version of the sliced ranges, and after a failure with growing pauses.
 import {
   journalAnnotation,
   leaseNodeAnnotation,
@@ -25,7 +23,6 @@ export interface NodeLeaseOptions extends Pick<
   SliceKeeperOptions,
   "client" | "node" | "clock" | "random" | "moment" | "seenVersion" | "toldVersion" | "daemons" | "assure" | "log"
 > {
-  /** The system namespace. */
   readonly namespace: string;
   /** The journal's id. */
   readonly identity: string;
@@ -85,7 +82,6 @@ export class NodeLease {
     this.look();
   }
 
-  /** The API server was restored from an older copy. */
   restored(): void {
     this.#informer.relist();
     this.renewSoon();

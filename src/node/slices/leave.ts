@@ -1,7 +1,5 @@
-// A slice that is not this node's any more while it holds addresses in it: its object is gone, or another's. Before the grant
-// is forgotten, what is held is recorded in the reservation ledger, so that whoever gets the block leaves it out. Not what is in another
-// node's slice by now: that node gives it by its own journal, and a record beside that would be of nobody's.
-//
+// Leaves a slice that is lost (its object is gone, or another's) while this node holds addresses in it: they go into the reservation ledger before the
+// grant is forgotten, so that whoever gets the block leaves them out. Not those in another node's slice by now: its journal gives them.
 // Not promised: that nobody has given such an address meanwhile. What is not recorded stays in the journal until its pod goes.
 import { formatDomain } from "../../api/domain.ts";
 import { ApiError as BadObject } from "../../api/error.ts";
@@ -20,10 +18,7 @@ export type LeaveParts = Omit<ActParts, "state"> & Pick<SliceParts, "node">;
 
 const callMs = 10_000;
 
-/**
- * Throws where the API server does not answer: the grant stays, nothing is handed out of it, and it is tried again. The same without throwing
- * where records are refused: the node's other slices do not wait for whoever raises a quota.
- */
+/** Throws without an answer: the grant stays and it is tried again. Does not throw where records are refused: other slices do not wait for a quota. */
 export async function leave(parts: LeaveParts, known: JournalGrant): Promise<void> {
   const { journal, key, log } = parts;
   if (known.phase === "active") await journal.put({ ...known, phase: "returning" });

@@ -91,10 +91,7 @@ function takenOver({ journal, pods, key }: SliceParts, slice: SliceObject): Hold
   return [...byAddress.values()];
 }
 
-/**
- * What this node's running pods use of a slice, by what a multi-network plugin noted on them: for a journal that knows nothing. Not promised: that such
- * an address is of this network; two networks may use the same numbers. One too many is held until its pod goes.
- */
+/** By what a multi-network plugin noted on running pods. Not promised: that an address is of this network; one too many is held until its pod goes. */
 function holdsOfPods(
   running: Iterable<DeepReadonly<Pod>>,
   { domain, slice }: Pick<SliceObject, "domain" | "slice">,

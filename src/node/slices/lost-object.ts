@@ -31,11 +31,9 @@ export async function readSlicePool(
 }
 
 /**
- * Makes it without a grant, and grants it when the slice is still seen to be this node's: a controller that takes the slice from a node deletes the
- * object first and writes its status then, and the object may be made in between. It looks for the object after its status, so that one of the two
- * sees the other. An object that is not to be after all stays as it is, for the controller: that removes what nobody has and nobody was granted.
- * A daemon may not delete IPPools.
- * False: it is not to be, or there is no place for it any more, its namespace is gone or going.
+ * Makes it without a grant, and grants it when the slice is still this node's: a controller that takes a slice deletes the object, writes its status,
+ * then looks for the object, so that one of the two sees the other. An object that is not to be stays for the controller to remove: a daemon may not.
+ * False: it is not to be, or its namespace is gone or going.
  */
 export async function makeAgain(
   client: KubeClient,

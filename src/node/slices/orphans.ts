@@ -1,8 +1,7 @@
 // Holds of the journal whose pods are gone: a DEL that never came. Freed only when two looks, half a minute apart, miss the pod among
 // this node's pods, and the API server, asked for the pod itself in between, says that it is gone or has ended.
 //
-// Never freed: what the API server need not know of (a container of podman, a record without a namespace, a pod of the kubelet's own that
-// has no mirror), what something keeps, and holds that no pod owns. Nothing is freed while the API server does not answer.
+// Never freed: what the API server need not know of (podman, no namespace, a static pod without a mirror), what something keeps, what no pod owns.
 import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/pod-uid.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
@@ -49,7 +48,6 @@ export class Orphans {
     }
   }
 
-  /** One look. */
   async look(signal: AbortSignal): Promise<void> {
     const { journal, pods: own, node, isHeard } = this.#options;
     if (!own.hasSynced || !isHeard()) return void (this.#suspects = new Map());

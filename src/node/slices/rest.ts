@@ -1,5 +1,4 @@
-// How long a daemon leaves a slow API server to others. A server that takes a second has more to do than it can, and every node may be about to
-// write as much as this one: each leaves it three times as long as it took to the others, and to those whose Leases run out.
+// How long a daemon leaves a slow API server to others: three times as long as it took, since every node may be about to write as much.
 import type { Clock } from "../../kube/clock.ts";
 
 const slowMs = 1000;

@@ -72,10 +72,7 @@ async function write(
   return 0;
 }
 
-/**
- * While requests find nothing free, nothing is: what is left is excluded by the network's definition, which only requests know. How often
- * they did stands on one slice of the range, the first that something is handed out of, else the first.
- */
+/** While requests find nothing free, nothing is: definitions exclude the rest. Their number stands on the range's first active slice, else the first. */
 function wordIn({ journal, key, shortage }: ShowParts, { grant, holds, free }: SliceView): NodeWord {
   const count = shortage.count(sliceUseKey(grant));
   // In powers of two: a thousand requests that find nothing are ten writes.

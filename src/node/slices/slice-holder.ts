@@ -1,5 +1,4 @@
-// Who has an address out of a slice, by the mirror of the slice that it lies in: for a hold of a shared range that was lost and made again after the
-// range was cut. The ledgers of the two do not know each other; what is held when a range is cut is left out of its slices only as long as it is on record.
+// Who has an address out of a slice, by the slice's mirror: for a hold of a shared range that was lost and made again after the range was cut.
 import { parseDomain } from "../../api/domain.ts";
 import { ipPoolKind } from "../../api/ip-pool.ts";
 import { parseObject } from "../../api/kind.ts";

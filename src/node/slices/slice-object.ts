@@ -1,7 +1,5 @@
-// The IPPool of one slice as a daemon reads it: whose it is, the grant, the word that stands on it, and who is entered in it. Pure.
-//
-// Promised: a grant of which any block cannot be read is no grant. A piece that was lent must never be handed out because a hand
-// mistyped it.
+// The IPPool of one slice as a daemon reads it: whose it is, grant, word and entries. Pure. Promised: a grant of which any block cannot be read
+// is no grant, so that a piece that was lent is never handed out because a hand mistyped it.
 import { type PoolContents, readAllocations } from "../../api/allocations.ts";
 import { formatDomain } from "../../api/domain.ts";
 import type { IPPool } from "../../api/ip-pool.ts";

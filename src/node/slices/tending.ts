@@ -1,6 +1,5 @@
-// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does what the
-// grant asks for (lend, return, drain), then shows the journal's state on the object. Level-based: it compares, and so loses nothing
-// while the API server is away, and what waits is never more than the slices there are.
+// Tends the slices of a node, each by its key: reads its IPPool when the Lease names a change, brings the journal there, does what the grant asks
+// (lend, return, drain), then shows the journal's state on the object. Level-based: nothing is lost while the API server is away.
 //
 // Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
 import { type NodeSlices, sliceUseKey } from "../../api/node-lease.ts";
@@ -31,17 +30,11 @@ export interface TendingOptions extends Pick<
   readonly onAnswer: (isHeard: boolean) => void;
 }
 
-/**
- * A node has some ten slices, 20 ms each. One after the other, since all nodes of a cluster may have to write at the same time: with four at
- * once 1,000 of them kept an API server of two cores busy for so long that it lost its leader.
- */
+/** Ten slices, 20 ms each, one after the other: with four at once, 1,000 nodes kept an API server of two cores so busy that it lost its leader. */
 const defaultWorkers = 1;
 /** Several changes of one moment are one write. */
 const gatherMs = 50;
-/**
- * Cooling ends without a word of the journal: the count of free addresses is brought up to date so often; where nothing cools nothing changes.
- * Without an object it is a slice that could not be left yet (leave.ts).
- */
+/** Cooling ends without a word of the journal: so often the free addresses are counted anew. Absent: a slice that could not be left yet (leave.ts). */
 const lookOverMs = { cooling: 30_000, absent: 30_000, quiet: 600_000 } as const;
 const away = { firstMs: 1000, maxMs: 30_000, jitter: 1, resetAfterMs: 60_000 };
 

@@ -1,7 +1,5 @@
-// What the journal has of one slice: its holds, what is free, what cools down, and which piece of it a node gives up when it is asked to lend. Pure.
-//
-// Promised of a piece: aligned, at most as large as was asked for, wholly free, and as large as the slice allows. It is cut from the
-// end of the tightest gap, since pods get the lowest addresses first.
+// What the journal has of one slice: holds, free and cooling addresses, and the piece that a node gives up when it is asked to lend. Pure.
+// Promised of a piece: aligned, wholly free, as large as asked for if possible, from the end of the tightest gap: pods get the lowest addresses.
 import type { Hold } from "../../ipam/ledger.ts";
 import { type JournalGrant, usableOf } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";

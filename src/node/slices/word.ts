@@ -1,7 +1,5 @@
-// What a node says of a slice on its IPPool: the entries and the word, and the patch that brings the object there. Pure.
-//
-// Promised: the patch has only the daemon's own keys, and nothing where the object says it already. A key that cannot be read is
-// left as it is: whoever it is for is not known, so it is nobody's to remove.
+// What a node says of a slice on its IPPool: the entries and the word, and the patch that brings the object there. Pure. Promised: only the
+// daemon's own keys are patched, where they differ. An entry that cannot be read stays: whose it is is not known.
 import { readAllocationKey } from "../../api/allocation-key.ts";
 import { writeAllocations } from "../../api/allocations.ts";
 import type { PoolAllocation } from "../../api/ip-pool.ts";
@@ -41,10 +39,7 @@ export function wordOf({ journal, grant, used, free, short }: WordFacts): NodeWo
   };
 }
 
-/**
- * The grant of a domain that an address is handed out by: the narrowest, since a piece may have come back to its lender. One that is
- * sealed has nothing, unless there is no other.
- */
+/** The grant that an address is handed out by: the narrowest, since a piece may have come back to its lender; a sealed one only if there is no other. */
 export function grantAround(
   grants: Iterable<JournalGrant>,
   { domain, address }: Pick<Hold, "domain" | "address">,

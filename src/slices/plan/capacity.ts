@@ -1,6 +1,4 @@
 // What a range carries when it is cut into slices: the arithmetic behind `holdfast slices plan`. Pure.
-//
-// A NodeSlicePool lists what is assigned, so its size grows with the nodes; the rest of the object is small.
 import { bitsOf } from "../../net/address.ts";
 import { common, difference, IntervalSet } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";

@@ -42,13 +42,9 @@ export interface PoolFacts {
   readonly mayGrant: boolean;
   /** In a sentence why not; absent: the range is being changed over. */
   readonly obstacle?: string;
-  /**
-   * What some daemon may still take from as the floating part. Absent: not known, and a floating part that is assigned stays
-   * assigned, since a daemon may be taking from it through the reservation ledger.
-   */
+  /** What some daemon may still take from as the floating part. Absent: not known, and an assigned floating part stays assigned. */
   readonly floatingInUse?: readonly Prefix[];
   readonly allocations: readonly Allocation[];
-  /** Of the status. */
   readonly lastGeneration: number;
   readonly slices: readonly SliceFacts[];
   readonly nodes: readonly NodeFacts[];
@@ -78,6 +74,5 @@ export interface SlicePlan {
   readonly totals: { readonly total: bigint; readonly assigned: bigint; readonly free: bigint };
   /** In a sentence: some node needs addresses and none are to be had. */
   readonly exhausted?: string;
-  /** In sentences. */
   readonly conflicts: readonly string[];
 }

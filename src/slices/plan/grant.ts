@@ -1,6 +1,5 @@
-// The grant that an entry should carry. Pure.
-//
-// Promised: the same value as before where nothing changes; else a greater serial. `without` only grows while a generation lasts.
+// The grant that an entry should carry. Pure. Promised: the same value as before where nothing changes, else a greater serial; `without`
+// only grows while a generation lasts.
 import type { SliceGrant } from "../../api/slice-grant.ts";
 import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { formatInterval, intervalOf } from "../../net/interval.ts";
@@ -38,10 +37,7 @@ function withoutOf({ grant, lent, lentBefore }: Entry): string[] {
   return [...new Set([...(grant?.without ?? []), ...[...lent].sort(comparePrefixes).map(String)])];
 }
 
-/**
- * Beyond the limit what is of no use is left out: the request path knows it. Where the reserved alone are too many, all the rest of
- * the slice counts as taken: less is handed out, and nothing twice.
- */
+/** Beyond the limit only reserved addresses are named: the request path knows the useless ones. Beyond it again, the rest of the slice is taken. */
 function takenOf(block: Prefix, reserved: IntervalSet, closed: IntervalSet): string[] {
   const all = [...common([intervalOf(block)], closed)];
   const found = all.length <= takenMax ? all : [...common([intervalOf(block)], reserved)];

@@ -1,16 +1,12 @@
-// Which slices are asked for a piece of themselves, when no slice is free and some nodes have nothing to hand out. Pure.
-//
-// One ask for each node in need. An ask that cannot be met any more is withdrawn; a silent node's ask stays and nobody waits for it.
+// Which slices are asked for a piece when none is free and some nodes have nothing to hand out: one ask per node in need. An ask that cannot
+// be met any more is withdrawn; a silent node's ask stays and nobody waits for it. Pure.
 import { type Entry, isHeard } from "./entry.ts";
 import type { Need } from "./need.ts";
 
 /** Of one slice. 4,096 IPv6 CIDRs of 43 characters are 180 KiB, and all annotations of an object may be 256 KiB. */
 const piecesMax = 4096;
 
-/**
- * Writes `lend` onto entries. `needy`: the nodes that get nothing else in this plan; `coming`: blocks that are free in the next.
- * Says how many blocks are about to come: 0 means that there is nothing to wait for.
- */
+/** Writes `lend` onto entries. `needy`: nodes that get nothing else in this plan. `coming`: blocks free in the next. Result: how many will come. */
 export function askLenders(
   needs: readonly Need[],
   needy: ReadonlySet<string>,

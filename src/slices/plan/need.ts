@@ -61,11 +61,8 @@ export function isNeedy({ lack, free, entries }: Need): boolean {
 const halfSliceMax = 2 ** 19;
 
 /**
- * The one that the node should return: empty, heard, with no piece of it lent, where the rest has half a slice free, and a quarter
- * of the rest is free. Pieces first, the smallest of them; then the highest slice.
- *
- * Why it does not flap: more is granted below an eighth free. A node that returned has a quarter free, so an eighth of all it has
- * must be taken before it asks again.
+ * The one that the node should return: empty, heard, none of it lent, with half a slice and a quarter of the rest free. Smallest pieces first, then
+ * the highest slice. It does not flap: more is granted below an eighth free, so an eighth must be taken before the node asks again.
  */
 export function surplusOf(need: Need, sliceSize: bigint, isLender: (entry: Entry) => boolean): Entry | undefined {
   const { good, entries, lack } = need;

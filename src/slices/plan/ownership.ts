@@ -1,8 +1,7 @@
+// Which entries lie inside others rightly, which overlap, and what is nobody's. Pure. Prefixes are nested or apart: in order (the larger
+// first) all that overlaps an entry and comes before it encloses it.
 import { compare } from "../../net/address.ts";
 import { difference, IntervalSet } from "../../net/interval-set.ts";
-// Who has which part: which entries lie inside others rightly, which overlap, and what is nobody's. Pure.
-//
-// Prefixes are nested or apart, so in order (the larger first) all that overlaps an entry and comes before it encloses it.
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, type Prefix } from "../../net/prefix.ts";
 import { covers, type Entry } from "./entry.ts";

@@ -1,4 +1,3 @@
-import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
 // What should become of a sliced range: from what is (status, objects, words, nodes) to what should be (docs/decisions/0013). Pure.
 //
 // Promised: however little of a plan was carried out, planning again goes on from there; the same facts give the same plan; an
@@ -11,6 +10,7 @@ import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
 // changed or gone, and cannot grant what was given to another meanwhile. A block is free in the plan after the one that removed it.
 //
 // A grant is never widened: a piece that comes back is given out as a piece. Two leaders could otherwise widen and assign at once.
+import { blocksOf, floatingNode } from "../../api/slice-grant.ts";
 import { common, difference, IntervalSet, union } from "../../net/interval-set.ts";
 import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, type Prefix } from "../../net/prefix.ts";
@@ -182,8 +182,8 @@ function sizeOfSlice({ range, sliceLength }: PoolFacts): bigint {
 }
 
 /**
- * While nothing may be granted, what has no grant waits. But what is assigned in a range that nobody wants and has lost its object
- * (a leader that died between deleting it and writing the status, or a hand) is granted once more, to drain: only its node's word frees it.
+ * While nothing may be granted, what has no grant waits. But an assigned slice of an unwanted range whose object was lost (a leader died between
+ * deleting it and writing the status) is granted once more, to drain: only its node's word frees it.
  */
 function grantsOf(facts: PoolFacts, entries: readonly Entry[], kept: Omit<GrantContext, "nextGeneration">) {
   let last = facts.lastGeneration;
@@ -207,10 +207,7 @@ function waitingOf(facts: PoolFacts, needs: readonly Need[], { given, exhausted 
   return waiting;
 }
 
-function whyWaiting(
-  { range, sliceLength, wanted, mayGrant, obstacle }: PoolFacts,
-  exhausted: string | undefined,
-): string {
+function whyWaiting({ range, sliceLength, wanted, mayGrant, obstacle }: PoolFacts, exhausted?: string): string {
   if (!wanted) return `No network asks for slices of ${range} any more: its addresses are shared again.`;
   if (!mayGrant) return obstacle ?? `Slices of ${range} are not handed out yet: the range is being changed over.`;
   return exhausted ?? `No slice of /${sliceLength} in ${range} is free; other nodes are asked for a part of theirs.`;

@@ -1,6 +1,4 @@
-// What of a range is nobody's: whole slices, the lowest first, and pieces that were given up. Pure.
-//
-// It walks what is free, never all slices of a range: a step for each slice that it hands out and each that is touched.
+// What of a range is nobody's: whole slices, the lowest first, and pieces that were given up. Pure. It walks what is free, never all slices.
 import { type Address, compare, next } from "../../net/address.ts";
 import { prefixesOf } from "../../net/cover.ts";
 import { common, difference, IntervalSet } from "../../net/interval-set.ts";
