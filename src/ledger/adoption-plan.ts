@@ -74,12 +74,8 @@ class Planner implements AdoptionPlan {
       }
       // The pod's own reservation says which of them it is; else it may be any, and all are kept.
       const sure = candidates.filter((each) => this.#isRecordedFor(each, owner));
-      for (const each of sure.length > 0 ? sure : candidates) {
-        this.#hold(
-          { address: each, owner, note },
-          candidates.length === 1 ? describeObject("IPPool", pool.metadata) : "",
-        );
-      }
+      const source = candidates.length === 1 ? describeObject("IPPool", pool.metadata) : "";
+      for (const each of sure.length > 0 ? sure : candidates) this.#hold({ address: each, owner, note }, source);
     }
   }
 

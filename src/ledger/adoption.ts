@@ -10,7 +10,7 @@ import { parseObject } from "../api/kind.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
-import { type Clock, realClock } from "../kube/clock.ts";
+import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
 import { inParallel } from "./in-parallel.ts";
@@ -159,7 +159,6 @@ class Work {
   }
 
   #call<T>(call: () => Promise<T>): Promise<T> {
-    const { clock = realClock, random = Math.random, signal } = this.#options;
-    return patiently(call, { clock, random }, signal);
+    return patiently(call, this.#options, this.#options.signal);
   }
 }

@@ -95,11 +95,7 @@ export function poolObject(object: IPPool, others: readonly IPPool[] = []): Pool
 }
 
 /** Tests what was found under the key, so that a patch that is late changes nothing. */
-export function entryPatch(
-  key: string,
-  from: PoolAllocation | undefined,
-  to: PoolAllocation | undefined,
-): JsonPatchOperation[] {
+export function entryPatch(key: string, from?: PoolAllocation, to?: PoolAllocation): JsonPatchOperation[] {
   const path = pointer("spec", "allocations", key);
   const test = { op: "test", path, value: from ?? null } as const;
   return [test, to === undefined ? { op: "remove", path } : { op: "add", path, value: to }];

@@ -33,13 +33,16 @@ export type Judge = (
   lease: DeepReadonly<Lease> | undefined,
 ) => Standing;
 
+export interface Asking {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  readonly judge: Judge;
+  readonly signal: AbortSignal;
+}
+
 /** By what the server says now. Throws where it does not answer. */
 export async function askStanding(
-  {
-    client,
-    systemNamespace: namespace,
-    signal,
-  }: { readonly client: KubeClient; readonly systemNamespace: string; readonly signal: AbortSignal },
+  { client, systemNamespace: namespace, signal }: Omit<Asking, "judge">,
   judge: Judge,
   name: string,
 ): Promise<Standing> {

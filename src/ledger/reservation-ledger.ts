@@ -4,12 +4,12 @@
 // Old IPv6 names: whereabouts names the reservation of fd00::1 `fd00--1`, we name it in full. Two names would be two
 // arbiters, so only the name in full counts, and everything under an old name stands under it too: adoption.ts sees to
 // that before a pool is handed out of, and while whereabouts is active each take also claims the old name
-// (coexistence/). While whereabouts is active, in this order: our object, the old name, the pool's entry; the first
-// that is another's undoes those before. A release goes the other way, so that whatever it leaves behind still holds
-// the address. Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted
-// before; callers do that.
+// (coexistence/).
+// While whereabouts is active, in this order: our object, the old name, the pool's entry; the first that is another's
+// undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
+// Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers
+// do that.
 import { macLabelName } from "../api/claim-marks.ts";
-import type { Cooling } from "../api/hold-marks.ts";
 import {
   coolingOf,
   heldSelector,
@@ -24,7 +24,7 @@ import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, Relea
 import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts";
-import { type Clock, realClock } from "../kube/clock.ts";
+import type { Clock } from "../kube/clock.ts";
 import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Address } from "../net/address.ts";
@@ -45,7 +45,7 @@ import {
 } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { readObject, searchHolds } from "./search.ts";
-import { unless } from "./unless.ts";
+import { type Signal, unless } from "./unless.ts";
 
 export interface ReservationLedgerOptions {
   readonly client: KubeClient;
@@ -64,7 +64,8 @@ const triesMax = 8;
 /** A node has 250 pods as a rule, with up to 10 networks each, and about 1.5 KB per object: 6 MB at most. */
 const recentMax = 4096;
 
-type Signal = AbortSignal | undefined;
+/** One address of a domain. */
+type Place = Pick<Hold, "address" | "domain">;
 type Found = Met & { readonly object: HeldObject };
 
 export class ReservationLedger implements AmendableLedger {
@@ -110,7 +111,7 @@ export class ReservationLedger implements AmendableLedger {
       for (let tries = 1; tries <= triesMax; tries++) {
         const known = tries === 1 ? this.#remembered(records, request) : undefined;
         const isSure = known !== undefined && !known.leaving && judgeWrite(known, request) === undefined;
-        const met = isSure ? known : await this.#meet(records, request, records.nameOf(address), signal);
+        const met = isSure ? known : await this.#meet(records, address, records.nameOf(address), signal);
         const answer = judgeWrite(met, request);
         if (met === undefined || answer !== undefined) return answer ?? { outcome: "gone" };
         if (met.leaving) throw beingDeleted(request, met.object);
@@ -159,7 +160,7 @@ export class ReservationLedger implements AmendableLedger {
       const create = this.#call(() => this.#options.client.create(resource, made, { signal }), signal);
       const created = await unless(["already-exists"], create);
       if (created !== undefined) return { outcome: "taken", hold: this.#read(records, request, created) };
-      const met = await this.#meet(records, request, records.nameOf(address), signal);
+      const met = await this.#meet(records, address, records.nameOf(address), signal);
       if (met === undefined) continue;
       const step = judgeTake(met, request, this.#options.now());
       // A hold from before whereabouts came has no finalizer yet.
@@ -258,8 +259,9 @@ export class ReservationLedger implements AmendableLedger {
     if (request.cooldownMs <= 0) {
       return (await this.#call(() => removeObject(client, records.resource, object, signal), signal)) === "removed";
     }
-    const rest: Cooling = { untilMs: now() + request.cooldownMs, lastOwner: request.owner };
-    return (await this.#update(records, resting(object, rest), signal)) !== undefined;
+    const { metadata } = object;
+    const rest = restingMarks(metadata, { untilMs: now() + request.cooldownMs, lastOwner: request.owner });
+    return (await this.#update(records, { ...object, metadata: { ...metadata, ...rest } }, signal)) !== undefined;
   }
 
   /** Undefined: it has changed since, or is gone. */
@@ -275,19 +277,14 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   /** Under the name that is written, or under whereabouts' own. */
-  async #meetAny(records: Records, request: ReleaseRequest, signal: Signal): Promise<Found | undefined> {
-    const found = await this.#meet(records, request, records.nameOf(request.address), signal);
-    const former = found === undefined ? records.formerNameOf(request.address) : undefined;
-    const older = former === undefined ? undefined : await this.#meet(records, request, former, signal);
+  async #meetAny(records: Records, { address }: Place, signal: Signal): Promise<Found | undefined> {
+    const found = await this.#meet(records, address, records.nameOf(address), signal);
+    const former = found === undefined ? records.formerNameOf(address) : undefined;
+    const older = former === undefined ? undefined : await this.#meet(records, address, former, signal);
     return found ?? (older === undefined || isAlias(older.object) ? undefined : older);
   }
 
-  async #meet(
-    records: Records,
-    { address }: Pick<TakeRequest, "address">,
-    name: string,
-    signal: Signal,
-  ): Promise<Found | undefined> {
+  async #meet(records: Records, address: Address, name: string, signal: Signal): Promise<Found | undefined> {
     const object = await this.#call(() => reading(readObject(this.#options.client, records, name, signal)), signal);
     if (object === undefined) return undefined;
     const met = asMet(records, address, object);
@@ -315,8 +312,7 @@ export class ReservationLedger implements AmendableLedger {
   }
 
   #call<T>(call: () => Promise<T>, signal: Signal): Promise<T> {
-    const { clock = realClock, random = Math.random } = this.#options;
-    return patiently(call, { clock, random }, signal);
+    return patiently(call, this.#options, signal);
   }
 
   async #named<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -337,15 +333,7 @@ function asMet(records: Records, address: TakeRequest["address"], object: HeldOb
   };
 }
 
-/** The object as it rests: nobody's, with what others put on it. */
-function resting(object: HeldObject, cooling: Cooling): HeldObject {
-  return { ...object, metadata: { ...object.metadata, ...restingMarks(object.metadata, cooling) } };
-}
-
-function beingDeleted(
-  { address, domain }: Pick<TakeRequest, "address" | "domain">,
-  { kind, metadata }: HeldObject,
-): LedgerError {
+function beingDeleted({ address, domain }: Place, { kind, metadata }: HeldObject): LedgerError {
   return new LedgerError(
     "unavailable",
     `${kind} ${metadata.namespace}/${metadata.name}, which holds ${address} in ${domain}, is being deleted and waits for ` +
@@ -353,7 +341,7 @@ function beingDeleted(
   );
 }
 
-function contended({ address, domain }: { address: Address; domain: Domain }): LedgerError {
+function contended({ address, domain }: Place): LedgerError {
   return new LedgerError(
     "unavailable",
     `${address} in ${domain} changed hands ${triesMax} times in a row between a read and a write. Try again.`,

@@ -1,9 +1,9 @@
+// Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
 import { mirrorAnnotation } from "../api/pod-uid.ts";
-// Running pods against holds: every address that a pod says it uses on a network of ours must be its own. Pure.
 import { markedDomain } from "../api/pool-domain.ts";
-import type { PodOwner } from "../ipam/owner.ts";
-import { describeOwner } from "../ipam/owner.ts";
+import type { Hold } from "../ipam/ledger.ts";
+import { describeOwner, type PodOwner } from "../ipam/owner.ts";
 import type { Pod } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
@@ -112,10 +112,7 @@ function ownerOf({ metadata }: Pod, status: InterfaceStatus): PodOwner {
 }
 
 /** Of a claim: the pod is a user, or they cannot be read. Of a NIC: its own reconciler judges. */
-export function isSamePod(
-  { owner, note, users = [] }: Pick<Held["hold"], "owner" | "note" | "users">,
-  pod: Pod,
-): boolean {
+export function isSamePod({ owner, note, users = [] }: Pick<Hold, "owner" | "note" | "users">, pod: Pod): boolean {
   const { metadata } = pod;
   if (owner.kind === "nic") return true;
   if (owner.kind === "claim") {

@@ -14,6 +14,8 @@ import { type MirrorPlan, planMirror } from "./mirror.ts";
 import { usesOfPool } from "./networks.ts";
 import type { Snapshot } from "./snapshot.ts";
 
+type Pool = Snapshot["pools"][number];
+
 export function examinePools(snapshot: Snapshot): Finding[] {
   const members = membersOf(snapshot.held, snapshot.index);
   return [
@@ -23,7 +25,7 @@ export function examinePools(snapshot: Snapshot): Finding[] {
   ];
 }
 
-function examinePool(snapshot: Snapshot, { pool, range }: Snapshot["pools"][number], held: readonly Held[]): Finding[] {
+function examinePool(snapshot: Snapshot, { pool, range }: Pool, held: readonly Held[]): Finding[] {
   const object = `IPPool ${range.key}`;
   const plan = planMirror(pool, held);
   const { unreadable } = readAllocations(pool);
@@ -71,12 +73,7 @@ function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan,
   return findings;
 }
 
-function contested(
-  object: string,
-  pool: Snapshot["pools"][number]["pool"],
-  plan: MirrorPlan,
-  held: readonly Held[],
-): Finding[] {
+function contested(object: string, pool: Pool["pool"], plan: MirrorPlan, held: readonly Held[]): Finding[] {
   return plan.contested.map((key): Finding => {
     const entry = pool.spec.allocations[key];
     const { entries } = readAllocations({ ...pool, spec: { ...pool.spec, allocations: { [key]: entry! } } });
@@ -107,11 +104,7 @@ function isUsed({ networks, slices }: Snapshot, range: PoolRange): boolean {
 }
 
 /** An empty pool of a range that no definition has any more: whatever it overlaps, nothing is handed out of it. */
-function isIdle(
-  snapshot: Snapshot,
-  { pool, range }: Snapshot["pools"][number],
-  members: ReadonlyMap<string, readonly Held[]>,
-): boolean {
+function isIdle(snapshot: Snapshot, { pool, range }: Pool, members: ReadonlyMap<string, readonly Held[]>): boolean {
   const isHeld = (members.get(range.key) ?? []).length > 0 || Object.keys(pool.spec.allocations).length > 0;
   return !isHeld && !isUsed(snapshot, range);
 }
@@ -122,12 +115,7 @@ function floatingNames({ floating, network }: SlicedRange): string[] {
 }
 
 /** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
-function mixedProtection(
-  object: string,
-  { networks }: Snapshot,
-  range: PoolRange,
-  marked: Domain | undefined,
-): Finding[] {
+function mixedProtection(object: string, { networks }: Snapshot, range: PoolRange, marked?: Domain): Finding[] {
   const own = usesOfPool(networks.uses, range);
   const isWhole = marked === undefined || parseDomain(marked).scope === "network";
   const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);

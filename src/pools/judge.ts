@@ -26,6 +26,9 @@ interface Suspicion {
   readonly afterMs: number;
 }
 
+/** A sentence: why it is no leak. */
+type Suspected = Suspicion | string;
+
 export type Verdict =
   | { readonly verdict: "keep"; readonly why: string }
   | ({ readonly verdict: "suspect" | "free" } & Suspicion);
@@ -68,7 +71,7 @@ export function judge(
 }
 
 /** The reason why it looks leaked, or in a sentence why not. */
-function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspicion | string {
+function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspected {
   const { owner, note } = held.hold;
   if (owner.kind !== "pod") return `a ${owner.kind} has a reconciler of its own`;
   if (held.cooling !== undefined) return "it is nobody's already, and cools down";
@@ -107,13 +110,7 @@ export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwne
 }
 
 /** The owner's pod exists. */
-function suspectPresent(
-  held: Held,
-  pod: PodFacts,
-  owner: PodOwner,
-  facts: Facts,
-  limits: JudgeLimits,
-): Suspicion | string {
+function suspectPresent(held: Held, pod: PodFacts, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
   const node = pod.node === "" ? held.node : pod.node;
   const state = node === "" ? "ready" : facts.nodeState(node);
   if (state === "unreachable") return unreachable(node);
@@ -156,13 +153,7 @@ function unreachable(node: string): string {
 }
 
 /** The hold outlives its pods: the StatefulSet decides, and its pods while there are any. */
-function suspectKept(
-  keeper: string,
-  held: Held,
-  owner: PodOwner,
-  facts: Facts,
-  limits: JudgeLimits,
-): Suspicion | string {
+function suspectKept(keeper: string, held: Held, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
   const [kind, name] = [keeper.slice(0, keeper.indexOf("/")), keeper.slice(keeper.indexOf("/") + 1)];
   if (kind !== "statefulset" || name === "")
     return `its keeper ${JSON.stringify(keeper)} is of no kind that is known here`;

@@ -6,9 +6,8 @@ import { mirrorAnnotation } from "../api/pod-uid.ts";
 import type { Lease } from "../kube/lease.ts";
 import { lookUp } from "../kube/look-up.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { nodeOfLease, type Standing, standingByNote } from "../ledger/fencing.ts";
-import type { Judge } from "../ledger/presence.ts";
+import type { Asking, Judge } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
 import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
@@ -93,13 +92,6 @@ export function factsFrom(known: Known, nodes: Nodes, held: Held, around: Around
   const keeper = keeperName(held);
   const set = keeper === undefined ? undefined : known.statefulSets.get(`${namespace}/${keeper}`);
   return factsOf(held, known.pods.get(`${namespace}/${name}`), nodes, set, around);
-}
-
-export interface Asking {
-  readonly client: KubeClient;
-  readonly systemNamespace: string;
-  readonly judge: Judge;
-  readonly signal: AbortSignal;
 }
 
 /** Throws where the server does not answer: then nothing is known, and nothing may be freed. */

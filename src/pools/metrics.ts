@@ -7,9 +7,7 @@ import type { PoolTotals } from "./pool-status.ts";
 const poolLabels = ["namespace", "pool", "network"] as const;
 
 export class PoolMetrics {
-  readonly #used: Gauge<(typeof poolLabels)[number]>;
-  readonly #free: Gauge<(typeof poolLabels)[number]>;
-  readonly #total: Gauge<(typeof poolLabels)[number]>;
+  readonly #ofPool: Readonly<Record<keyof PoolTotals, Gauge<(typeof poolLabels)[number]>>>;
   readonly #suspected: Counter<"reason">;
   readonly #freed: Counter<"reason">;
   readonly #writes: Counter<"what">;
@@ -20,9 +18,11 @@ export class PoolMetrics {
   constructor(registry: Registry) {
     const registers = [registry];
     const ofPool = (name: string, help: string) => new Gauge({ name, help, labelNames: [...poolLabels], registers });
-    this.#used = ofPool("holdfast_pool_used", "Addresses of the pool that are held.");
-    this.#free = ofPool("holdfast_pool_free", "Addresses of the pool that nobody holds.");
-    this.#total = ofPool("holdfast_pool_total", "Addresses of the pool that can be handed out.");
+    this.#ofPool = {
+      used: ofPool("holdfast_pool_used", "Addresses of the pool that are held."),
+      free: ofPool("holdfast_pool_free", "Addresses of the pool that nobody holds."),
+      total: ofPool("holdfast_pool_total", "Addresses of the pool that can be handed out."),
+    };
     const counter = <T extends string>(name: string, help: string, label: T) =>
       new Counter({ name, help, labelNames: [label], registers });
     const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
@@ -42,13 +42,10 @@ export class PoolMetrics {
   /** Gauges are numbers: an IPv6 range is told to 53 bits. Undefined: the pool is gone. */
   readonly totals = (pool: PoolRange, totals: PoolTotals | undefined): void => {
     const labels = { namespace: pool.namespace, pool: pool.name, network: networkOf(pool) };
-    if (totals === undefined) {
-      for (const gauge of [this.#used, this.#free, this.#total]) gauge.remove(labels);
-      return;
+    for (const key of ["used", "free", "total"] as const) {
+      if (totals === undefined) this.#ofPool[key].remove(labels);
+      else this.#ofPool[key].set(labels, Number(totals[key]));
     }
-    this.#used.set(labels, Number(totals.used));
-    this.#free.set(labels, Number(totals.free));
-    this.#total.set(labels, Number(totals.total));
   };
 
   readonly suspected = (reason: string): void => this.#suspected.inc({ reason });

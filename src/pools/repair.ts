@@ -86,14 +86,9 @@ async function beforeFreeing(snapshot: Snapshot, due: number, observedMs: number
 const active =
   "whereabouts is active, or may be (ConfigMap holdfast-state says why): its entries are its own. Stop it first.";
 
-type Performed = Omit<Repaired, "finding">;
+type Done = Omit<Repaired, "finding">;
 
-async function perform(
-  snapshot: Snapshot,
-  what: Repair,
-  observedMs: number,
-  options: RepairOptions,
-): Promise<Performed> {
+async function perform(snapshot: Snapshot, what: Repair, observedMs: number, options: RepairOptions): Promise<Done> {
   switch (what.repair) {
     case "take":
       return take(what, options);
@@ -109,7 +104,7 @@ async function perform(
 }
 
 /** The snapshot may have missed a hold that was made while it was read: what is there is not written again. */
-async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Performed> {
+async function take(what: Extract<Repair, { repair: "take" }>, options: RepairOptions): Promise<Done> {
   const { request, namespace, node } = what;
   const { client, signal } = options;
   const { owner, address, domain } = request;
@@ -132,7 +127,7 @@ async function isAlive(client: KubeClient, { namespace, name, uid }: Owner, sign
   return pod !== undefined && (uid === "" || pod.metadata.uid === uid) && pod.metadata.deletionTimestamp === undefined;
 }
 
-async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions): Promise<Performed> {
+async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions): Promise<Done> {
   const { client, clock, coexistence, signal } = options;
   if (coexistence) return { isDone: false, words: active };
   const found = snapshot.pools.find(({ range }) => range.key === key);
@@ -146,14 +141,14 @@ async function adoptNow(snapshot: Snapshot, key: string, options: RepairOptions)
 async function writeEntries(
   { pool, changes }: Extract<Repair, { repair: "entries" }>,
   options: RepairOptions,
-): Promise<Performed> {
+): Promise<Done> {
   if (options.coexistence) return { isDone: false, words: active };
   const patch = { type: "json", operations: mirrorPatch(changes) } as const;
   await options.client.patch(ipPools, parseKey(pool), patch, { signal: options.signal });
   return { isDone: true, words: `IPPool ${pool} shows its holds now.` };
 }
 
-async function free(snapshot: Snapshot, held: Held, observedMs: number, options: RepairOptions): Promise<Performed> {
+async function free(snapshot: Snapshot, held: Held, observedMs: number, options: RepairOptions): Promise<Done> {
   const { client, clock, cooldownMs, ledgerOf, limits = defaultLimits, signal } = options;
   const doubles = [...doublesOf(snapshot.held, snapshot.index).values()].find((all) => all.includes(held)) ?? [];
   const asking = { client, systemNamespace: snapshot.systemNamespace, judge: judgeOnce(snapshot), signal };
@@ -173,7 +168,7 @@ async function free(snapshot: Snapshot, held: Held, observedMs: number, options:
   return { isDone: true, words: `${address} is free now: ${verdict.why}.` };
 }
 
-async function deleteCooled(held: Held, { client, signal }: RepairOptions): Promise<Performed> {
+async function deleteCooled(held: Held, { client, signal }: RepairOptions): Promise<Done> {
   const { address } = held.hold;
   const isChanged = (await removeHeld(client, held, signal)) === "changed";
   if (isChanged) return { isDone: false, words: `${address} was taken again meanwhile, and stays.` };

@@ -57,6 +57,8 @@ const detectMs = 60_000;
 /** Looks: the mirror drops within seconds what nothing holds any more. */
 const patience = 2;
 
+type Data = Record<string, string>;
+
 export class StateKeeper {
   readonly #options: StateKeeperOptions;
   #memory: Memory = { silentSinceMs: undefined };
@@ -98,7 +100,10 @@ export class StateKeeper {
     this.#place(poolNamespaceOf(object, systemNamespace), object !== undefined);
     const paused = object?.data?.["paused"] ?? "";
     const said = readWord(object);
-    if (current === false || (current === true && said !== undefined)) this.#begin(current);
+    if (current === false || (current === true && said !== undefined)) {
+      if (!this.#hasBegun) this.#tell(current, "");
+      this.#known.resolve();
+    }
     if (paused !== "") return this.#rest(current);
     const upstream = await this.#signs(current === false, signal);
     const word = said ?? this.#word ?? this.#decide(current, upstream);
@@ -174,7 +179,7 @@ export class StateKeeper {
     word: Word,
     current: boolean | undefined,
     signal: AbortSignal,
-  ): Promise<Record<string, string> | undefined> {
+  ): Promise<Data | undefined> {
     const { client, world } = this.#options;
     const to = word.namespace ?? this.#namespace;
     if (to === this.#namespace) return undefined;
@@ -196,11 +201,7 @@ export class StateKeeper {
   }
 
   /** What is stored then; undefined: another has made it meanwhile, and the next look reads it. */
-  async #write(
-    object: ConfigMap | undefined,
-    data: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<ConfigMap | undefined> {
+  async #write(object: ConfigMap | undefined, data: Data, signal: AbortSignal): Promise<ConfigMap | undefined> {
     const { client, systemNamespace: namespace } = this.#options;
     if (object !== undefined) {
       if (Object.entries(data).every(([key, value]) => object.data?.[key] === value)) return object;
@@ -208,11 +209,6 @@ export class StateKeeper {
     }
     const made = client.create(configMaps, { metadata: { namespace, name: stateName }, data }, { signal });
     return unless(["already-exists"], made);
-  }
-
-  #begin(current: boolean): void {
-    if (!this.#hasBegun) this.#tell(current, "");
-    this.#known.resolve();
   }
 
   /** Pools are being moved: none is touched, and what was seen before proves nothing afterwards. */
@@ -241,11 +237,8 @@ export class StateKeeper {
     const strange = isOff ? this.#unadopted().filter(isAdopted) : [];
     if (strange.length === 0) return found;
     const names = strange.map(({ metadata }) => metadata.name).join(", ");
-    return {
-      ...found,
-      active: true,
-      why: [...found.why, `Somebody else wrote entries into ${names}, which is adopted.`],
-    };
+    const why = [...found.why, `Somebody else wrote entries into ${names}, which is adopted.`];
+    return { ...found, active: true, why };
   }
 
   async #detect(signal: AbortSignal): Promise<Upstream> {
@@ -253,13 +246,8 @@ export class StateKeeper {
     const ms = clock.monotonicMs();
     if (this.#detected !== undefined && ms - this.#detected.ms < detectMs) return this.#detected.signs;
     const given = { ...(lookBackMs !== undefined && { lookBackMs }), ...(namespaces && { namespaces }) };
-    const signs = await detectUpstream(client, {
-      systemNamespace,
-      poolNamespace: this.#namespace,
-      now: () => clock.wallMs(),
-      ...given,
-      signal,
-    });
+    const place = { systemNamespace, poolNamespace: this.#namespace };
+    const signs = await detectUpstream(client, { ...place, ...given, now: () => clock.wallMs(), signal });
     this.#detected = { ms, signs };
     return signs;
   }

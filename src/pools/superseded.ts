@@ -1,5 +1,5 @@
-import type { InterfaceStatus } from "../api/network-status.ts";
 // Which holds a pod has twice: two addresses of one owner in one pool, where network-status shows which one the pod uses. Pure.
+import type { InterfaceStatus } from "../api/network-status.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import { stableName } from "../ipam/owner.ts";
 import type { Address } from "../net/address.ts";
@@ -26,11 +26,7 @@ export function doublesOf(holds: Iterable<Held>, index: PoolsOf): Map<string, He
 }
 
 /** Said of this hold only where the pod's interface has one of the others and not this one. Silence proves nothing. */
-export function isSuperseded(
-  held: Held,
-  doubles: readonly Held[],
-  status: readonly InterfaceStatus[] | undefined,
-): boolean {
+export function isSuperseded(held: Held, doubles: readonly Held[], status?: readonly InterfaceStatus[]): boolean {
   const { owner } = held.hold;
   if (owner.kind !== "pod" || status === undefined) return false;
   const shown = status.filter((each) => each.interface === owner.interface).flatMap(({ addresses }) => addresses);

@@ -10,6 +10,7 @@ import type { HeldObject } from "../held-objects.ts";
 import { isAlias, readRecord, type Records, rewritten, withFinalizer } from "../records.ts";
 import { removeObject } from "../removal.ts";
 import { readObject } from "../search.ts";
+import type { Signal } from "../unless.ts";
 
 /** Taken and given back again by others between our calls so often: not by chance. */
 const triesMax = 5;
@@ -19,7 +20,7 @@ export async function claimAlias(
   client: KubeClient,
   records: Records,
   hold: Hold,
-  signal: AbortSignal | undefined,
+  signal: Signal,
 ): Promise<Hold | undefined> {
   const name = records.formerNameOf(hold.address);
   if (name === undefined) return undefined;
@@ -45,12 +46,7 @@ export async function claimAlias(
   }
 }
 
-export async function dropAlias(
-  client: KubeClient,
-  records: Records,
-  hold: Hold,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+export async function dropAlias(client: KubeClient, records: Records, hold: Hold, signal: Signal): Promise<void> {
   const name = records.formerNameOf(hold.address);
   if (name === undefined) return;
   const found = await readObject(client, records, name, signal);

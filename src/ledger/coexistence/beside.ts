@@ -13,10 +13,9 @@ import type { HeldObject } from "../held-objects.ts";
 import type { Records } from "../records.ts";
 import { removeObject } from "../removal.ts";
 import { readObject } from "../search.ts";
+import type { Signal } from "../unless.ts";
 import { claimAlias, dropAlias } from "./alias.ts";
 import { claimEntry, dropEntry, entryPlace } from "./pool-entry.ts";
-
-type Signal = AbortSignal | undefined;
 
 /** Undefined: all of it is the hold's owner's now. Else whose it is, and nothing is left of what was claimed here. */
 export type ClaimBeside = (hold: Hold) => Promise<Hold | undefined>;

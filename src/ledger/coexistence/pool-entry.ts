@@ -17,6 +17,7 @@ import type { KubeClient } from "../../kube/rest.ts";
 import type { Address } from "../../net/address.ts";
 import { entryPatch, readPool } from "../pool-object.ts";
 import { ipPools } from "../resources.ts";
+import type { Signal } from "../unless.ts";
 
 export interface EntryPlace {
   readonly client: KubeClient;
@@ -36,7 +37,7 @@ const triesMax = 5;
 export async function entryPlace(
   client: KubeClient,
   { domain, address, pool }: { readonly domain: Domain; readonly address: Address; readonly pool: string | undefined },
-  signal: AbortSignal | undefined,
+  signal: Signal,
 ): Promise<EntryPlace> {
   if (pool === undefined) {
     throw new LedgerError(
@@ -56,11 +57,7 @@ export async function entryPlace(
 }
 
 /** Undefined: the entry is this owner's now. Else whose it is. */
-export async function claimEntry(
-  place: EntryPlace,
-  owner: Owner,
-  signal: AbortSignal | undefined,
-): Promise<Hold | undefined> {
+export async function claimEntry(place: EntryPlace, owner: Owner, signal: Signal): Promise<Hold | undefined> {
   const wanted = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
   let present: PoolAllocation | undefined;
   for (let tries = 1; ; tries++) {
@@ -77,14 +74,14 @@ export async function claimEntry(
 }
 
 /** Removes the owner's entry; one of another owner, or of a later container of it, stays. False: such a one is there. */
-export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSignal | undefined): Promise<boolean> {
+export async function dropEntry(place: EntryPlace, owner: Owner, signal: Signal): Promise<boolean> {
   const mine = writeAllocations(place.range, [{ address: place.address, owner }])[place.key]!;
   for (let tries = 1; ; tries++) {
     const present = (await read(place, signal)).spec.allocations[place.key];
     if (present === undefined) return true;
     if (!isSame(present, mine) || isLater(present, mine)) return false;
     try {
-      await patch(place, entryPatch(place.key, present, undefined), signal);
+      await patch(place, entryPatch(place.key, present), signal);
       return true;
     } catch (error) {
       if (isApiError(error, "not-found")) return true;
@@ -93,12 +90,12 @@ export async function dropEntry(place: EntryPlace, owner: Owner, signal: AbortSi
   }
 }
 
-async function patch(place: EntryPlace, operations: JsonPatchOperation[], signal: AbortSignal | undefined) {
+async function patch(place: EntryPlace, operations: JsonPatchOperation[], signal: Signal) {
   const guarded = [{ op: "test", path: "/spec/range", value: place.range } as const, ...operations];
   await place.client.patch(ipPools, place.pool, { type: "json", operations: guarded }, { signal });
 }
 
-async function read(place: EntryPlace, signal: AbortSignal | undefined): Promise<IPPool> {
+async function read(place: EntryPlace, signal: Signal): Promise<IPPool> {
   const { namespace, name } = place.pool;
   const pool = await readPool(place.client, { namespace, name, signal });
   if (pool?.spec.range === place.range) return pool;
@@ -126,7 +123,7 @@ function isLater(present: PoolAllocation, mine: PoolAllocation): boolean {
 async function holdOfEntry(
   place: EntryPlace,
   { id, podref, ifname = "", kind = "pod", uid = "" }: PoolAllocation,
-  signal: AbortSignal | undefined,
+  signal: Signal,
 ): Promise<Hold> {
   const { domain, address } = place;
   const owner = ownerOfRecord({ kind, uid, podref, port: ifname, containerId: id });

@@ -8,6 +8,7 @@ import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "../resources.ts";
+import type { Signal } from "../unless.ts";
 
 export interface UpstreamOptions {
   readonly systemNamespace: string;
@@ -59,7 +60,7 @@ export async function detectUpstream(client: KubeClient, options: UpstreamOption
   return { active: why.length > 0, reconciler: workloads.length > 0, why, elsewhere };
 }
 
-async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, signal: AbortSignal | undefined) {
+async function workloadsIn(client: KubeClient, namespaces: Iterable<string>, signal: Signal) {
   const lists = Array.from(namespaces, async (namespace) => {
     const [sets, deployed] = await Promise.all([
       client.list(daemonSets, { namespace, signal }),
@@ -84,12 +85,7 @@ function poolNamespaceOf({ spec, metadata }: DaemonSet | Deployment): string {
   return said.valueFrom === undefined ? (said.value ?? "kube-system") : (metadata.namespace ?? "");
 }
 
-async function leaseSigns(
-  client: KubeClient,
-  namespace: string,
-  sinceMs: number,
-  signal: AbortSignal | undefined,
-): Promise<string[]> {
+async function leaseSigns(client: KubeClient, namespace: string, sinceMs: number, signal: Signal): Promise<string[]> {
   const lease = `Lease ${namespace}/whereabouts`;
   try {
     const { metadata, spec } = await client.get(leases, { namespace, name: "whereabouts" }, { signal });
