@@ -1,5 +1,4 @@
 // What is left to do before a pool may be handed out of: a pure function of its entries and of the objects that there are.
-//
 // Afterwards every address that anybody may have stands under the name that is written today. What is known of an address by
 // two owners is held by one of them and said; an entry that can mean any of very many addresses blocks the pool.
 import { readAllocations } from "../api/allocations.ts";

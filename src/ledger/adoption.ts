@@ -41,7 +41,6 @@ export interface AdoptionOptions {
 export interface Adoption {
   /** As it is now. Of another `domain` than asked for: others were faster, and it is not handed out in that one. */
   readonly pool: PoolObject;
-  /** Holds that were made here. */
   readonly created: number;
   /** Entries of our own without a hold, for which patience is asked. */
   readonly waitsFor?: number;
@@ -131,10 +130,8 @@ class Work {
     });
     await inParallel(writersMax, claim, async ({ object, hold }) => {
       const next = rewritten(object, this.records.make(hold));
-      await unless(
-        ["conflict", "not-found"],
-        this.#call(() => this.#client.update(resource, next, { signal })),
-      );
+      const update = this.#call(() => this.#client.update(resource, next, { signal }));
+      await unless(["conflict", "not-found"], update);
     });
     await inParallel(writersMax, retire, async (object) => {
       await this.#call(() => removeObject(this.#client, resource, object, signal));

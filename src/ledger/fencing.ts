@@ -48,7 +48,6 @@ export interface NodeSigns {
   /** Undefined: it is deleted, or never was. */
   readonly node: NodeLike | undefined;
   readonly lease: LeaseLike | undefined;
-  /** For how long nothing was heard of it. */
   readonly silentMs: number;
   /** For how long it has been known that its Node, which was there, is deleted; undefined: nobody saw that. */
   readonly deletedMs?: number | undefined;

@@ -1,5 +1,4 @@
 // The free map of a pool: a ConfigMap by which the leader tells daemons what is taken, so that they need not list it all.
-//
 // A hint: a daemon that goes by an old map pays with a 409, never with a duplicate. Promised: at most 16 KiB of data; up to
 // `completeThrough` every interval that was given is in it, and beyond it nothing is said. What cannot be read is as none.
 import { hashLabel } from "../api/owner-record.ts";

@@ -40,7 +40,6 @@ export interface HeldObjectsOptions {
   readonly includeCooling?: boolean;
   /** `0`: as old as the server's cache may be, and as cheap. Default: what is there now. */
   readonly resourceVersion?: string;
-  /** Told the version of each list. */
   readonly onVersion?: (version: string | undefined) => void;
   readonly signal?: AbortSignal;
 }
@@ -50,12 +49,8 @@ export async function* listHolds(
   options: HeldObjectsOptions = {},
 ): AsyncIterable<ReadHold | UnreadableHold> {
   const { namespace, signal, resourceVersion } = options;
-  const scope = {
-    namespace,
-    signal,
-    labelSelector: selectorOf(options),
-    ...(resourceVersion && { resourceVersion, pageSize: 0 }),
-  };
+  const old = resourceVersion && { resourceVersion, pageSize: 0 };
+  const scope = { namespace, signal, labelSelector: selectorOf(options), ...old };
   for (const kind of [reservations, holds] as const) {
     const { items, metadata } = await client.list<HeldObject>(kind, scope);
     options.onVersion?.(metadata?.resourceVersion);

@@ -1,5 +1,4 @@
 // The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
-//
 // Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
 // is one without a name, which nobody is.
 import { parseDomain } from "../api/domain.ts";
@@ -16,6 +15,7 @@ import type { Address } from "../net/address.ts";
 import { equal } from "../net/address.ts";
 import { type HeldObject, readHeld } from "./held-objects.ts";
 import { holds, reservations, stored } from "./resources.ts";
+import { picked } from "./slice-object.ts";
 
 export interface Records {
   readonly domain: Domain;
@@ -75,12 +75,10 @@ export function holdsIn({ domain }: Records, object: HeldObject): Hold[] {
 /** The object that was read, rewritten: as if made anew, with what others added to it. Guarded by its uid and version. */
 export function rewritten(found: HeldObject, made: HeldObject): HeldObject {
   const { labels, annotations } = found.metadata;
-  const { apiVersion, kind } = made;
   const others = Object.entries(found.spec ?? {}).filter(([field]) => !writtenFields.has(field));
   return {
     ...found,
-    ...(apiVersion !== undefined && { apiVersion }),
-    ...(kind !== undefined && { kind }),
+    ...picked(made, "apiVersion", "kind"),
     metadata: {
       ...found.metadata,
       labels: { ...foreignMarks(labels), ...made.metadata.labels },

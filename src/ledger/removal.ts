@@ -22,11 +22,8 @@ export async function removeObject<T extends KubeObject>(
 ): Promise<Removal> {
   const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
   try {
-    const left = await client.delete(
-      resource,
-      { namespace, name },
-      { signal, preconditions: { uid, resourceVersion }, propagationPolicy: "Background" },
-    );
+    const guard = { preconditions: { uid, resourceVersion }, propagationPolicy: "Background" } as const;
+    const left = await client.delete(resource, { namespace, name }, { signal, ...guard });
     return left === undefined ? "removed" : await letGo(client, resource, left, signal);
   } catch (error) {
     if (isApiError(error, "not-found")) return "gone";

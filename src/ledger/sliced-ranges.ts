@@ -14,7 +14,6 @@ const phase = z.enum(["closing", "open", "opening"]);
 
 export type SlicedPhase = z.infer<typeof phase>;
 
-/** Undefined: it says none that is known. */
 export function readPhase(text: string | undefined): SlicedPhase | undefined {
   return phase.safeParse(text).data;
 }

@@ -1,5 +1,4 @@
 // Holds of claims against the claims, pods and nodes that there are (docs/decisions/0014). Pure.
-//
 // Nothing here is repaired from outside: only the leader frees what a claim has, and it looks more than once.
 import { continuesAnnotation } from "../api/claim-marks.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
@@ -86,16 +85,12 @@ function doubles({ index }: ClaimFacts, all: readonly ClaimHeld[]): Finding[] {
     .map((group): Finding => {
       const [{ owner, pool }] = group as [(typeof places)[number]];
       const addresses = group.map(({ held }) => held.hold.address.toString()).join(" and ");
-      return finding(
-        "two-addresses",
-        "warning",
-        group.map(({ held }) => describeHeld(held)),
-        {
-          message: `${describeOwner(owner)} holds ${addresses}, all of IPPool ${pool}.`,
-          remedy:
-            "See which one its pods use (network-status) and delete the object of the other, once nothing uses that one.",
-        },
-      );
+      const objects = group.map(({ held }) => describeHeld(held));
+      return finding("two-addresses", "warning", objects, {
+        message: `${describeOwner(owner)} holds ${addresses}, all of IPPool ${pool}.`,
+        remedy:
+          "See which one its pods use (network-status) and delete the object of the other, once nothing uses that one.",
+      });
     });
 }
 

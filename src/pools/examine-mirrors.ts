@@ -1,5 +1,4 @@
 // The addresses of slices: mirrors against each other, against the reservation ledger, and against running pods. Pure.
-//
 // A mirror is a second behind its node's journal, which is the arbiter: nothing here is repaired from outside.
 import { parseDomain } from "../api/domain.ts";
 import { mayLackMirror } from "../api/pod-uid.ts";
@@ -158,15 +157,11 @@ function notHeld({ pod, words }: UsedAddress): Finding {
 }
 
 function heldByAnother({ pod, words }: UsedAddress, { slice, owner }: Entry): Finding {
-  return finding(
-    "held-by-another",
-    "error",
-    [`Pod ${pod.metadata.namespace}/${pod.metadata.name}`, `IPPool ${slice.key}`],
-    {
-      message: `${words}, and ${describeOwner(owner)} holds it on node ${slice.node}: two may use one address.`,
-      remedy: "Delete one of the two pods; its successor gets another address.",
-    },
-  );
+  const objects = [`Pod ${pod.metadata.namespace}/${pod.metadata.name}`, `IPPool ${slice.key}`];
+  return finding("held-by-another", "error", objects, {
+    message: `${words}, and ${describeOwner(owner)} holds it on node ${slice.node}: two may use one address.`,
+    remedy: "Delete one of the two pods; its successor gets another address.",
+  });
 }
 
 function gateways({ networks }: Snapshot, places: Places): Finding[] {

@@ -125,17 +125,11 @@ function mixedProtection(object: string, { networks }: Snapshot, range: PoolRang
   const message = isWhole
     ? `${object} is handed out with enable_overlapping_ranges: true, also for ${definitions.join(", ")}, which say false: an address is given once in the whole network.`
     : `${object} is handed out with enable_overlapping_ranges: false, and ${definitions.join(", ")} say true: their pods are refused, since one address could be given twice.`;
-  return found(
-    "mixed-protection",
-    isWhole ? "warning" : "error",
-    [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)],
-    {
-      message,
-      remedy: isWhole
-        ? "Set it alike in all of them, or give one of them a network_name of its own."
-        : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.",
-    },
-  );
+  const objects = [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)];
+  const remedy = isWhole
+    ? "Set it alike in all of them, or give one of them a network_name of its own."
+    : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.";
+  return found("mixed-protection", isWhole ? "warning" : "error", objects, { message, remedy });
 }
 
 function overlapsOf(ranges: readonly PoolRange[]): Finding[] {

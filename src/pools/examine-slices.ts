@@ -67,16 +67,12 @@ function pairsOf(all: readonly Placed[]): [Placed, Placed][] {
 }
 
 function overlap(outer: Placed, inner: Placed): Finding {
-  return finding(
-    "slices-overlap",
-    "error",
-    [...new Set([`NodeSlicePool ${outer.pool.key}`, `NodeSlicePool ${inner.pool.key}`])],
-    {
-      message: `${outer.block} of node ${outer.node} and ${inner.block} of node ${inner.node} overlap, and neither gave it up: an address may be given twice.`,
-      remedy:
-        "Stop the controller's writes (scale it to 0), see with holdfast slices which of the two is in use, remove the other from status.allocations, and start it again.",
-    },
-  );
+  const objects = new Set([`NodeSlicePool ${outer.pool.key}`, `NodeSlicePool ${inner.pool.key}`]);
+  return finding("slices-overlap", "error", [...objects], {
+    message: `${outer.block} of node ${outer.node} and ${inner.block} of node ${inner.node} overlap, and neither gave it up: an address may be given twice.`,
+    remedy:
+      "Stop the controller's writes (scale it to 0), see with holdfast slices which of the two is in use, remove the other from status.allocations, and start it again.",
+  });
 }
 
 /** The network of a pool, as far as anything says it. */
@@ -105,16 +101,12 @@ function unassigned({ pools, slices }: SlicesSnapshot): Finding[] {
     const state = stateOf(slice);
     if (assigned.has(placeOf(slice.namespace, slice.pool, slice)) || state === "fenced" || state === "sealed")
       return [];
-    return found(
-      "slice-unassigned",
-      state === "active" ? "error" : "warning",
-      [`IPPool ${slice.key}`, `NodeSlicePool ${slice.namespace}/${slice.pool}`],
-      {
-        message: `Node ${slice.node} has ${slice.block} by IPPool ${slice.key}, and NodeSlicePool ${slice.namespace}/${slice.pool} does not assign it: it may be assigned to another.`,
-        remedy:
-          "Is a controller running? Its log says whether it takes the slice up again. Do not delete the IPPool while pods of the node hold addresses of it.",
-      },
-    );
+    const objects = [`IPPool ${slice.key}`, `NodeSlicePool ${slice.namespace}/${slice.pool}`];
+    return found("slice-unassigned", state === "active" ? "error" : "warning", objects, {
+      message: `Node ${slice.node} has ${slice.block} by IPPool ${slice.key}, and NodeSlicePool ${slice.namespace}/${slice.pool} does not assign it: it may be assigned to another.`,
+      remedy:
+        "Is a controller running? Its log says whether it takes the slice up again. Do not delete the IPPool while pods of the node hold addresses of it.",
+    });
   });
 }
 
@@ -132,18 +124,14 @@ function fenced(slices: readonly SliceView[]): Finding[] {
     slices.filter((slice) => slice.fenced !== ""),
     ({ node }) => node,
   );
-  return [...byNode].map(([node, all]) =>
-    finding(
-      "slice-fenced",
-      "warning",
-      all.map(({ key }) => `IPPool ${key}`),
-      {
-        message: `Of node ${node}, ${count(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
-        remedy:
-          "The controller removes them within seconds: is one running? Do not switch the node on before they are gone.",
-      },
-    ),
-  );
+  return [...byNode].map(([node, all]) => {
+    const objects = all.map(({ key }) => `IPPool ${key}`);
+    return finding("slice-fenced", "warning", objects, {
+      message: `Of node ${node}, ${count(all.length, "slice")} fenced and still there: ${named(all.map(({ block, fenced: by }) => `${block} by ${by}`))}.`,
+      remedy:
+        "The controller removes them within seconds: is one running? Do not switch the node on before they are gone.",
+    });
+  });
 }
 
 /** One finding for one reason: where a range is exhausted, many nodes wait for the same. */
@@ -156,16 +144,12 @@ function waiting({ leases }: SlicesSnapshot): Finding[] {
     const [namespace = "", network = "", range = ""] = key.split(" ");
     const who = same.length === 1 ? `Node ${same[0]!.node} has` : `${same.length} nodes have`;
     const which = same.length === 1 ? "" : ` They are ${named(same.map(({ node }) => node))}.`;
-    return finding(
-      "slice-waiting",
-      "warning",
-      same.slice(0, 10).map(({ node }) => `Node ${node}`),
-      {
-        message: `${who} no slice of ${range} (${network === "" ? "no network name" : `network ${network}`}, ${namespace}): ${why}${which}`,
-        remedy:
-          "Enlarge the range, make node_slice_size smaller, or free what is not used: holdfast slices shows who has it.",
-      },
-    );
+    const objects = same.slice(0, 10).map(({ node }) => `Node ${node}`);
+    return finding("slice-waiting", "warning", objects, {
+      message: `${who} no slice of ${range} (${network === "" ? "no network name" : `network ${network}`}, ${namespace}): ${why}${which}`,
+      remedy:
+        "Enlarge the range, make node_slice_size smaller, or free what is not used: holdfast slices shows who has it.",
+    });
   });
 }
 

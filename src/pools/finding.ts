@@ -28,7 +28,6 @@ type FindingCode =
   | "slice-without-object"
   /** Granted, and not assigned: another may be. */
   | "slice-unassigned"
-  /** Declared off, and not removed yet. */
   | "slice-fenced"
   | "slice-waiting"
   /** A slice's IPPool is not what its node's journal has. */

@@ -45,9 +45,7 @@ export interface StateKeeperOptions extends Work {
   readonly onStray?: (signs: readonly string[]) => void;
   /** It was decided that coexistence stays on, without a sign of whereabouts: what that means, and how it ends. */
   readonly onUnseen?: (words: string) => void;
-  /** How far back a sign of whereabouts counts. Default: an hour. */
   readonly lookBackMs?: number;
-  /** Where its workloads are looked for, beside the system namespace. */
   readonly whereaboutsNamespaces?: readonly string[];
 }
 
@@ -92,7 +90,6 @@ export class StateKeeper {
     return everyRound(this.#options, every, signal, () => this.look(signal));
   }
 
-  /** One look: the word, signs of whereabouts, adoption, what is in force. */
   async look(signal: AbortSignal): Promise<void> {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });

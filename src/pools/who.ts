@@ -5,7 +5,6 @@ import { nicOfIdentity } from "../api/claim-marks.ts";
 import { formatDomain } from "../api/domain.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, type Owner } from "../ipam/owner.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { SliceView } from "../slices/slice-view.ts";
 import { describeHeld, type Held } from "./held.ts";
@@ -44,7 +43,10 @@ export interface Answer {
 }
 
 export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked): Answer[] {
-  const vmOf = (owner: Owner) => (owner.kind === "claim" ? vmFor(owner, claims.get(owner.uid)) : "");
+  const vmOf = ({ kind, uid, namespace, name }: Owner) => {
+    const claim = claims.get(uid);
+    return kind === "claim" ? machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined) : "";
+  };
   return [
     ...held
       .filter(({ cooling }) => "address" in asked || cooling === undefined)
@@ -55,10 +57,6 @@ export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked
       slice.entries.filter((entry) => isAsked(entry, asked)).map((entry) => answerOfSlice(slice, entry)),
     ),
   ];
-}
-
-function vmFor({ namespace, name }: Owner, claim: Pick<StoredClaim, "metadata"> | undefined): string {
-  return machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined);
 }
 
 /** A pod has what it holds itself, and what a claim holds for it; a VM has what its claims hold. */

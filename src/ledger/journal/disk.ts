@@ -5,7 +5,6 @@ import { DatabaseSync } from "node:sqlite";
 
 import { JournalError } from "./error.ts";
 
-/** One open file that grows at its end. */
 export interface JournalFile {
   /** Some of the bytes may be in the file when it fails. */
   append(bytes: Uint8Array): Promise<void>;

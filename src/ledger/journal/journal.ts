@@ -40,7 +40,6 @@ export interface JournalOptions {
   readonly log?: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
   /** How much is kept aside for releases on a full disk. */
   readonly ballastBytes?: number;
-  /** How many dead lines are left alone before the file is written anew. */
   readonly slackLines?: number;
   readonly newId?: () => string;
 }
@@ -61,7 +60,6 @@ export class Journal implements Ledger {
   readonly #unlock: () => void;
   #doubt: number;
   #isClosed = false;
-  /** As the disk has it. */
   #renewedOnDiskMs: number | undefined;
 
   static async open(options: JournalOptions): Promise<Journal> {
@@ -128,10 +126,8 @@ export class Journal implements Ledger {
     const what = `taking ${address} in ${domain} for ${describeOwner(owner)}`;
     refuse(what, this.#closed() || this.suspect);
     const hold = this.get(domain, address);
-    const step = judgeTake(
-      { hold, cooling: this.#resting(domain, address), isUsable: this.blocksOf(domain).has(address) },
-      request,
-    );
+    const known = { hold, cooling: this.#resting(domain, address), isUsable: this.blocksOf(domain).has(address) };
+    const step = judgeTake(known, request);
     if (step.step === "refuse") refuse(what, "no slice that this node hands out of has it");
     if (step.step !== "write") {
       await this.#commits.settled(signal);

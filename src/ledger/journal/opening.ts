@@ -1,5 +1,4 @@
 // Opens the folder of a journal: locks it, reads the file, cuts what is torn, writes anew what is damaged.
-//
 // A torn end was never answered and is cut. Damage elsewhere is counted; all that can be read is kept; and the journal is in doubt from
 // there on, since a take that cannot be read any more may be a running pod's.
 import { join } from "node:path";
@@ -29,7 +28,6 @@ interface Known {
   readonly damaged: number;
   /** As of HeadRecord. */
   readonly doubt: number;
-  /** The number of the next line. */
   readonly next: number;
 }
 

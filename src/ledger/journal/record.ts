@@ -1,12 +1,10 @@
 // What a journal's lines say, as values, and their text: JSON, since a person reads it when all else fails. Pure.
-//
 // Every record says how things are from now on, not what changes: read twice, or after a snapshot that has it already, it says the same.
 import type { Domain, Hold, HoldNote } from "../../ipam/ledger.ts";
 import type { Owner, OwnerKey } from "../../ipam/owner.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { type JournalGrant, readJournalGrant, writeJournalGrant } from "./grant.ts";
 
-/** The first line of a file. */
 export interface HeadRecord {
   readonly op: "head";
   readonly id: string;

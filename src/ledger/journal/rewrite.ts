@@ -1,11 +1,9 @@
 // The file of a log, opened, and written anew beside the one in use: a snapshot, and then what was appended to the other meanwhile.
-//
 // The new file has its name only when all of it is on the disk. A crash before leaves the old file as it was, and one without a use beside it.
 import { join } from "node:path";
 
 import type { JournalDisk, JournalFile } from "./disk.ts";
 
-/** Where a log is, and how its lines are written. */
 export interface LogPlace {
   readonly disk: JournalDisk;
   readonly folder: string;
@@ -75,7 +73,6 @@ export async function writeBeside(
   return { file, bytes, lines: snapshot.count };
 }
 
-/** Gives the new file its name. */
 export async function takePlace(place: LogPlace): Promise<void> {
   const { disk, folder, name } = place;
   await disk.rename(besidePath(place), join(folder, name));
@@ -142,7 +139,6 @@ export class Compaction {
     return this.#written !== undefined && !this.#isOver;
   }
 
-  /** What the old file has got. */
   push(bytes: Buffer, lines: number): void {
     if (this.#isOver) return;
     this.#tail.push(bytes);

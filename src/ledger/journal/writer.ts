@@ -32,16 +32,13 @@ interface Waiting extends Entry {
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** The file as it was opened, and what it takes to write it. */
 export interface WriterOptions extends LogPlace, LogFile {
   readonly ballast: Ballast;
   /** All that the log says at this moment, with what waits. */
   readonly snapshot: () => Snapshot;
-  /** How many lines a snapshot has. */
   readonly live: () => number;
   /** So many more than twice that are left alone. */
   readonly slackLines: number;
-  /** The number of the next line. */
   readonly next: number;
   /** An entry resolves when the kernel has it: it survives the process, not a power cut. */
   readonly isUnsynced?: boolean;
@@ -76,7 +73,6 @@ export class Writer {
     return { bytes: this.#bytes, records: this.#lines, fsyncs: this.#fsyncs, broken: this.#broken };
   }
 
-  /** Everything that was decided is on the disk. */
   get isSettled(): boolean {
     return this.#running === undefined && this.#broken === "";
   }
