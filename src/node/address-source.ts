@@ -2,9 +2,10 @@
 // take.ts takes from either in the same way. A source is made for one share of one ADD.
 import { isSliceDomain } from "../api/domain.ts";
 import type { Refused } from "../ipam/acquire.ts";
-import { type Domain, type Hold, type HoldUser, type Ledger, LedgerError, type TakeOutcome } from "../ipam/ledger.ts";
+import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "../ipam/ledger.ts";
 import type { Pool } from "../ipam/pool.ts";
 import type { Strategy } from "../ipam/request.ts";
+import type { ClaimUse } from "./claims/use.ts";
 import type { IntentTarget } from "./intents.ts";
 import type { Share, ShareOwner } from "./plan.ts";
 
@@ -13,9 +14,7 @@ export interface TakeOrder {
   readonly network: string;
   readonly keeper?: string | undefined;
   /** Of a claim: what its hold says from its first moment on. */
-  readonly claim?:
-    | { readonly identity: string | undefined; readonly user: HoldUser; readonly mac: string | undefined }
-    | undefined;
+  readonly claim?: Pick<ClaimUse, "identity" | "user" | "mac"> | undefined;
   /** The owner may hold an address that this node did not write: ask before deciding. */
   readonly lookFirst: boolean;
   /** What was written to a shared range may still arrive. */

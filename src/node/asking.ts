@@ -57,13 +57,12 @@ export function askingOf(input: AskingInput): Asking {
   });
   const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
   const owner = ownerFor(invocation, pod, keeper, input.nodeName);
-  const preferred = pod?.annotations[preferredAnnotation];
   const shares = planOf({
     config,
     statics: statics.requests,
     owner: claim?.owner ?? owner,
     namespace: poolNamespaceOf(loaded, input.poolNamespace, invocation, pod, selection),
-    ...(preferred !== undefined && { preferred }),
+    preferred: pod?.annotations[preferredAnnotation] ?? "",
     cooldownMs: config.cooldownMs ?? input.cooldownMs,
     sliced: input.sliced,
     isSticky: keeper !== undefined || claim !== undefined,

@@ -24,15 +24,10 @@ export class Crowd implements Extract<Strategy, { kind: "spread" }> {
   readonly kind = "spread";
   readonly #options: CrowdOptions;
   #conflictMs = Number.NEGATIVE_INFINITY;
-  #conflicts = 0;
   #underWay = 0;
 
   constructor(options: CrowdOptions) {
     this.#options = options;
-  }
-
-  get conflicts(): number {
-    return this.#conflicts;
   }
 
   /** A take of this daemon begins, and ends. */
@@ -45,12 +40,7 @@ export class Crowd implements Extract<Strategy, { kind: "spread" }> {
   }
 
   met(): void {
-    this.#conflicts += 1;
     this.#conflictMs = this.#options.now();
-  }
-
-  get isCalm(): boolean {
-    return this.#options.now() - this.#conflictMs >= calmAfterMs;
   }
 
   /** Read when a candidate is drawn: src/ipam draws the first at `width` and the second, after a conflict, at twice that. */
@@ -59,7 +49,7 @@ export class Crowd implements Extract<Strategy, { kind: "spread" }> {
     // Alone: those of this daemon know of each other.
     const takers = daemons === 1 ? 1 : daemons * Math.max(1, this.#underWay);
     if (takers > takersAtRest) return Math.min(widthUnknown, perTaker * takers);
-    if (this.isCalm) return 1;
+    if (this.#options.now() - this.#conflictMs >= calmAfterMs) return 1;
     return daemons < 1 ? widthUnknown : Math.max(2, Math.ceil((perTaker * takers) / 2));
   }
 }

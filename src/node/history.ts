@@ -10,16 +10,14 @@
 // others can do the same. Each of them notices within seconds of the server's return; thousands that write at once are slower
 // together: 20 ms more for each. Until that is over the disk keeps the old versions: a restarted daemon notices it again.
 import { CniError, errorCodes } from "../cni/error.ts";
-import { type Clock, deadline } from "../kube/clock.ts";
-import type { Log } from "../log/log.ts";
+import { deadline } from "../kube/clock.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { Shared } from "./shared.ts";
 
 /** Kind -> the highest version that was seen. */
 export type SeenVersions = Readonly<Record<string, number>>;
 
-export interface HistoryOptions {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface HistoryOptions extends Pick<DaemonOptions, "clock" | "log"> {
   readonly seen: SeenVersions;
   readonly note: (seen: SeenVersions) => Promise<void>;
   /** Reads a version of `probedKind` anew, and whether what this node wrote last is there. */
@@ -130,13 +128,9 @@ export class History {
     this.#highest = new Map();
     const waitMs = this.#options.settleMs ?? settleMs.least + settleMs.perDaemon * daemons();
     this.#settledMs = clock.monotonicMs() + waitMs;
-    log.error(
-      "the API server's history was cut: it was restored from an older copy. What this node holds is made again",
-      {
-        ...seen,
-        waitMs,
-      },
-    );
+    const words =
+      "the API server's history was cut: it was restored from an older copy. What this node holds is made again";
+    log.error(words, { ...seen, waitMs });
     onRestore();
   }
 

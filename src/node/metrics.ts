@@ -108,17 +108,13 @@ export class NodeMetrics {
     const counts = (name: string, help: string, pick: (counts: { free: bigint; allocated: number }) => number) =>
       gauge(name, help, ["domain", "range"], (own) => {
         own.reset();
-        for (const { namespace, domain, pool } of poolsIn(pictures)) {
-          own.set({ domain: `${namespace}/${domain}`, range: String(pool.definition.prefix) }, pick(pool.counts()));
+        for (const picture of pictures.all()) {
+          const domain = `${picture.namespace}/${picture.domain}`;
+          for (const pool of picture.pools())
+            own.set({ domain, range: String(pool.definition.prefix) }, pick(pool.counts()));
         }
       });
     counts("holdfast_pool_free_seen", "Free addresses of a range, as this node sees it.", ({ free }) => Number(free));
     counts("holdfast_pool_used_seen", "Held addresses of a range, as this node sees it.", ({ allocated }) => allocated);
-  }
-}
-
-function* poolsIn(pictures: Watched["pictures"]) {
-  for (const picture of pictures.all()) {
-    for (const pool of picture.pools()) yield { namespace: picture.namespace, domain: picture.domain, pool };
   }
 }

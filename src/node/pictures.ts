@@ -5,33 +5,31 @@ import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
 import { domainAnnotation } from "../api/hold-marks.ts";
 import { settledDomain } from "../api/pool-domain.ts";
-import { type PoolIdentity, poolName } from "../api/pool-name.ts";
+import { poolName } from "../api/pool-name.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { type Domain, type Hold, LedgerError } from "../ipam/ledger.ts";
 import type { OwnerKey } from "../ipam/owner.ts";
 import type { Pool } from "../ipam/pool.ts";
 import { orAborted } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { adoptPool } from "../ledger/adoption.ts";
 import { decodeFreeMap, type FreeMap, freeMapName } from "../ledger/free-map.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import { ensurePool, readPool } from "../ledger/pool-object.ts";
 import { configMaps } from "../ledger/resources.ts";
-import type { Log } from "../log/log.ts";
+import type { Prefix } from "../net/prefix.ts";
 import { Crowd } from "./crowd.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import type { Held } from "./held.ts";
 import type { Pace } from "./pace.ts";
 import { DomainPicture, type Listed } from "./picture.ts";
 import type { PoolUse, Share } from "./plan.ts";
 import { Shared } from "./shared.ts";
 
-export interface PicturesOptions {
-  readonly client: KubeClient;
+export interface PicturesOptions extends Pick<DaemonOptions, "client" | "log"> {
   readonly held: Held;
   /** A list that failed is asked for again when the server may be. */
   readonly pace: Pace;
-  readonly log: Log;
   /** The wall clock. */
   readonly now: () => number;
   readonly coexistence: () => boolean;
@@ -68,7 +66,7 @@ export class Pictures {
   /** namespace, domain -> its picture */
   readonly #pictures = new Map<string, DomainPicture>();
   /** namespace, pool -> a pool whose picture came from a map */
-  readonly #mapped = new Map<string, { picture: DomainPicture; name: string; identity: PoolIdentity }>();
+  readonly #mapped = new Map<string, { picture: DomainPicture; name: string; range: Prefix }>();
   /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
   readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
   /** namespace, pool -> a pool object that is handed out of */
@@ -131,7 +129,7 @@ export class Pictures {
   async renew(picture: DomainPicture, ageMs: number, signal: AbortSignal): Promise<void> {
     const { namespace } = picture;
     const maps = [...this.#mapped.entries()].filter(([, each]) => each.picture === picture);
-    const read = await Promise.all(maps.map(([, each]) => this.#readMap(namespace, each.name, each.identity, signal)));
+    const read = await Promise.all(maps.map(([, each]) => this.#readMap(namespace, each.name, each.range, signal)));
     for (const map of read) if (map !== undefined) picture.suppose(map.prefix, map.taken, map.writtenMs);
     if (maps.length > 0 && read.every((map) => map !== undefined)) return;
     const last = this.#listed.get(namespace);
@@ -153,11 +151,14 @@ export class Pictures {
 
   async #fill(picture: DomainPicture, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
     if (name !== undefined && share.pool !== undefined && !this.#options.coexistence()) {
-      const { namespace, identity } = share.pool;
-      const map = await this.#readMap(namespace, name, identity, signal);
+      const {
+        namespace,
+        identity: { range },
+      } = share.pool;
+      const map = await this.#readMap(namespace, name, range, signal);
       if (map !== undefined) {
         picture.suppose(map.prefix, map.taken, map.writtenMs);
-        this.#mapped.set(mapKey(namespace, name), { picture, name, identity });
+        this.#mapped.set(mapKey(namespace, name), { picture, name, range });
         return;
       }
     }
@@ -185,7 +186,7 @@ export class Pictures {
     const wanted = poolName(identity, naming);
     const coexistence = this.#options.coexistence();
     // The leader writes maps of pools that are not adopted, too; only of an adopted one the map names the domain.
-    const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity, signal);
+    const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity.range, signal);
     if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
     // While whereabouts is active the pool's entries arbitrate, whatever the networks say; who adopts it afterwards sees all of them.
     const first = coexistence ? undefined : domainOf(use, wanted);
@@ -217,12 +218,7 @@ export class Pictures {
     return { name, domain };
   }
 
-  async #readMap(
-    namespace: string,
-    name: string,
-    { range }: PoolIdentity,
-    signal: AbortSignal,
-  ): Promise<FreeMap | undefined> {
+  async #readMap(namespace: string, name: string, range: Prefix, signal: AbortSignal): Promise<FreeMap | undefined> {
     const pool = `${namespace}/${name}`;
     const readMs = this.#options.now();
     const known = this.#maps.get(pool);

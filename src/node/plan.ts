@@ -50,7 +50,7 @@ export interface PlanInput {
   readonly statics: readonly StaticRequest[];
   readonly owner: ShareOwner;
   readonly namespace: string;
-  /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written. */
+  /** The pod's annotation whereabouts.cni.cncf.io/preferred-ip, as written; empty where it has none. */
   readonly preferred?: string;
   readonly cooldownMs: number;
   readonly sliced: SlicedMap;
@@ -67,7 +67,8 @@ export function planOf(input: PlanInput): Share[] {
   const recorded = recordedIn(prefixes, input.recorded ?? []);
   const ranged = config.ranges.map((range, index): Share => {
     const asked = statics.find((request) => request.range === index);
-    const source = sourceFor(input, range, asked?.cidr.address);
+    const about = { ...input, network: config.networkName, isSticky: input.isSticky ?? false };
+    const source = sourceOf({ ...about, range, asked: asked?.cidr.address });
     const definition = { ...poolDefinitionOf(config, range), cooldownMs: input.cooldownMs };
     const own = preferred !== undefined && contains(range.prefix, preferred) ? preferred : undefined;
     const hint = recorded[index];
@@ -87,10 +88,6 @@ export function planOf(input: PlanInput): Share[] {
     };
   });
   return [...ranged, ...looseShares(input)];
-}
-
-function sourceFor({ config, namespace, sliced, isSticky = false }: PlanInput, range: IpamRange, asked?: Address) {
-  return sourceOf({ range, namespace, network: config.networkName, sliced, isSticky, asked });
 }
 
 function placeOf(input: PlanInput, range: IpamRange, source: Source): Pick<Share, "pool" | "slice"> {

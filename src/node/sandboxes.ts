@@ -6,11 +6,12 @@
 // with the lines, and an ADD does not wait for a disk. Lines of another boot are over, but for the highest versions that the API
 // server has told (history.ts). What cannot be written is said and fails nobody: the address is right all the same.
 import type { Attachment } from "../cni/attachments.ts";
-import type { Domain, Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
+import type { Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
 import { asError } from "../kube/abort.ts";
 import type { Log } from "../log/log.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
+import type { Place } from "./held.ts";
 import type { SeenVersions } from "./history.ts";
 import { LineFile } from "./line-file.ts";
 
@@ -20,9 +21,7 @@ export interface ObjectName {
   readonly uid: string;
 }
 
-export interface HoldPlace {
-  readonly namespace: string;
-  readonly domain: Domain;
+export interface HoldPlace extends Place {
   readonly address: string;
 }
 

@@ -7,13 +7,11 @@ import { inForce, poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
-import type { Log } from "../log/log.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
 
-export interface SharedStateOptions {
+export interface SharedStateOptions extends Pick<DaemonOptions, "systemNamespace" | "log"> {
   readonly informer: Pick<Informer<ConfigMap>, "cache" | "hasSynced" | "synced" | "handle">;
-  readonly systemNamespace: string;
-  readonly log: Log;
   /** The newest version of the sliced ranges that this node has seen, on its disk. */
   readonly seen: SeenVersion;
   readonly onChange: () => void;

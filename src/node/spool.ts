@@ -13,17 +13,14 @@ import { FrameError } from "../cni/protocol/frame-error.ts";
 import { RequestReader } from "../cni/protocol/frame.ts";
 import { spooledLimitBytes, spoolLimitFiles } from "../cni/protocol/limits.ts";
 import { orAborted } from "../kube/abort.ts";
-import { type Clock, sleep } from "../kube/clock.ts";
-import type { Log } from "../log/log.ts";
+import { sleep } from "../kube/clock.ts";
 import { type AttachmentKey, attachmentKey } from "./attachment.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
 import { later } from "./failure.ts";
 
-export interface SpoolOptions {
+/** Files of root and of `ownUid` are believed, as on the socket. */
+export interface SpoolOptions extends Pick<DaemonOptions, "ownUid" | "clock" | "log"> {
   readonly folder: string;
-  /** Files of root and of the daemon's own user are believed, as on the socket. */
-  readonly ownUid: number;
-  readonly clock: Clock;
-  readonly log: Log;
   /** On record when it resolves. */
   readonly release: (invocation: AttachmentInvocation, config: Uint8Array) => Promise<void>;
   readonly onTaken: (outcome: "done" | "discarded") => void;
