@@ -78,11 +78,8 @@ export class Nodes {
     return changed;
   }
 
-  *#leased(): IterableIterator<string> {
-    for (const lease of this.#options.world.leases.list()) {
-      const node = nodeOfLease(lease);
-      if (node !== undefined) yield node;
-    }
+  #leased(): string[] {
+    return [...this.#options.world.leases.list()].flatMap((lease) => nodeOfLease(lease) ?? []);
   }
 
   /** The Leases as the server has them now, not as they were told. */

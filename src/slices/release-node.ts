@@ -56,10 +56,8 @@ async function fenceNode(options: ReleaseOptions): Promise<readonly SliceView[]>
   for (const { why } of before.unreadable) say(`Left alone: ${why}`);
   if (dryRun) return [];
   if (!isConfirmed) {
-    throw new ReleaseError(
-      "not-confirmed",
-      `Nothing was released. If node ${node} is switched off for certain, ask again with --yes-the-node-is-off.`,
-    );
+    const remedy = `If node ${node} is switched off for certain, ask again with --yes-the-node-is-off`;
+    throw new ReleaseError("not-confirmed", `Nothing was released. ${remedy}.`);
   }
   const after = await watch(options, before);
   await declareOff(options, after);
@@ -102,8 +100,7 @@ async function declareOff(options: ReleaseOptions, judged: SlicesSnapshot): Prom
     if (offBy(lease) !== undefined) return;
     const words = noteOn(lease, `${by} at ${new Date(clock.wallMs()).toISOString()}`);
     const annotations = { [leaseNodeAnnotation]: node, [offAnnotation]: words };
-    const resourceVersion = lease?.metadata.resourceVersion ?? "";
-    const body = { metadata: { resourceVersion, annotations } };
+    const body = { metadata: { resourceVersion: lease?.metadata.resourceVersion ?? "", annotations } };
     try {
       if (lease !== undefined) await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal });
       else await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });

@@ -1,20 +1,15 @@
 // Waits until the controller has removed the fenced slices of a node, and says how far it is.
-import { type Clock, sleep } from "../kube/clock.ts";
+import { sleep } from "../kube/clock.ts";
 import { lookUp } from "../kube/look-up.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases } from "../ledger/resources.ts";
 import { count } from "./count.ts";
+import type { ReleaseOptions } from "./release-node.ts";
 import { ReleaseError } from "./release.ts";
 import type { SliceView } from "./slice-view.ts";
 
-export interface RemovalOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface RemovalOptions extends Pick<ReleaseOptions, "client" | "clock" | "timeoutMs" | "signal" | "say"> {
   /** The Lease under which a controller leads. */
   readonly leader: { readonly namespace: string; readonly name: string };
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  readonly say: (line: string) => void;
 }
 
 /** A round is a GET for each slice that is left: tens for a node, two seconds apart. */
@@ -77,9 +72,8 @@ class LeaderWatch {
     // Not before it is late: a controller may lead without a Lease (--no-leader-elect), and has removed them by then.
     if (isLate && !this.#isTold) {
       this.#isTold = true;
-      say(
-        `No controller leads (Lease ${leader.namespace}/${leader.name} is not renewed): the slices go when one does.`,
-      );
+      const lease = `Lease ${leader.namespace}/${leader.name}`;
+      say(`No controller leads (${lease} is not renewed): the slices go when one does.`);
     }
     this.#version = version;
     this.isSilent = isLate || version === "";

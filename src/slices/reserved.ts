@@ -9,7 +9,6 @@ import type { Domain } from "../ipam/ledger.ts";
 import { orAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
-import type { KubeClient } from "../kube/rest.ts";
 import { type HeldObject, listHolds, readHeld } from "../ledger/held-objects.ts";
 import type { StoredHold, StoredReservation } from "../ledger/resources.ts";
 import type { SliceObject } from "../ledger/slice-object.ts";
@@ -17,15 +16,13 @@ import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { contains, overlaps } from "../net/prefix.ts";
+import type { SlicesOptions } from "./leader.ts";
 import type { RangePlace } from "./phases.ts";
 import { readPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
 import type { SliceWorld } from "./world.ts";
 
-export interface ReservedOptions {
-  readonly client: KubeClient;
-  readonly reservations: Informer<StoredReservation>;
-  readonly holds: Informer<StoredHold>;
+export interface ReservedOptions extends Pick<SlicesOptions, "client" | "reservations" | "holds"> {
   readonly onChange: (place: ReservedPlace) => void;
 }
 

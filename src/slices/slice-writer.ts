@@ -8,7 +8,7 @@ import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
 import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../ledger/slice-object.ts";
-import { type Latest, StaleError } from "./latest.ts";
+import { StaleError } from "./latest.ts";
 import { gone, removed, type SliceWorld } from "./world.ts";
 
 type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => Promise<void>;
@@ -16,7 +16,6 @@ type KeepLeft = (place: SlicePlace, object: StoredPool, signal: AbortSignal) => 
 export class SliceWriter {
   readonly #client: KubeClient;
   readonly #world: SliceWorld;
-  readonly #slices: Latest<StoredPool>;
   readonly #left: KeepLeft;
   /** Keys of objects whose write had no answer, by the key of their pool. */
   readonly #unsure = new Map<string, Set<ObjectKey>>();
@@ -26,16 +25,15 @@ export class SliceWriter {
     this.#client = client;
     this.#left = left;
     this.#world = world;
-    this.#slices = world.slices;
   }
 
   /** Reads what a write without an answer left of the pool's slices. */
   async settle(pool: string, signal: AbortSignal): Promise<void> {
     for (const key of this.#unsure.get(pool) ?? []) {
       const object = await this.#get(key, signal);
-      const known = this.#slices.get(key);
+      const known = this.#world.slices.get(key);
       if (object !== undefined) this.#put(object);
-      else if (known !== undefined) this.#slices.drop(known);
+      else if (known !== undefined) this.#world.slices.drop(known);
       this.#unsure.get(pool)?.delete(key);
     }
   }
@@ -43,12 +41,12 @@ export class SliceWriter {
   /** The object is there afterwards, without a grant if it is new. */
   async make(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    if (this.#slices.get(key) === undefined) await this.#surely(place, key, () => this.#make(place, key, signal));
+    if (this.#world.slices.get(key) === undefined) await this.#surely(place, key, () => this.#make(place, key, signal));
   }
 
   async grant(place: SlicePlace, grant: SliceGrant, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    const known = this.#slices.get(key);
+    const known = this.#world.slices.get(key);
     if (known === undefined) throw new StaleError(`The slice ${key} is gone: it is looked at again.`);
     const before = readSlice(known)?.grant;
     if (before !== undefined && writeGrant(before) === writeGrant(grant)) return;
@@ -58,13 +56,13 @@ export class SliceWriter {
   /** With what whereabouts left beside it: a Lease of the same name. One that was not seen is looked for. */
   async remove(place: SlicePlace, signal: AbortSignal): Promise<void> {
     const key = keyOfPlace(place);
-    const known = this.#slices.get(key);
+    const known = this.#world.slices.get(key);
     const there = isSealed(known) ? known : await this.#getAgain(key, signal);
     if (there !== undefined) {
       if (!isSealed(there)) await this.#left(place, there as StoredPool, signal);
       await this.#surely(place, key, () => removed(this.#client, ipPools, there, signal));
     }
-    if (known !== undefined) this.#slices.drop(known);
+    if (known !== undefined) this.#world.slices.drop(known);
     const lease = this.#world.leases.get(key);
     if (lease === undefined) return;
     const preconditions = { uid: lease.metadata.uid ?? "" };
@@ -129,7 +127,7 @@ export class SliceWriter {
       // A test that fails is answered as invalid.
       if (!isApiError(error, "invalid", "conflict", "not-found")) throw error;
       const there = await this.#get(keyOf(known), signal);
-      if (there === undefined) this.#slices.drop(known);
+      if (there === undefined) this.#world.slices.drop(known);
       else this.#put(there);
       throw new StaleError(`The slice ${keyOf(known)} was changed meanwhile: it is looked at again.`, { cause: error });
     }
@@ -150,7 +148,7 @@ export class SliceWriter {
 
   /** With its entries, and only as it was judged: a daemon that has written meanwhile lives. */
   async #getAgain(key: ObjectKey, signal: AbortSignal): Promise<StoredPool | undefined> {
-    const known = this.#slices.get(key);
+    const known = this.#world.slices.get(key);
     const there = await this.#get(key, signal);
     if (known === undefined || there === undefined) return there;
     if (there.metadata.resourceVersion === known.metadata.resourceVersion) return there;
@@ -164,7 +162,7 @@ export class SliceWriter {
 
   /** What is no slice is not ours to keep. */
   #put(object: StoredPool): void {
-    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#slices.put(trimSlice(object));
+    if (object.metadata.labels?.[sliceLabelName] !== undefined) this.#world.slices.put(trimSlice(object));
   }
 }
 

@@ -103,7 +103,7 @@ function onRecord(pools: readonly kinds.StoredSlicePool[]): SlicedRanges {
     const pool = readPool(object);
     if (pool?.network === undefined) return [];
     const { namespace, network, range, name, phase = "open", allocations } = pool;
-    const [floating] = allocations.filter(({ node }) => node === floatingNode).map(({ block }) => block);
+    const floating = allocations.find(({ node }) => node === floatingNode)?.block;
     return [{ namespace, network, range, pool: name, phase, ...(floating && { floating }), blocks: [] }];
   });
   return { version: 0, ranges };

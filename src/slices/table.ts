@@ -1,8 +1,8 @@
 // The tables of `holdfast slices`: one for each sliced range. Pure: a snapshot in, values and lines out.
 import { sliceUseKey } from "../api/node-lease.ts";
 import { columnLines } from "../log/columns.ts";
-import { comparePrefixes, type Prefix } from "../net/prefix.ts";
 import { count as counted } from "./count.ts";
+import { compareEntries, keyOf } from "./plan/entry.ts";
 import type { SlicePoolView, SliceView } from "./slice-view.ts";
 import { leaseAgeMs, type SlicesSnapshot } from "./snapshot.ts";
 
@@ -102,14 +102,11 @@ function tableOf(
 
 /** Every slice that has an object or is assigned, by its addresses. */
 function rowsOf(snapshot: SlicesSnapshot, pool: SlicePoolView, slices: readonly SliceView[]): SliceRow[] {
-  const objects = new Map(slices.map((slice) => [`${slice.node} ${slice.block}`, slice]));
-  const bare = pool.allocations.filter(({ node, block }) => !objects.has(`${node} ${block}`));
-  const all: { readonly node: string; readonly block: Prefix; readonly slice?: SliceView }[] = [
-    ...slices.map((slice) => ({ node: slice.node, block: slice.block, slice })),
-    ...bare,
-  ];
-  return all
-    .toSorted((a, b) => comparePrefixes(a.block, b.block) || (a.node < b.node ? -1 : 1))
+  const objects = new Set(slices.map(keyOf));
+  const bare = pool.allocations.filter((each) => !objects.has(keyOf(each)));
+  const all = slices.map((slice) => ({ node: slice.node, block: slice.block, slice }));
+  return [...all, ...bare.map((each) => ({ ...each, slice: undefined }))]
+    .toSorted(compareEntries)
     .map(({ node, block, slice }) => ({
       node,
       slice: String(block),

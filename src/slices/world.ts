@@ -2,7 +2,6 @@
 // earlier leader wrote is missing, since the list is made after this one leads.
 import { journalAnnotation, leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
-import type { Clock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
@@ -13,11 +12,9 @@ import { goneSinceAnnotation, nodeOfLease, offAnnotation } from "../ledger/fenci
 import * as kinds from "../ledger/resources.ts";
 import { picked, readSlice, trimSlice } from "../ledger/slice-object.ts";
 import { Latest, type LatestListener } from "./latest.ts";
+import type { SlicesOptions } from "./leader.ts";
 
-export interface SliceWorldOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly systemNamespace: string;
+export interface SliceWorldOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly onError: (error: Error) => void;
   /** A watch ended before its time: the server may come back with another history. */
   readonly onLost: () => void;
@@ -39,27 +36,19 @@ export class SliceWorld {
     const options = { ...given, onWatching: (is: string) => (is === "early" ? onLost() : undefined) };
     const onError = (error: unknown) => options.onError(error as Error);
     const sliceIndexes = {
-      pool: (object: kinds.StoredPool | object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
-      node: (object: kinds.StoredPool | object) => oneOf(readSlice(object as kinds.StoredPool)?.node),
+      pool: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
+      node: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.node),
     };
     this.slices = new Latest<kinds.StoredPool>(sliceIndexes, listeners.slice, onError);
     this.pools = new Latest<kinds.StoredSlicePool>({}, listeners.pool, onError);
     const byNode = { node: (object: object) => oneOf(nodeOfLease(object as Lease)) };
     this.leases = new Latest<Lease>(byNode, listeners.lease, onError);
+    const ofSlices = { resource: kinds.ipPools, scope: { labelSelector: sliceLabelName }, transform: trimSlice };
+    const ofLeases = { resource: kinds.leases, scope: { namespace: systemNamespace }, transform: trimLease };
     this.#informers = [
-      new Informer({
-        ...options,
-        resource: kinds.ipPools,
-        scope: { labelSelector: sliceLabelName },
-        transform: trimSlice,
-      }),
+      new Informer({ ...options, ...ofSlices }),
       new Informer({ ...options, resource: kinds.nodeSlicePools }),
-      new Informer({
-        ...options,
-        resource: kinds.leases,
-        scope: { namespace: systemNamespace },
-        transform: trimLease,
-      }),
+      new Informer({ ...options, ...ofLeases }),
     ];
   }
 

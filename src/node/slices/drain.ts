@@ -44,9 +44,8 @@ export async function moveHold(parts: DrainParts, hold: Hold, signal: AbortSigna
       return "";
     }
     if (now === undefined || ownerKey(now.owner) !== ownerKey(owner)) {
-      const { version } = taken.hold;
-      const release = { domain: shared.domain, address, owner: ownerKey(owner), version, cooldownMs: 0 };
-      await ledger.release(release, { signal });
+      const made = { domain: shared.domain, address, owner: ownerKey(owner), version: taken.hold.version };
+      await ledger.release({ ...made, cooldownMs: 0 }, { signal });
     }
     if (tries === triesMax && now !== undefined) return `${address} changes hands while it is moved`;
     from = now;

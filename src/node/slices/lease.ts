@@ -141,14 +141,9 @@ export class NodeLease {
   async #renew(seen: number, signal: AbortSignal): Promise<void> {
     const { client, namespace, node, clock, identity, authorityMs, journalText } = this.#options;
     const name = nodeLeaseName(node);
+    const marks = { [leaseNodeAnnotation]: node, [seenAnnotation]: String(seen), [journalAnnotation]: journalText() };
     const body = {
-      metadata: {
-        annotations: {
-          [leaseNodeAnnotation]: node,
-          [seenAnnotation]: String(seen),
-          [journalAnnotation]: journalText(),
-        },
-      },
+      metadata: { annotations: marks },
       spec: {
         holderIdentity: identity,
         leaseDurationSeconds: Math.ceil(authorityMs / 1000),

@@ -32,9 +32,8 @@ export function seenVersionIn(folder: string, log: Log): SeenVersion {
         renameSync(`${path}.new`, path);
       } catch (error) {
         // Until it ends, this process remembers it.
-        log.error(`${path} cannot be written: free its disk; a restart may else believe an older state`, {
-          error: asError(error),
-        });
+        const what = `${path} cannot be written: free its disk; a restart may else believe an older state`;
+        log.error(what, { error: asError(error) });
       }
     },
   };

@@ -5,11 +5,11 @@ import { formatDomain } from "../../api/domain.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
 import { markedDomain } from "../../api/pool-domain.ts";
 import { poolName } from "../../api/pool-name.ts";
-import type { NodeWord, SliceGrant } from "../../api/slice-grant.ts";
+import type { SliceGrant } from "../../api/slice-grant.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { keyOf, parseKey } from "../../kube/meta.ts";
 import type { StoredPool } from "../../ledger/resources.ts";
-import { readSlice } from "../../ledger/slice-object.ts";
+import { readSlice, type SliceObject as ReadSlice } from "../../ledger/slice-object.ts";
 import { type Interval, parseBlock } from "../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
 
@@ -20,19 +20,15 @@ export interface ReadGrant {
   readonly taken: readonly Interval[];
 }
 
-export interface SliceObject {
+export interface SliceObject extends Pick<ReadSlice, "namespace" | "node" | "network" | "word"> {
   /** namespace/name */
   readonly key: string;
-  readonly namespace: string;
-  readonly node: string;
-  readonly network: string;
   readonly range: Prefix;
   readonly slice: Prefix;
   /** Of the journal: named by the NodeSlicePool. */
   readonly domain: Domain;
   /** Undefined: there is none, or it cannot be read. */
   readonly granted?: ReadGrant;
-  readonly word?: NodeWord;
   readonly contents: PoolContents;
   /** Where its addresses are recorded once they are shared. */
   readonly shared: SharedPlace;

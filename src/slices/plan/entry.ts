@@ -67,7 +67,6 @@ function entryOf(
 ): Entry {
   const { grant, word } = object ?? {};
   const current = word !== undefined && word.generation === grant?.generation ? word : undefined;
-  const isFenced = fencedNodes.has(node);
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
   const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));
@@ -81,7 +80,7 @@ function entryOf(
     ...(current !== undefined && { word: current }),
     isInUse: grant !== undefined || word !== undefined,
     isOutdated: word !== undefined && word.generation > (grant?.generation ?? word.generation),
-    isRemoved: isFenced || isSealed || isLeftOver,
+    isRemoved: fencedNodes.has(node) || isSealed || isLeftOver,
     lentBefore,
     lent: [...lentBefore, ...given],
     phase: grant?.phase ?? "active",

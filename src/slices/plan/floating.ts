@@ -22,10 +22,10 @@ export function planFloating(facts: PoolFacts, entries: readonly Entry[]): Float
   if (!facts.wanted) return { assigned: [], kept: [] };
   const before = facts.allocations.filter(({ node }) => node === floatingNode).map(({ block }) => block);
   const wanted = wantedFloating(facts);
-  const old = before.filter((block) => wanted === undefined || !containsPrefix(wanted, block));
+  const isWanted = (block: Prefix) => wanted !== undefined && containsPrefix(wanted, block);
   const isOldInUse = (block: Prefix) =>
-    facts.floatingInUse?.some((each) => overlaps(each, block) && !isInside(each, wanted)) ?? true;
-  const staying = old.filter(isOldInUse);
+    facts.floatingInUse?.some((each) => overlaps(each, block) && !isWanted(each)) ?? true;
+  const staying = before.filter((block) => !isWanted(block) && isOldInUse(block));
   if (wanted === undefined) return { assigned: staying, kept: staying };
 
   const isTaken = entries.some(({ block }) => overlaps(block, wanted));
@@ -35,11 +35,7 @@ export function planFloating(facts: PoolFacts, entries: readonly Entry[]): Float
     return { assigned, kept: [...assigned, wanted], open: wanted };
   }
   // Grows: until the slices in the new part are drained, the old part goes on.
-  const inside = before.filter((block) => containsPrefix(wanted, block));
+  const inside = before.filter(isWanted);
   const [open] = inside;
   return { assigned: [...staying, ...inside], kept: [...staying, wanted], ...(open !== undefined && { open }) };
-}
-
-function isInside(block: Prefix, outer: Prefix | undefined): boolean {
-  return outer !== undefined && containsPrefix(outer, block);
 }

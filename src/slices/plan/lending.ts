@@ -15,11 +15,12 @@ export function askLenders(
 ): number {
   const lenders = needs.filter(({ node }) => node.isSilent !== true);
   let supply = coming;
-  const candidates: Candidate[] = [];
+  const candidates: { readonly entry: Entry; readonly nodeFree: number }[] = [];
   for (const { node, good, free } of lenders) {
     for (const entry of good) {
       const isAsked = entry.lend !== undefined;
-      if (isGiven(entry)) supply += 1;
+      const isGiven = entry.lent.length > entry.lentBefore.length;
+      if (isGiven) supply += 1;
       else if (isAsked && supply < needy.size && !needy.has(node.name) && mayAnswer(entry)) supply += 1;
       else {
         entry.lend = undefined;
@@ -33,15 +34,6 @@ export function askLenders(
     supply += 1;
   }
   return supply;
-}
-
-interface Candidate {
-  readonly entry: Entry;
-  readonly nodeFree: number;
-}
-
-function isGiven(entry: Entry): boolean {
-  return entry.lent.length > entry.lentBefore.length;
 }
 
 /** A node that has read the ask and has nothing free will not give anything. */

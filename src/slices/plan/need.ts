@@ -40,10 +40,8 @@ function isGood({ phase, isStray, isConflict }: Entry): boolean {
   return phase === "active" && !isStray && !isConflict;
 }
 
-function lackOf(
-  good: readonly Entry[],
-  { free, used, short }: { readonly free: number; readonly used: number; readonly short: number },
-): Lack | undefined {
+function lackOf(good: readonly Entry[], sums: Record<"free" | "used" | "short", number>): Lack | undefined {
+  const { free, used, short } = sums;
   if (good.length === 0) return "nothing";
   // What it was granted and has not taken up yet may be all it needs.
   if (!good.every(isTakenUp)) return undefined;

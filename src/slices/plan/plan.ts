@@ -154,7 +154,7 @@ function assign(facts: PoolFacts, needs: readonly Need[], entries: readonly Entr
 function inTurn(needs: readonly Need[]): Need[] {
   const turns: Readonly<Record<Lack, number>> = { nothing: 0, short: 1, low: 2 };
   return needs
-    .filter(({ lack, entries }) => lack !== undefined && !entries.some((each) => isKeptAfterAll(each)))
+    .filter(({ lack, entries }) => lack !== undefined && !entries.some(isKeptAfterAll))
     .sort((a, b) => turns[a.lack!] - turns[b.lack!]);
 }
 
