@@ -133,6 +133,14 @@ describe("a hold that its node's daemon vouches for, as the API server has forgo
     const [forged, spoilt] = ["999999999 ever", "for ever"].map((words) => ({ note: { vouched: words } }));
     expect([at(86_400_000, {}, forged), at(defaultLimits.observeMs, {}, spoilt)]).toEqual(["free", "free"]);
   });
+
+  it("is so too where a StatefulSet keeps it that the API server has forgotten, or that was smaller then", () => {
+    const both = { note: { ...kept.note, ...vouched.note } };
+    for (const world of [{}, { statefulSet: set(0) }]) {
+      expect([at(899_999, world, both), at(900_000, world, both)]).toEqual(["suspect", "free"]);
+      expect(at(defaultLimits.keeperGraceMs, { ...world, nodes: { n1: "fenced" } }, both), "off").toBe("free");
+    }
+  });
 });
 
 describe("judge", () => {

@@ -162,9 +162,11 @@ function suspectKept(keeper: string, held: Held, owner: PodOwner, facts: Facts, 
   const { pod, statefulSet } = facts;
   if (pod !== undefined && pod.phase !== "Succeeded" && pod.phase !== "Failed") return `pod ${podOf(owner)} exists`;
   if (statefulSet !== undefined && isWithin(statefulSet, ordinal)) return `${keeper} keeps it`;
-  const kept = keptByNode(pod?.node || held.node || facts.lastNode, facts);
+  const node = pod?.node || held.node || facts.lastNode;
+  const kept = keptByNode(node, facts);
   if (kept !== undefined) return kept;
-  const afterMs = Math.max(limits.keeperGraceMs, limits.observeMs);
+  const isOff = node !== "" && facts.nodeState(node) !== "ready";
+  const afterMs = Math.max(limits.keeperGraceMs, limits.observeMs, isOff ? 0 : vouchedMs(held.hold.note));
   if (statefulSet === undefined) {
     return { reason: "stateful-set-gone", why: `${keeper} of ${owner.namespace} does not exist`, afterMs };
   }
