@@ -99,6 +99,7 @@ describe("a kind that the cluster may not have yet", () => {
   it("is asked for again at random times, after what the server asks for, and an overload does not make it known", async () => {
     const clock = new ManualClock();
     const askedMs: number[] = [];
+    const told: string[] = [];
     const answers = [404, 404, 429, 404];
     const transport: Transport = async () => {
       askedMs.push(clock.monotonicMs());
@@ -111,7 +112,7 @@ describe("a kind that the cluster may not have yet", () => {
     const followed = new Followed({
       client,
       clock,
-      onError: () => {},
+      onError: ({ message }) => void told.push(message),
       resource: virtualMachines,
       random: () => 0.5,
       retryMs: 30_000,
@@ -119,7 +120,14 @@ describe("a kind that the cluster may not have yet", () => {
     stop = new AbortController();
     follow(followed);
     await followed.known(stop.signal);
-    for (let second = 0; second < 300; second++) await clock.advance(1000);
+    expect(followed.list()).toEqual([]);
+    const known: boolean[] = [];
+    for (let second = 0; second < 300; second++) {
+      await clock.advance(1000);
+      if (second % 45 === 10) known.push(followed.isKnown);
+    }
+    expect(known, "it may have been installed meanwhile").toEqual([true, false, false, true, true, true, true]);
+    expect(told, "the overload").toEqual([expect.stringContaining("429")]);
     expect(askedMs.map((ms) => (ms - askedMs[0]!) / 1000)).toEqual([0, 0, 45, 135, 180, 225, 270]);
     expect([followed.isKnown, followed.list()]).toEqual([true, []]);
   });

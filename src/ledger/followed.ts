@@ -1,7 +1,9 @@
 // Objects of a kind that the cluster may not have yet: followed as soon as it does. Multi-network definitions, KubeVirt's kinds and
 // claims may all be installed after us.
-// Promised: a kind that is not served reads as no objects; one that is served and not listed yet reads as not known. Not promised: that
+// Promised: a kind that is not served reads as no objects; one that is served and not listed yet, or of which the server does not say, reads as
+// not known. Not promised: that
 // a kind that goes again is noticed: its objects go first, and they are told as deleted.
+import { asError } from "../kube/abort.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../kube/errors.ts";
 import { Informer, type InformerHandler } from "../kube/informer.ts";
@@ -30,7 +32,7 @@ export class Followed<T extends KubeObject> {
   /** Ends the first list where the cluster has no such kind. */
   readonly #unserved = new AbortController();
   readonly follow: Runnable;
-  /** Whether the cluster has the kind; undefined: the first list has not said so. */
+  /** Whether the cluster has the kind; undefined: its last answer did not say so. */
   #isServed: boolean | undefined;
 
   constructor(options: FollowedOptions<T>) {
@@ -100,6 +102,10 @@ export class Followed<T extends KubeObject> {
       await client.raw(`${pathOf(resource, {})}?limit=1`, { signal });
       return undefined;
     } catch (error) {
+      const isMissing = isApiError(error, "not-found");
+      // It may have been installed meanwhile: a refusal or an overload does not say that there are none.
+      this.#isServed = isMissing ? false : undefined;
+      if (!isMissing && !signal.aborted) this.#options.onError(asError(error));
       return Math.max(retryMs, retryAfterOf(error)) * (1 + random());
     }
   }
