@@ -1,8 +1,7 @@
 // Objects of a kind that the cluster may not have yet: followed as soon as it does. Multi-network definitions, KubeVirt's kinds and
 // claims may all be installed after us.
 // Promised: a kind that is not served reads as no objects; one that is served and not listed yet, or of which the server does not say, reads as
-// not known. Not promised: that
-// a kind that goes again is noticed: its objects go first, and they are told as deleted.
+// not known. Not promised: that a kind that goes again is noticed: its objects go first, and they are told as deleted.
 import { asError } from "../kube/abort.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../kube/errors.ts";

@@ -12,10 +12,13 @@ import { describeHeld, type Held, heldKey } from "./held.ts";
 import { defaultLimits, isOwners, judge, type JudgeLimits, type LeakReason } from "./judge.ts";
 import { factsFrom, liveFacts, nodesOf } from "./look.ts";
 import { Observations } from "./observations.ts";
+import type { Pause } from "./pause.ts";
 import { everyRound, type Work } from "./rounds.ts";
 import { doublesOf } from "./superseded.ts";
 
-export interface CollectorOptions extends Work {
+export interface CollectorOptions extends Omit<Work, "isPaused"> {
+  /** Whether handing out is paused: nothing is freed then, or where it is not known. Default: never. */
+  readonly pause?: (signal: AbortSignal) => Promise<Pause>;
   /** Of the namespace in which the hold's object is. */
   readonly ledgerOf: (namespace: string) => Ledger;
   readonly cooldownMs: number;
@@ -62,14 +65,16 @@ export class LeakCollector {
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    if (await this.#isPaused(signal)) return this.#observations.restart();
+    const pause = await this.#pause(signal);
+    if (pause === "on") this.#observations.restart();
+    if (pause !== "off") return;
     const due = this.#observe();
     if (due === undefined) return;
     for (const { held, doubles } of due) {
       if (signal.aborted) return;
       const waitMs = this.#bucket.reserve();
       if (waitMs > 0 && !(await sleep(this.#options.clock, waitMs, signal))) return;
-      if (await this.#isPaused(signal)) return;
+      if ((await this.#pause(signal)) !== "off") return;
       const { address, owner } = held.hold;
       const about = { address: String(address), owner: describeOwner(owner), object: describeHeld(held) };
       await this.#free(held, doubles, about, signal).catch((error: unknown) => {
@@ -79,8 +84,8 @@ export class LeakCollector {
     }
   }
 
-  async #isPaused(signal: AbortSignal): Promise<boolean> {
-    return (await this.#options.isPaused?.(signal)) === true;
+  async #pause(signal: AbortSignal): Promise<Pause> {
+    return (await this.#options.pause?.(signal)) ?? "off";
   }
 
   /** What is due by the caches; undefined where nothing may be freed. */

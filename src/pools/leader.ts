@@ -43,6 +43,7 @@ export class PoolsLeader {
   /** Of the definitions as they are now: with 1,000 of them that takes 20 ms, and each pool asks once a second. */
   #uses: readonly NetworkUse[] | undefined;
   readonly #work: LeaderOptions & Work;
+  readonly #pause: ReturnType<typeof pauseOf>;
   #poolNamespace: string;
 
   constructor(options: LeaderOptions) {
@@ -51,7 +52,9 @@ export class PoolsLeader {
     const onError = (error: Error) => options.log.warn("following the cluster", { error });
     const more = { ...(fencing && { fencing }), ...(silence && { silence }) };
     this.world = new World({ client, clock, systemNamespace, onError, ...more });
-    this.#work = { ...options, world: this.world, isPaused: pauseOf(options) };
+    this.#pause = pauseOf(options);
+    const isPaused = async (signal: AbortSignal) => (await this.#pause(signal)) !== "off";
+    this.#work = { ...options, world: this.world, isPaused };
     this.#poolNamespace = systemNamespace;
     this.#definitions = options.definitions ?? new FollowedDefinitions({ client, clock, onError });
     this.#definitions.handle(() => void (this.#uses = undefined));
@@ -162,6 +165,7 @@ export class PoolsLeader {
     };
     return new LeakCollector({
       ...this.#work,
+      pause: this.#pause,
       ledgerOf,
       onSuspect: (_held, reason) => metrics?.suspected(reason),
       onFreed: (held, reason, why) => {

@@ -4,20 +4,23 @@
 import { fetchState, readState } from "../ledger/state.ts";
 import type { StateKeeperOptions } from "./state-keeper.ts";
 
+/** `unknown`: the server did not answer. */
+export type Pause = "on" | "off" | "unknown";
+
 /** One small read a second, whatever the number of pools. */
 const freshMs = 1000;
 
 export function pauseOf(
   options: Pick<StateKeeperOptions, "client" | "clock" | "systemNamespace">,
-): NonNullable<StateKeeperOptions["isPaused"]> {
+): (signal: AbortSignal) => Promise<Pause> {
   const { client, clock, systemNamespace: namespace } = options;
-  let asked: { readonly ms: number; readonly answer: Promise<boolean> } | undefined;
-  const ask = async (signal: AbortSignal) => {
+  let asked: { readonly ms: number; readonly answer: Promise<Pause> } | undefined;
+  const ask = async (signal: AbortSignal): Promise<Pause> => {
     try {
-      return readState(await fetchState(client, { namespace, signal })).paused !== "";
+      return readState(await fetchState(client, { namespace, signal })).paused === "" ? "off" : "on";
     } catch {
       // Whoever keeps the state asks the same, and says what is wrong.
-      return true;
+      return "unknown";
     }
   };
   return (signal) => {

@@ -301,6 +301,27 @@ export function leakStories(stage: () => Stage): void {
       expect(watching.freed).toEqual([]);
     });
 
+    it.each([
+      ["on", 0],
+      ["unknown", 1],
+    ] as const)(
+      "a pause that is %s between two looks frees nothing; one that is not known forgets nothing",
+      async (between, freed) => {
+        await stage().hold("10.0.0.5", { uid: "gone" });
+        let pause: "on" | "off" | "unknown" = "off";
+        await using watching = new Watching(stage(), { pause: async () => pause });
+        await watching.look();
+        pause = between;
+        await watching.look(30_000);
+        expect(watching.freed).toEqual([]);
+        pause = "off";
+        await watching.look();
+        expect(watching.freed).toHaveLength(freed);
+        await watching.look(30_000);
+        expect(watching.freed).toHaveLength(1);
+      },
+    );
+
     it("a leader that takes over observes anew", async () => {
       await stage().hold("10.0.0.5", { uid: "gone" });
       await using first = new Watching(stage());
