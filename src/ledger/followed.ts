@@ -54,7 +54,6 @@ export class Followed<T extends KubeObject> {
     return this.#informer.hasSynced;
   }
 
-  /** Until it is known for the first time. */
   async known(signal: AbortSignal): Promise<void> {
     await Promise.race([this.#informer.synced(signal), this.#asked.promise]);
   }

@@ -86,7 +86,6 @@ export class Presence {
     return fencedWhy(this.#signs(node), this.#options.rules);
   }
 
-  /** Its daemon renewed its Lease in the last minutes. */
   isFresh(node: string): boolean {
     const seen = this.#renewed.get(node);
     return seen !== undefined && seen.renewTime !== "" && this.#nowMs - seen.ms < freshMs;

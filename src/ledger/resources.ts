@@ -1,7 +1,6 @@
 // The kinds that ledgers, reconcilers and tools speak of to the API server, typed as far as we read them. Objects of our own
 // kinds come unchecked from the server: `parseObject` (src/api) checks one where its content decides something.
-import type { HoldObject } from "../api/hold.ts";
-import { holdKind } from "../api/hold.ts";
+import { holdKind, type HoldObject } from "../api/hold.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { type IpamClaim, ipamClaimKind } from "../api/ipam-claim.ts";
 import type { Kind, KindObject } from "../api/kind.ts";

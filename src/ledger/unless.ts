@@ -1,7 +1,6 @@
 // A call that may be refused because somebody was faster: that is an answer, not a failure.
 import { type ApiError, isApiError } from "../kube/errors.ts";
 
-/** Of a call that somebody may call off. */
 export type Signal = AbortSignal | undefined;
 
 /** Undefined: it was refused for one of these reasons. */

@@ -25,7 +25,6 @@ export interface CollectorOptions extends Omit<Work, "isPaused"> {
   readonly limits?: JudgeLimits;
   readonly breaker?: BreakerLimits;
   readonly allowMassRelease?: boolean;
-  /** Told of every suspicion that is new. */
   readonly onSuspect?: (held: Held, reason: LeakReason) => void;
   readonly onFreed?: (held: Held, reason: LeakReason, why: string) => void;
   /** Told when collection stops, with the sentence, and when it goes on, with undefined. */

@@ -82,7 +82,5 @@ function ownedBy({ apiVersion, kind, metadata }: IPPool, map: ConfigMap): Config
 }
 
 function takenIntervals(addresses: Iterable<Address>): Interval[] {
-  const set = new IntervalSet();
-  for (const address of addresses) set.add({ first: address, last: address });
-  return [...set];
+  return [...IntervalSet.of(Array.from(addresses, (address) => ({ first: address, last: address })))];
 }

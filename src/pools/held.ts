@@ -27,7 +27,6 @@ export function isNameless({ hold: { owner } }: Pick<Held, "hold">): boolean {
   return owner.namespace === "" || owner.name === "";
 }
 
-/** One object at one moment of its life: what an observation is about. */
 export function heldKey({ kind, namespace, name }: Pick<Held, "kind" | "namespace" | "name">): string {
   return `${kind}/${namespace}/${name}`;
 }

@@ -70,7 +70,6 @@ export function judge(
   return { verdict: isOld ? "free" : "suspect", ...suspicion };
 }
 
-/** The reason why it looks leaked, or in a sentence why not. */
 function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspected {
   const { owner, note } = held.hold;
   if (owner.kind !== "pod") return `a ${owner.kind} has a reconciler of its own`;
@@ -109,7 +108,6 @@ export function isOwners(pod: Pick<PodFacts, "uid" | "mirrorOf">, owner: PodOwne
   return owner.uid === "" || pod.uid === owner.uid || pod.mirrorOf === owner.uid;
 }
 
-/** The owner's pod exists. */
 function suspectPresent(held: Held, pod: PodFacts, owner: PodOwner, facts: Facts, limits: JudgeLimits): Suspected {
   const node = pod.node === "" ? held.node : pod.node;
   const state = node === "" ? "ready" : facts.nodeState(node);

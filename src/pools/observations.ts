@@ -2,8 +2,7 @@
 // In memory of one leader: its successor begins anew.
 // Invariant: an observation lasts only while every look suspects the same version of the hold. A look that could not be made
 // (the API did not answer) is no look: nothing is added, and nothing forgotten.
-import type { Held } from "./held.ts";
-import { heldKey } from "./held.ts";
+import { type Held, heldKey } from "./held.ts";
 import type { Observation, Verdict } from "./judge.ts";
 
 export class Observations {

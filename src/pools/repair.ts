@@ -39,7 +39,6 @@ export interface RepairOptions {
 export interface Repaired {
   readonly finding: Finding;
   readonly isDone: boolean;
-  /** A sentence: what was done, or why not. */
   readonly words: string;
 }
 

@@ -1,6 +1,7 @@
-// Every hold by the pools that show it, kept up to date object by object: so that a change of one address costs the
-// work of one pool, not of all. Invariant: `of(pool)` are exactly the holds put last for which the index names that
-// pool. A change of the pools themselves is rare and makes everything anew.
+// Every hold by the pools that show it, kept up to date object by object: a change of one address costs one pool's
+// work.
+// Invariant: `of(pool)` are exactly the holds put last for which the index names that pool. A change of the pools
+// themselves is rare and makes everything anew.
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange } from "./membership.ts";
 

@@ -4,7 +4,6 @@ import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import type { World } from "./world.ts";
 
-/** What every work of the leader is given. */
 export interface Work {
   readonly world: World;
   readonly client: KubeClient;

@@ -3,15 +3,10 @@ import type { SlicedRanges } from "../ledger/sliced-ranges.ts";
 import type { Address } from "../net/address.ts";
 import { contains, Prefix } from "../net/prefix.ts";
 import type { SliceView } from "../slices/slice-view.ts";
-
-interface Use {
-  /** Of the pool objects. */
-  readonly namespace: string;
-  readonly identity: { readonly network: string };
-}
+import type { NetworkUse } from "./networks.ts";
 
 /** As the leader tells the daemons: not what floats, nor what is shared again. */
-export function isSliced({ ranges }: SlicedRanges, { namespace, identity }: Use, address: Address): boolean {
+export function isSliced({ ranges }: SlicedRanges, { namespace, identity }: NetworkUse, address: Address): boolean {
   return ranges.some(
     (each) =>
       each.namespace === namespace &&

@@ -4,15 +4,14 @@
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { listServed } from "../kube/look-up.ts";
-import type { KubeObject } from "../kube/meta.ts";
-import { keyOf } from "../kube/meta.ts";
+import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import { listHolds } from "../ledger/held-objects.ts";
 import * as kinds from "../ledger/resources.ts";
 import { fetchState } from "../ledger/state.ts";
-import { readSlices, sliceSelector, type SlicesSnapshot } from "../slices/snapshot.ts";
+import { readSlices, sliceSelector, type SlicesOptions, type SlicesSnapshot } from "../slices/snapshot.ts";
 import type { Held } from "./held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "./membership.ts";
 import { type Networks, networksOf } from "./networks.ts";
@@ -35,18 +34,10 @@ export interface Snapshot {
   readonly claims: ReadonlyMap<string, Pick<kinds.StoredClaim, "metadata">>;
   readonly networks: Networks;
   readonly slices: SlicesSnapshot;
-  /** Sentences about objects that cannot be read. */
   readonly unreadable: readonly { readonly object: string; readonly why: string }[];
 }
 
-export interface SnapshotOptions {
-  readonly client: KubeClient;
-  readonly systemNamespace: string;
-  readonly now: () => number;
-  readonly signal: AbortSignal;
-}
-
-export async function readSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+export async function readSnapshot(options: Omit<SlicesOptions, "node">): Promise<Snapshot> {
   const { client, systemNamespace, now, signal } = options;
   const slices = await readSlices(options);
   const unreadable: { object: string; why: string }[] = [...slices.unreadable];

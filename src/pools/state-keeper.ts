@@ -167,9 +167,8 @@ export class StateKeeper {
   }
 
   /**
-   * What to write where the word names another namespace than pools are in; undefined: nothing. Daemons of the old and
-   * of the new one would be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything
-   * is left there.
+   * What to write where the word names another namespace; undefined: nothing. Daemons of the old and of the new one would
+   * be two ledgers: nothing is handed out until each that is heard of knows it, nor while anything is left in the old.
    */
   async #moving(
     object: ConfigMap | undefined,

@@ -19,7 +19,6 @@ export interface PoolRow {
   readonly total: string;
   readonly used: string;
   readonly free: string;
-  /** Definitions that use it. */
   readonly definitions: readonly string[];
   /** Where it is cut into slices, their size, `/24`: then `holdfast slices` has the rest. */
   readonly sliceSize?: string;

@@ -1,6 +1,5 @@
-// Taking back that pools are adopted: what whereabouts hands out while it is active stands beside our names, so such a
-// pool must be adopted again. The leader calls this before it writes `coexistence: off`; daemons look at the pool again
-// then.
+// Taking back that pools are adopted: what whereabouts hands out while it is active has no hold, so such a pool is
+// adopted again. The leader calls this before it writes `coexistence: off`; daemons then look at the pool again.
 import { adoptedAnnotation } from "../../api/hold-marks.ts";
 import { sliceLabelName } from "../../api/slice-grant.ts";
 import type { KubeClient } from "../../kube/rest.ts";

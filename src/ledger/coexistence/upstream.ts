@@ -1,8 +1,7 @@
-// Whether whereabouts, or another writer of its objects, is at work in this cluster, and in which namespace it keeps
-// its pools. Looked for only where administrators alone write, since what a tenant deploys is no sign. What is found
-// decides once, at install, and whether an operator's "off" may take effect; later it warns. Errs on the side of
-// "active". An hour's window forgives the clocks of other machines. It reads every IPPool of the namespace: ask once a
-// minute.
+// Whether whereabouts, or another writer of its objects, is at work, and in which namespace it keeps its pools. Looked
+// for only where administrators alone write: what a tenant deploys is no sign. What is found decides once, at install,
+// and whether an operator's "off" may take effect; later it warns. Errs on the side of "active". An hour's window
+// forgives other machines' clocks. It reads every IPPool of the namespace: ask once a minute.
 import { sliceLabelName } from "../../api/slice-grant.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";

@@ -42,7 +42,6 @@ export function inForce(object: Pick<ConfigMap, "data"> | undefined): boolean | 
 /** Coexistence begins: also a new version of the sliced ranges, since that is what daemons say they have seen. */
 export function begun(data: Readonly<Record<string, string>>): Record<string, string> {
   const told = readSlicedRanges({ data });
-  // What is not known nobody acts by.
   if (told === undefined) return { ...data };
   const { version, ranges } = told;
   const next = version + 1;

@@ -1,6 +1,4 @@
-// The lines of a journal: `~`, length, sequence number, checksum of the payload, checksum of the header itself, payload, newline.
-// Pure.
-//
+// The lines of a journal: `~`, length, sequence number, checksum of the payload, checksum of the header, payload, newline. Pure.
 // The header has a checksum of its own so that a length can be believed: a line that ends early was torn by a crash and was never
 // answered, while a whole line that does not add up is damage, and may hide what was answered. Sequence numbers show what is missing
 // altogether. Promised: `scan` never throws, whatever the bytes are.

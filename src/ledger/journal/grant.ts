@@ -12,7 +12,6 @@ export interface JournalGrant {
   readonly key: string;
   /** `slice:NAMESPACE/NODESLICEPOOL` */
   readonly domain: Domain;
-  /** Of the pool objects. */
   readonly namespace: string;
   /** network_name; empty: none. */
   readonly network: string;
@@ -28,7 +27,6 @@ export interface JournalGrant {
   readonly gives?: { readonly ask: number; readonly block: Prefix };
   /** Nothing is handed out of it any more, and nothing is held in it. */
   readonly sealed: boolean;
-  /** What was moved to the reservation ledger. */
   readonly moved: readonly Address[];
 }
 

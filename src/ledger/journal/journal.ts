@@ -285,7 +285,6 @@ export class Journal implements Ledger {
   }
 }
 
-/** Nothing was done. */
 function refuse(what: string, why: string): void {
   if (why !== "") throw new LedgerError("unavailable", `${what}: ${why}.`);
 }

@@ -19,7 +19,6 @@ export interface LogFile {
   readonly lines: number;
 }
 
-/** All that a log says at one moment. */
 export interface Snapshot {
   /** From the first at every call, since a full disk is tried again. `next`: the number of the line after them. */
   lines(next: number): Iterable<string>;

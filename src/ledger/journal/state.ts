@@ -29,7 +29,6 @@ export class State {
     this.#clock = clock;
   }
 
-  /** How many records a snapshot has. */
   get size(): number {
     return this.books.count + this.books.restCount + this.grants.size + 1;
   }

@@ -91,8 +91,12 @@ export class KeptHolds {
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
       { op: "add", path: "/metadata/finalizers", value: finalizers },
     ] as const;
-    const { client } = this.#options;
-    const patch = client.patch(reservations, { namespace, name }, { type: "json", operations }, { signal });
+    const patch = this.#options.client.patch(
+      reservations,
+      { namespace, name },
+      { type: "json", operations },
+      { signal },
+    );
     return (await unless(["not-found", "conflict", "invalid"], patch)) !== undefined;
   }
 }
