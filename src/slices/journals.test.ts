@@ -11,8 +11,14 @@ const range = parsePrefix("10.0.0.0/24");
 const place = { namespace: "kube-system", network: "blue", range };
 const slice = (block: string) => ["kube-system", "blue", "10.0.0.0/24", "blue", block] as const;
 
-function stage(texts: Record<string, string>, known: readonly string[] = []) {
+interface StageOptions {
+  readonly known?: readonly string[];
+  readonly stale?: readonly string[];
+}
+
+function stage(texts: Record<string, string>, { known = [], stale = [] }: StageOptions = {}) {
   const clock = new ManualClock();
+  const fenced = new Set<string>();
   let renewals = 0;
   const lease = (node: string, text: string) => ({
     metadata: { name: nodeLeaseName(node), annotations: { [leaseNodeAnnotation]: node, [journalAnnotation]: text } },
@@ -27,12 +33,14 @@ function stage(texts: Record<string, string>, known: readonly string[] = []) {
   };
   const journals = new Journals({
     world: world as unknown as SliceWorld,
-    presence: { isFresh: () => true, fenced: () => undefined },
+    presence: { isFresh: (node) => !stale.includes(node), fenced: (node) => (fenced.has(node) ? "off" : undefined) },
     clock,
   });
   journals.begin();
-  return { clock, journals, renew: (node: string, text: string) => journals.heard(lease(node, text)) };
+  return { clock, journals, fenced, leases, renew: (node: string, text: string) => journals.heard(lease(node, text)) };
 }
+
+type Stage = ReturnType<typeof stage>;
 
 it("nothing free is given until the last that is known has spoken, or its time is over", async () => {
   const none = writeJournalSlices([]);
@@ -55,9 +63,32 @@ it("a restore that one has noticed is waited out, for nodes of which nobody know
   expect(journals.isWhole).toBe(true);
 });
 
+it.each([
+  ["speaks", ({ renew }: Stage) => renew("b", writeJournalSlices([]))],
+  ["is fenced", ({ fenced }: Stage) => fenced.add("b")],
+  ["has no Lease any more", ({ leases }: Stage) => leases.delete("b")],
+])("a node that sleeps through a restore is waited for until it %s, however long", async (_, end) => {
+  const none = writeJournalSlices([]);
+  for (const stale of [[], ["b"]]) {
+    const made = stage({ a: none, b: none }, { stale });
+    made.renew("a", writeJournalSlices([], true));
+    await made.clock.advance(3_600_000);
+    expect([made.journals.hasWaited, made.journals.isWhole]).toEqual([true, false]);
+    expect(made.journals.obstacle).toMatch(/node b has not said .* holdfast slices release b/);
+    end(made);
+    expect([made.journals.isWhole, made.journals.obstacle]).toEqual([true, ""]);
+  }
+});
+
+it("a node that was silent before the term is not waited for where nothing was restored", () => {
+  const none = writeJournalSlices([]);
+  const { journals, renew } = stage({ a: none, b: none }, { stale: ["b"] });
+  expect([renew("a", none), journals.isWhole]).toEqual([true, true]);
+});
+
 it("what has no object is some node's still, and what a Lease does not name keeps all back", () => {
   const text = writeJournalSlices([slice("10.0.0.0/28"), slice("10.0.0.16/28")]);
-  const { journals } = stage({ a: text }, ["kube-system/blue-a-10.0.0.16-28"]);
+  const { journals } = stage({ a: text }, { known: ["kube-system/blue-a-10.0.0.16-28"] });
   expect([...journals.forgotten()].map(({ node, block, pool }) => `${node} ${block} ${pool}`)).toEqual([
     "a 10.0.0.0/28 kube-system/blue",
   ]);

@@ -2,8 +2,9 @@
 // older copy, or a hand deleted it.
 //
 // Promised: what a node says it has is nobody else's before the node is fenced. Nothing free is given away before every daemon with a Lease has
-// spoken in this term, or had time to; after a restore, before all had that time, also those that the server has forgotten.
-import { journalAnnotation, type JournalSlices, readJournalSlices } from "../api/node-lease.ts";
+// spoken in this term, or had time to. After a restore time alone does not count: every node with a Lease has spoken or is fenced, since one that sleeps
+// may have what nobody else remembers; those that the server has forgotten had time to speak.
+import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/node-lease.ts";
 import { poolName } from "../api/pool-name.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
@@ -42,9 +43,10 @@ export class Journals {
   readonly #options: JournalsOptions;
   /** Node -> what its Lease says, read once for each text. */
   readonly #read = new Map<string, { readonly text: string | undefined; readonly said: Said }>();
-  /** Node -> renewTime of its Lease when the term began; those that have not been heard since. */
+  /** Node -> renewTime of its Lease when the term began; those that have not been heard since, also those that were silent then. */
   #unheard: Map<string, string> | undefined;
   #untilMs = Number.POSITIVE_INFINITY;
+  #isLost = false;
   #isRestored = false;
 
   constructor(options: JournalsOptions) {
@@ -57,17 +59,23 @@ export class Journals {
     this.#untilMs = this.#hearUntilMs();
     for (const lease of this.#options.world.leases.list()) {
       const node = nodeOfLease(lease);
-      if (node === undefined || renewTimeOf(lease) === "" || !this.#options.presence.isFresh(node)) continue;
+      if (node === undefined || renewTimeOf(lease) === "") continue;
       this.#unheard.set(node, renewTimeOf(lease));
       if (this.#said(node, lease).restored) this.restored();
     }
   }
 
-  /** Some daemon has seen what the server has forgotten: others of which it knows nothing may have as well. */
-  restored(): void {
-    if (this.#isRestored) return;
-    this.#isRestored = true;
+  /** What daemons have seen is lost: others may have what no object has, and say it in time. */
+  lost(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
     this.#untilMs = this.#hearUntilMs();
+  }
+
+  /** The server's state is an older one, Leases too: what the Lease of a silent node says may be less than the node has. */
+  restored(): void {
+    this.lost();
+    this.#isRestored = true;
   }
 
   #hearUntilMs(): number {
@@ -87,17 +95,38 @@ export class Journals {
 
   /** Empty, or in a sentence why nothing free may be given to a node. */
   get obstacle(): string {
-    if (!this.isWhole) {
-      const who = this.#isRestored || this.#unheard === undefined ? "all nodes" : `${this.#unheard.size} of the nodes`;
+    const silent = this.#awaited();
+    if (!this.hasWaited) {
+      const who = this.#isLost || this.#unheard === undefined ? "all nodes" : `${silent.length} of the nodes`;
       return `The controller has just begun, and waits until ${who} have said which slices they have.`;
+    }
+    if (this.#isRestored && silent[0] !== undefined) {
+      return (
+        `The API server was restored, and node ${silent[0]} has not said since which slices it has${silent.length > 1 ? `, nor have ${silent.length - 1} others` : ""}. ` +
+        `Start its daemon; if the machine is off for good, holdfast slices release ${silent[0]}; if Holdfast no longer runs there, delete its Lease ${nodeLeaseName(silent[0])}.`
+      );
     }
     const [node] = this.#incomplete();
     return node ? `Node ${node} has more slices than its Lease can name, and not all of them are known.` : "";
   }
 
   get isWhole(): boolean {
+    return this.hasWaited && !(this.#isRestored && this.#awaited().length > 0);
+  }
+
+  /** Who could speak has spoken, or had the time for it. */
+  get hasWaited(): boolean {
     if (this.#options.clock.monotonicMs() >= this.#untilMs) return true;
-    return !this.#isRestored && this.#unheard?.size === 0;
+    return !this.#isLost && this.#unheard !== undefined && this.#awaited().length === 0;
+  }
+
+  /** Nodes that have not spoken in this term and have a Lease; after a restore also those that were silent when it began. */
+  #awaited(): string[] {
+    const { world, presence } = this.#options;
+    const has = new Set(this.#unheard?.size ? [...world.leases.list()].map((lease) => nodeOfLease(lease)) : []);
+    return [...(this.#unheard?.keys() ?? [])].filter((node) =>
+      this.#isRestored ? has.has(node) && presence.fenced(node) === undefined : presence.isFresh(node),
+    );
   }
 
   /** Of all nodes, or of one by its Lease. */

@@ -40,7 +40,7 @@ import type { Target } from "./target.ts";
 export interface StateRoundOptions extends Pick<SlicesOptions, "client" | "log" | "systemNamespace"> {
   readonly nodes: Nodes;
   readonly reserved: Reserved;
-  readonly journals: Pick<Journals, "restored">;
+  readonly journals: Pick<Journals, "lost" | "restored" | "hasWaited">;
   /** Every pool that is there, with what is still a slice. */
   readonly pools: () => Iterable<PoolBlocks>;
   /** The floating part that the last plan named; undefined: there was no plan yet. */
@@ -112,7 +112,13 @@ export class StateRound {
     if (object === undefined || isPaused) return false;
     const pools = [...this.#options.pools()];
     const known = { told, pools, seen: this.#seen() };
-    if (known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0))) this.#options.journals.restored();
+    if (known.seen.some((seen) => (seen ?? 0) > (told?.version ?? 0))) {
+      const { journals } = this.#options;
+      if (told === undefined) journals.lost();
+      else journals.restored();
+      // Older than what daemons have seen: they hand out nothing by it. A newer one is told when all had the time to say what the copy has forgotten.
+      if (told !== undefined && !journals.hasWaited) return false;
+    }
     if (rests !== "") {
       if (told === undefined) await this.#write(object, toldAgain(known), signal);
       return told === undefined;
