@@ -1,9 +1,10 @@
 // Which holds are made again, and which are somebody's by now: on a ledger in memory.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { ApiError as BadObject } from "../api/error.ts";
 import type { CniArgs } from "../cni/arguments.ts";
 import { ownerOf } from "../cni/invocation.ts";
-import type { Hold } from "../ipam/ledger.ts";
+import { type Hold, LedgerError } from "../ipam/ledger.ts";
 import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
 import { type Owner, ownerKey, type PodOwner } from "../ipam/owner.ts";
 import type { KubeClient } from "../kube/rest.ts";
@@ -57,10 +58,13 @@ let promised: boolean;
 let existing: string;
 let told: string[];
 let marks: string[];
+const said: string[] = [];
 let made: number;
 /** Once, before the ledger takes. */
 let meanwhile: () => void;
 let inSlice: Hold | undefined;
+/** What the read of a slice meets instead. */
+let broken: Error | undefined;
 let reassert: Reassert;
 let held: Held;
 beforeEach(() => {
@@ -74,7 +78,8 @@ beforeEach(() => {
     [],
     0,
   ];
-  inSlice = undefined;
+  [inSlice, broken] = [undefined, undefined];
+  said.splice(0);
   [held, meanwhile, existing] = [new Held(), () => {}, "one"];
   const ledger = new MemoryLedger(store, {
     now: () => 0,
@@ -99,13 +104,13 @@ beforeEach(() => {
     },
     intents: { get: () => (promised ? ({} as never) : undefined) },
     pictures: { find: () => undefined },
-    inSlice: async () => inSlice,
+    inSlice: async () => (broken === undefined ? inSlice : Promise.reject(broken)),
     cooldownMs: 0,
     vouchMs: () => 900_000,
     now: () => 0,
     tell: (object, _type, reason) => void told.push(`${object.kind} ${object.metadata.name} ${reason}`),
     onMade: () => (made += 1),
-    log: silent,
+    log: { ...silent, error: (words) => void said.push(words) },
   });
 });
 
@@ -208,6 +213,19 @@ describe("a hold of a range that was cut since", () => {
       1,
       1,
     ]);
+  });
+
+  it("whose slice cannot be understood is said each round, and keeps nobody waiting; a server that does not answer does", async () => {
+    live();
+    broken = new BadObject("bad-object", "IPPool kube-system/blue has no range.");
+    await round();
+    await round(false, [now()!]);
+    expect([made, said.length]).toEqual([1, 2]);
+    broken = new LedgerError("unavailable", "reading", { cause: broken });
+    await round(false, [now()!]);
+    expect(said).toEqual(Array.from({ length: 3 }, () => expect.stringContaining("whether a slice has given")));
+    broken = new Error("no route");
+    await expect(round(false, [now()!])).rejects.toThrow("no route");
   });
 
   it("also where the mirror of the slice shows it later; not where it is the pod's own", async () => {

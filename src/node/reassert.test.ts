@@ -1,7 +1,7 @@
 // Which holds are taken for lost.
 import { expect, it } from "vitest";
 
-import type { Hold, HoldNote } from "../ipam/ledger.ts";
+import { type Hold, type HoldNote, LedgerError } from "../ipam/ledger.ts";
 import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import { Held, type PlaceKey, placeKey } from "./held.ts";
@@ -24,6 +24,8 @@ interface Given {
   /** What a restored server says of the pod. */
   readonly pod?: "alive" | "gone";
   readonly afterRestore?: boolean;
+  /** Of what is renewed. */
+  readonly refusal?: Error;
 }
 
 /** The places that are made again where the server has these, and what is vouched for. */
@@ -35,6 +37,7 @@ async function made(listed: ReadonlyMap<PlaceKey, Hold>, given: Given = {}): Pro
     return { outcome: "taken", hold: { domain, address, owner, version: "o/9" } };
   };
   const amend = async ({ address, note }: { address: unknown; note?: HoldNote }) => {
+    if (given.refusal !== undefined) throw given.refusal;
     taken.push(`${String(address)} vouched ${note?.vouched}`);
     return { outcome: "gone" };
   };
@@ -97,4 +100,13 @@ it("where a restored server has forgotten the pod, the daemon vouches for its sa
   const [[place1, hold]] = [...listedAt(place, owner)] as [[PlaceKey, Hold]];
   const marked = new Map([[place1, { ...hold, note: { vouched: "900 earlier" } }]]);
   expect(await made(marked, { pod: "gone" })).toEqual([`10.0.0.1 ${words}`]);
+});
+
+it("a vouched hold that cannot be renewed keeps the daemon from nothing; a server that does not answer does", async () => {
+  const [[at, hold]] = [...listedAt(place, owner)] as [[PlaceKey, Hold]];
+  const marked = new Map([[at, { ...hold, note: { vouched: "900 earlier" } }]]);
+  const refusal = new LedgerError("unavailable", "It is being deleted and waits for example.com/audit.");
+  expect(await made(marked, { pod: "gone", refusal })).toEqual([]);
+  const unknown = new LedgerError("outcome-unknown", "It did not answer.");
+  await expect(made(marked, { pod: "gone", refusal: unknown })).rejects.toThrow(unknown);
 });

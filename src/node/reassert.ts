@@ -6,6 +6,7 @@
 // stays free: without its pod a hold is made again only after a restore, which may have forgotten the pod. Then this daemon
 // vouches for it while the sandbox is there; afterwards the leader has the last word. So it is with a claim: its pod may live on
 // without the NIC, and the claim that was made anew for the NIC would get the old address beside its own.
+import { ApiError as BadObject } from "../api/error.ts";
 import { usedByAnnotation } from "../api/hold-marks.ts";
 import { isOffServer, mayLackMirror } from "../api/pod-uid.ts";
 import { type Hold, LedgerError } from "../ipam/ledger.ts";
@@ -109,8 +110,22 @@ export class Reassert {
     const { domain, address, owner, version, note } = hold;
     if (this.#options.sandboxes.get(sandbox) !== sandbox) return;
     const change = { domain, address, owner: ownerKey(owner), version, note: { ...note, vouched: this.#vouch() } };
-    const outcome = await this.#options.ledgers.shared(namespace).amend(change, { signal });
-    if (outcome.outcome === "amended") this.#learn(namespace, outcome.hold);
+    try {
+      const outcome = await this.#options.ledgers.shared(namespace).amend(change, { signal });
+      if (outcome.outcome === "amended") this.#learn(namespace, outcome.hold);
+    } catch (error) {
+      const words = "a hold that this node vouches for could not be renewed: its address may be given to another";
+      this.#say(error, words, sandbox, { domain, address: String(address) });
+    }
+  }
+
+  /** What may be done in a moment is thrown; of what is refused for good an operator must know, and the round goes on. */
+  #say(error: unknown, words: string, sandbox: KnownSandbox, where: Pick<HoldPlace, "domain" | "address">): void {
+    if (isPassing(error)) throw error;
+    const { address, domain } = where;
+    const { containerId, interfaceName } = sandbox;
+    const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;
+    this.#options.log.error(words, { address, domain, pod, containerId, interfaceName, error: asError(error) });
   }
 
   #vouch(): string {
@@ -120,8 +135,7 @@ export class Reassert {
 
   async #one(sandbox: KnownSandbox, hold: SandboxHold, round: Round): Promise<void> {
     const { afterRestore, signal } = round;
-    const { facts, sandboxes, log } = this.#options;
-    const { containerId, interfaceName } = sandbox;
+    const { facts, sandboxes } = this.#options;
     try {
       const found = await facts.hold(hold, signal);
       if (found !== undefined) return await this.#met(sandbox, hold, found, round);
@@ -133,11 +147,8 @@ export class Reassert {
       const note = isAlive || hold.owner.kind !== "pod" ? hold.note : { ...hold.note, vouched: this.#vouch() };
       await this.#make(sandbox, { ...hold, ...(note && { note }) }, round);
     } catch (error) {
-      if (isPassing(error)) throw error;
-      const { address, domain } = hold;
-      const pod = `${sandbox.pod.namespace}/${sandbox.pod.name}`;
       const words = "a hold that the API server has lost could not be made again: its address may be given to another";
-      log.error(words, { address, domain, pod, containerId, interfaceName, error: asError(error) });
+      this.#say(error, words, sandbox, hold);
     }
   }
 
@@ -177,8 +188,14 @@ export class Reassert {
   }
 
   async #askSlices(sandbox: KnownSandbox, hold: SandboxHold, signal: AbortSignal): Promise<void> {
-    const found = await this.#options.inSlice(hold, signal);
-    if (found !== undefined && !sameOwner(hold.owner, found.owner)) await this.#alarm(sandbox, hold, found, signal);
+    try {
+      const found = await this.#options.inSlice(hold, signal);
+      if (found !== undefined && !sameOwner(hold.owner, found.owner)) await this.#alarm(sandbox, hold, found, signal);
+    } catch (error) {
+      const words =
+        "a hold was made again, and whether a slice has given its address meanwhile could not be read or told";
+      this.#say(error, words, sandbox, hold);
+    }
   }
 
   async #met(sandbox: KnownSandbox, lost: SandboxHold, found: Hold, round: Round): Promise<void> {
@@ -263,6 +280,7 @@ function asItIs(hold: SandboxHold, listed: readonly (readonly [PlaceKey, Hold])[
 /** The server may do it in a moment. */
 function isPassing(error: unknown): boolean {
   const cause = error instanceof LedgerError ? (error.cause ?? error) : error;
+  if (cause instanceof BadObject) return false;
   if (cause instanceof LedgerError) return cause.code === "outcome-unknown";
   return !isApiError(cause, "not-found", "forbidden", "invalid", "bad-request", "too-large", "conflict");
 }
