@@ -19,6 +19,8 @@ export class ClaimWorld {
   readonly claims: Followed<kinds.StoredClaim>;
   readonly namespaces: Informer<KubeObject>;
   readonly #nowMs: () => number;
+  /** Namespaces that were seen being deleted, and have not come back: a name each, for as long as this process runs. */
+  readonly #deleted = new Set<string>();
   #ownersSince: number | "not yet" | undefined;
 
   constructor(options: FollowOptions) {
@@ -62,6 +64,13 @@ export class ClaimWorld {
       resource: kinds.namespaces,
       transform: trimNamespace,
     });
+    this.namespaces.handle((event) => {
+      const { name = "", deletionTimestamp } = event.object.metadata;
+      // A list without it is no word: the server may have been restored from a copy that is older than the namespace.
+      const isDeleted = deletionTimestamp !== undefined || (event.type === "delete" && !event.missed);
+      if (isDeleted) this.#deleted.add(name);
+      else if (event.type !== "delete") this.#deleted.delete(name);
+    });
   }
 
   /** Every kind that is served has been listed. */
@@ -100,11 +109,13 @@ export class ClaimWorld {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
 
-  /** How many addresses of a namespace may be freed at once by an operator's word. Whoever deletes a namespace means all that is in it. */
+  /**
+   * How many addresses of a namespace may be freed at once by an operator's word. Whoever deletes a namespace means all that is in it; one that is
+   * missing and was not seen being deleted may not have been restored yet.
+   */
   massReleaseOf(namespace: string): number {
-    const metadata = this.namespaces.cache.get(namespace)?.metadata;
-    if (metadata === undefined || metadata.deletionTimestamp !== undefined) return Number.POSITIVE_INFINITY;
-    return countIn(metadata.annotations, massReleaseAnnotation) ?? 0;
+    if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
+    return countIn(this.namespaces.cache.get(namespace)?.metadata.annotations, massReleaseAnnotation) ?? 0;
   }
 
   get isNobodyListed(): boolean {
