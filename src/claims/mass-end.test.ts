@@ -69,7 +69,7 @@ it("what a living VM gives back, what has no owner, and all other steps are not 
   expect(made.holdsBack({ kind: "again", afterMs: 1 })).toBe(false);
 });
 
-it.each<[string, Cluster, boolean, { shop: boolean; bank: boolean; post: boolean }]>([
+it.each<[string, Cluster, boolean, Readonly<Record<string, boolean>>]>([
   [
     "one tenant, most of the cluster",
     { shop: [100, 0], bank: [1, 9] },
@@ -83,10 +83,28 @@ it.each<[string, Cluster, boolean, { shop: boolean; bank: boolean; post: boolean
     { shop: true, bank: true, post: false },
   ],
   [
-    "two tenants, most of the cluster",
-    { shop: [60, 0], bank: [60, 0], post: [1, 9] },
+    "two namespaces, perhaps of one tenant, most of the cluster",
+    { shop: [60, 0], bank: [60, 0], post: [10, 9] },
+    false,
+    { shop: true, bank: true, post: false },
+  ],
+  [
+    "two namespaces, and a small part of the others",
+    { shop: [300, 0], bank: [300, 0], post: [60, 240] },
+    false,
+    { shop: true, bank: true, post: false },
+  ],
+  [
+    "two namespaces, and more than small change of a third",
+    { shop: [60, 0], bank: [60, 0], post: [11, 9] },
     false,
     { shop: true, bank: true, post: true },
+  ],
+  [
+    "two of each of very many",
+    Object.fromEntries(Array.from({ length: 60 }, (_, each) => [`n${each}`, [2, 0]])),
+    false,
+    { n0: true, n59: true },
   ],
   [
     "a little of each",
@@ -144,10 +162,11 @@ it("says of a list in doubt how much is missing, and goes on when it is back", a
   made.holdsBack(release("dead"));
   expect(told).toEqual([expect.stringMatching(/^bank: /)]);
   all.push(...Array.from({ length: 20 }, () => heldFor("dead", "shop")));
+  all.push(...Array.from({ length: 20 }, () => heldFor("dead", "post")));
   await clock.advance(100);
   made.holdsBack(release("dead"));
   expect(told.slice(1).toSorted()).toEqual([
-    expect.stringMatching(/^: .*120 of 120 addresses in 2 namespaces/),
+    expect.stringMatching(/^: .*140 of 140 addresses in 3 namespaces/),
     expect.stringMatching(/^shop: /),
   ]);
   all.splice(0, 100, ...Array.from({ length: 100 }, () => heldFor("alive", "bank")));

@@ -1,12 +1,12 @@
 // The breaker of claims: ends nothing where the VMs of very many held addresses seem to be gone at once. Then it is more likely that what we see is
 // wrong (VMs of the wrong cluster, restored with other UIDs, or not restored yet) than that so many were deleted. The limits are those of leak collection.
 //
-// Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where several lose their VMs, or no VM is listed at all, the list
-// itself is in doubt, and nothing is ended anywhere. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
+// Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where three or more lose their VMs, or no VM is listed at all, the list
+// itself is in doubt, and nothing is ended anywhere; two may be one tenant's. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
 // namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
 import { massReleaseAnnotation, ownershipOf } from "../api/claim-marks.ts";
 import type { Clock } from "../kube/clock.ts";
-import { heldBack } from "../ledger/breaker.ts";
+import { type BreakerLimits, heldBack } from "../ledger/breaker.ts";
 import { ownerUidOf } from "./holds.ts";
 import type { HeldClaim } from "./plan/facts.ts";
 import type { ClaimStep } from "./plan/steps.ts";
@@ -36,6 +36,8 @@ interface Loss {
 /** 10,000 holds are counted in 5 ms; in between some ten are freed. */
 const countEveryMs = 100;
 const everywhere = "";
+/** What namespaces beside the two that lost the most may lose without the list being in doubt. */
+const smallChange: BreakerLimits = { shareMax: 0.3, countMin: 10 };
 
 export class MassEnd {
   readonly #options: MassEndOptions;
@@ -89,13 +91,20 @@ function stoppedBy(losses: ReadonlyMap<string, Loss>, isNobodyListed: boolean): 
     stopped.set(namespace, `${what}: nothing of theirs is freed. If they were deleted: ${word}.`);
   }
   const all = [...losses.values()].toSorted((a, b) => b.lost - a.lost);
-  const doubted = sum(isNobodyListed ? all : all.slice(1));
-  if (heldBack(doubted.lost, doubted.held) === undefined) return stopped;
+  if (!isInDoubt(all, isNobodyListed)) return stopped;
   const { lost, held } = sum(all);
   const count = all.filter((each) => each.lost > 0).length;
   const what = `the VMs of ${lost} of ${held} addresses in ${count === 1 ? "1 namespace" : `${count} namespaces`} seem to be gone at once`;
   const word = "annotate the namespaces, or start the controller with --allow-mass-release";
   return stopped.set(everywhere, `${what}: no claim of a VM that is gone is ended. If they were deleted: ${word}.`);
+}
+
+/** `all`: those that lost the most first. One tenant may delete all that it has, in two namespaces; in a third it is no chance. */
+function isInDoubt(all: readonly Loss[], isNobodyListed: boolean): boolean {
+  const doubted = sum(isNobodyListed ? all : all.slice(1));
+  if (heldBack(doubted.lost, doubted.held) === undefined) return false;
+  const third = sum(all.slice(2));
+  return isNobodyListed || heldBack(third.lost, third.held, smallChange) !== undefined;
 }
 
 function sum(losses: readonly Loss[]): Loss {
