@@ -3,7 +3,7 @@
 // not paused.
 import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { poolNamespaceKey } from "./coexistence/word.ts";
+import { poolNamespaceKey, readWord } from "./coexistence/word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
 
 export const stateName = "holdfast-state";
@@ -26,8 +26,10 @@ export function readState(object: ConfigMap | undefined): State {
       paused: "",
     };
   }
-  const { coexistence = "", why = "", paused = "", [poolNamespaceKey]: poolNamespace } = object.data ?? {};
-  const place = poolNamespace && { poolNamespace };
+  const { coexistence = "", why = "", paused = "" } = object.data ?? {};
+  // Where the key is lost, the operator's word still says that pools are not here.
+  const poolNamespace = object.data?.[poolNamespaceKey] ?? readWord(object)?.namespace;
+  const place = poolNamespace && poolNamespace !== object.metadata.namespace && { poolNamespace };
   if (coexistence === "on" || coexistence === "off")
     return { coexistence: coexistence === "on", why, paused, ...place };
   return {

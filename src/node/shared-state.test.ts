@@ -21,12 +21,18 @@ let seen: SeenVersion;
 beforeEach(() => {
   object = undefined;
   changes = 0;
-  const disk = { version: 0 };
+  const disk: { version: number; place: string | undefined } = { version: 0, place: undefined };
   seen = {
     get version() {
       return disk.version;
     },
-    raise: (version) => void (disk.version = Math.max(disk.version, version)),
+    get place() {
+      return disk.place;
+    },
+    raise(version, place = disk.place) {
+      disk.version = Math.max(disk.version, version);
+      disk.place = place;
+    },
   };
   state = make();
 });
@@ -82,20 +88,51 @@ it("a state that says neither on nor off is told with its reason, and stops no s
   expect(state.sliceObstacle).toBe("");
 });
 
-it("pools are where the leader says, also while the state is gone; another place means to look at all again", () => {
-  write(true);
-  expect(state.poolNamespace).toBe(namespace);
-  object = { metadata: { namespace }, data: { ...object!.data, "pool-namespace": "theirs" } };
-  tell({ type: "update", object, previous: object });
-  expect([state.poolNamespace, changes]).toEqual(["theirs", 1]);
-  expect(state.claimObstacle).toContain("whereabouts is active");
-  object = { metadata: { namespace }, data: { ...object.data, coexistence: "off" } };
-  tell({ type: "update", object, previous: object });
-  expect(state.claimObstacle, "a claim's address would have two ledgers").toContain("in the namespace theirs");
-  const last = object;
-  object = undefined;
-  tell({ type: "delete", object: last, missed: false });
-  expect([state.poolNamespace, changes]).toEqual(["theirs", 2]);
+describe("the namespace of the pools", () => {
+  const say = (version: number, more: Record<string, string> = {}) => {
+    const { data, ...rest } = stateObject(namespace, { coexistence: true, why: "", paused: "" });
+    object = { ...rest, data: { ...data, [slicedKey]: writeSlicedRanges({ version, ranges: [] }), ...more } };
+    tell({ type: "update", object, previous: object });
+  };
+
+  it("is where the leader says, also while the state is gone; another place means to look at all again", () => {
+    say(1);
+    expect(state.poolNamespace).toBe(namespace);
+    say(2, { "pool-namespace": "theirs" });
+    expect([state.poolNamespace, changes]).toEqual(["theirs", 1]);
+    expect(state.claimObstacle).toContain("whereabouts is active");
+    say(2, { "pool-namespace": "theirs", coexistence: "off" });
+    expect(state.claimObstacle, "a claim's address would have two ledgers").toContain("in the namespace theirs");
+    const last = object!;
+    object = undefined;
+    tell({ type: "delete", object: last, missed: false });
+    expect([state.poolNamespace, changes]).toEqual(["theirs", 2]);
+  });
+
+  test.each<[string, () => void, string]>([
+    ["lost", () => say(5), "does not say where pools are"],
+    ["lost, in a newer state (a restore of before the move)", () => say(6), "does not say where pools are"],
+    ["another by the same version", () => say(5, { "pool-namespace": "other" }), "by the same version"],
+    ["the system's by the same version", () => say(5, { "pool-namespace": "" }), "by the same version"],
+  ])("is not believed where it is %s, in this life and in the next; nothing is handed out", (_, spoil, why) => {
+    say(5, { "pool-namespace": "theirs" });
+    expect([state.poolNamespace, state.sliced.unknown]).toEqual(["theirs", ""]);
+    spoil();
+    for (const each of [state, (state = make())]) {
+      expect([each.poolNamespace, each.sliced.unknown]).toEqual(["theirs", expect.stringContaining(why)]);
+    }
+    say(6, { "pool-namespace": "theirs" });
+    expect([state.poolNamespace, state.sliced.unknown], "it is said again").toEqual(["theirs", ""]);
+    say(7, { "pool-namespace": "" });
+    expect([state.poolNamespace, state.sliced.unknown], "by a newer version").toEqual([namespace, ""]);
+    say(7);
+    expect(state.sliced.unknown).toBe("");
+  });
+
+  it("is not taken for the system's on a new node where the operator's word names another", () => {
+    say(5, { "coexistence-word": "on", "coexistence-namespace": "theirs" });
+    expect(state.sliced.unknown).toContain("does not say where pools are");
+  });
 });
 
 describe("sliced ranges", () => {

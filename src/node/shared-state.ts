@@ -3,7 +3,7 @@
 import { sliceUseKey } from "../api/node-lease.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
-import { inForce, poolNamespaceOf } from "../ledger/coexistence/word.ts";
+import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../ledger/coexistence/word.ts";
 import type { ConfigMap } from "../ledger/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
 import { readState, stateName } from "../ledger/state.ts";
@@ -12,7 +12,7 @@ import type { SeenVersion } from "./slices/seen-version.ts";
 
 export interface SharedStateOptions extends Pick<DaemonOptions, "systemNamespace" | "log"> {
   readonly informer: Pick<Informer<ConfigMap>, "cache" | "hasSynced" | "synced" | "handle">;
-  /** The newest version of the sliced ranges that this node has seen, on its disk. */
+  /** The newest version of the sliced ranges that this node has seen, and where pools were by it, on its disk. */
   readonly seen: SeenVersion;
   readonly onChange: () => void;
 }
@@ -25,14 +25,12 @@ export interface SlicedKnowledge extends SlicedRanges {
 export class SharedState {
   readonly #options: SharedStateOptions;
   #coexistence = true;
-  #poolNamespace: string;
   #read: { readonly object: ConfigMap | undefined; readonly sliced: SlicedKnowledge } | undefined;
   /** What whoever asks has been told. */
   #told: string;
 
   constructor(options: SharedStateOptions) {
     this.#options = options;
-    this.#poolNamespace = options.systemNamespace;
     this.#told = this.#words();
     options.informer.handle(() => this.#compare());
   }
@@ -45,10 +43,10 @@ export class SharedState {
     return this.#options.informer.synced(signal);
   }
 
+  /** The last one that was believed, also of the process before: what is not believed moves no pool. */
   get poolNamespace(): string {
-    const object = this.#object();
-    if (object !== undefined) this.#poolNamespace = poolNamespaceOf(object, this.#options.systemNamespace);
-    return this.#poolNamespace;
+    this.#knowledge();
+    return this.#options.seen.place ?? this.#options.systemNamespace;
   }
 
   get coexistence(): boolean {
@@ -69,6 +67,10 @@ export class SharedState {
     const { seen } = this.#options;
     if (!this.hasSynced)
       return unknown(seen.version, `the API server has not told yet which ranges are cut into slices`);
+    return this.#knowledge();
+  }
+
+  #knowledge(): SlicedKnowledge {
     const object = this.#object();
     if (this.#read === undefined || this.#read.object !== object) this.#read = { object, sliced: this.#judged(object) };
     return this.#read.sliced;
@@ -87,9 +89,31 @@ export class SharedState {
       const versions = `version ${told.version} of the sliced ranges, and this node has seen ${seen.version}`;
       return unknown(seen.version, `the ${name} is an older one, at ${versions}`);
     }
-    seen.raise(told.version);
+    const stray = this.#strayPlace(object, told.version);
+    if (stray !== "") {
+      seen.raise(told.version);
+      return unknown(told.version, `the ${name} ${stray}`);
+    }
+    seen.raise(told.version, poolNamespaceOf(object, systemNamespace));
     if (inForce(object) === undefined) return unknown(told.version, `the ${name} says: ${readState(object).why}`);
     return { ...told, unknown: "" };
+  }
+
+  /**
+   * Empty, or why the place of the pools is not believed: a second one would be a second ledger. Another than this node acted by
+   * needs a newer version; and a missing one (a slip of the hand, a restore of before the move) is no word after one that was said.
+   */
+  #strayPlace(object: ConfigMap | undefined, version: number): string {
+    const { seen, systemNamespace } = this.#options;
+    const isSaid = object?.data?.[poolNamespaceKey] !== undefined;
+    const place = poolNamespaceOf(object, systemNamespace);
+    if (!isSaid) {
+      const last = seen.place ?? readWord(object)?.namespace ?? systemNamespace;
+      if (last === systemNamespace) return "";
+      return `does not say where pools are (key ${poolNamespaceKey}), and they were in the namespace ${last}: if they are, say \`holdfast coexistence on\` (or off) with --namespace ${last}`;
+    }
+    if (place === (seen.place ?? place) || version > seen.version) return "";
+    return `says that pools are in the namespace ${place}, and by the same version of the sliced ranges they were in ${seen.place}`;
   }
 
   /** In a sentence why a range gets no slices; undefined: it is not said. */

@@ -61,7 +61,9 @@ export class StateKeeper {
   readonly #options: StateKeeperOptions;
   #memory: Memory = { silentSinceMs: undefined };
   #coexistence = true;
+  /** Where pools are: read once in a term, and changed by this leader alone. A key that is lost or changed by hand is written again. */
   #namespace: string;
+  #isPlaced = false;
   #hasBegun = false;
   readonly #known = Promise.withResolvers<void>();
   /** namespace/name of a pool -> looks in a row at which the mirror may have been behind. */
@@ -94,7 +96,8 @@ export class StateKeeper {
     const { client, clock, systemNamespace } = this.#options;
     const object = await fetchState(client, { namespace: systemNamespace, signal });
     const current = inForce(object);
-    this.#place(poolNamespaceOf(object, systemNamespace), object !== undefined);
+    if (!this.#isPlaced && object !== undefined) this.#place(poolNamespaceOf(object, systemNamespace));
+    this.#options.onPlace?.(this.#namespace);
     const paused = object?.data?.["paused"] ?? "";
     const said = readWord(object);
     if (current === false || (current === true && said !== undefined)) {
@@ -136,8 +139,7 @@ export class StateKeeper {
     const { coexistence, why } = verdict;
     this.#tell(coexistence, why);
     this.#warn(coexistence, upstream);
-    const place = this.#namespace === systemNamespace ? {} : { [poolNamespaceKey]: this.#namespace };
-    const data = { ...wordData(word), ...place, coexistence: coexistence ? "on" : "off", why, paused };
+    const data = { ...wordData(word), coexistence: coexistence ? "on" : "off", why, paused };
     const next = coexistence && current !== true ? begun({ ...stored?.data, ...data }) : data;
     if ((await this.#write(stored, next, signal)) !== undefined) this.#known.resolve();
   }
@@ -149,8 +151,8 @@ export class StateKeeper {
     );
     const namespaces = new Set(Array.from(world.pools.cache.list(), ({ metadata }) => metadata.namespace ?? ""));
     const poolsElsewhere = [...namespaces].filter((each) => each !== systemNamespace && !own.has(each));
-    const hasKept = [...world.reservations.cache.list()].some(({ metadata }) =>
-      metadata.finalizers?.includes(keptFinalizer),
+    const hasKept = [...world.reservations.cache.list()].some(
+      ({ metadata: { namespace, finalizers } }) => namespace === systemNamespace && finalizers?.includes(keptFinalizer),
     );
     const word = firstWord({ systemNamespace, poolsElsewhere, current, upstream, hasKept });
     if (typeof word !== "string" && word.word === "on" && !upstream.active) {
@@ -160,10 +162,20 @@ export class StateKeeper {
     return word;
   }
 
-  /** A state that is gone says nothing of it: what was known last counts. */
-  #place(namespace: string, isSaid: boolean): void {
-    if (isSaid) this.#namespace = namespace;
-    this.#options.onPlace?.(this.#namespace);
+  /** What was seen of whereabouts was seen in the namespace before. */
+  #place(namespace: string): void {
+    this.#isPlaced = true;
+    this.#namespace = namespace;
+    this.#detected = undefined;
+    this.#options.onPlace?.(namespace);
+  }
+
+  /** With what says where pools are: daemons believe another place only by a newer version of the sliced ranges. */
+  #placed(object: ConfigMap | undefined, data: Data): Data {
+    const namespace = this.#namespace === this.#options.systemNamespace ? "" : this.#namespace;
+    // Never said where it was never another: a state from before a move must not say it.
+    if ((object?.data?.[poolNamespaceKey] ?? "") === namespace) return data;
+    return begun({ ...object?.data, ...data, [poolNamespaceKey]: namespace });
   }
 
   /**
@@ -180,25 +192,28 @@ export class StateKeeper {
     const to = word.namespace ?? this.#namespace;
     if (to === this.#namespace) return undefined;
     const data = { ...wordData(word), paused: object?.data?.["paused"] ?? "" };
-    const why = await whyNotMoved(client, { from: this.#namespace, to, signal });
-    if (why !== undefined) return { ...data, ...(current === undefined && { coexistence: "undecided" }), why };
-    const waits = (names: readonly string[]) =>
-      `pools go to the namespace ${to}: daemons do not know yet that they hand out nothing${names.length > 0 ? `: ${names.join(", ")}` : ""}`;
-    if (current !== undefined) return begun({ ...object?.data, ...data, coexistence: "undecided", why: waits([]) });
     const since = begunAt(object);
+    // Before the list: what a daemon made that did not know yet is in it.
     const unaware = [...world.leases.cache.list()].flatMap((lease) => {
       const node = nodeOfLease(lease);
       const isBehind = Number(lease.metadata.annotations?.[seenAnnotation] ?? -1) < since;
       return node !== undefined && isBehind && world.presence.isFresh(node) ? [node] : [];
     });
+    const why = await whyNotMoved(client, { from: this.#namespace, to, signal });
+    if (why !== undefined) return { ...data, ...(current === undefined && { coexistence: "undecided" }), why };
+    const waits = (names: readonly string[]) =>
+      `pools go to the namespace ${to}: daemons do not know yet that they hand out nothing${names.length > 0 ? `: ${names.join(", ")}` : ""}`;
+    if (current !== undefined) return begun({ ...object?.data, ...data, coexistence: "undecided", why: waits([]) });
     if (since > 0 && unaware.length > 0) return { ...data, coexistence: "undecided", why: waits(unaware) };
-    this.#place(to, true);
-    return undefined;
+    // The next look looks for whereabouts there.
+    this.#place(to);
+    return { ...data, coexistence: "undecided", why: `pools are in the namespace ${to} from now on` };
   }
 
   /** What is stored then; undefined: another has made it meanwhile, and the next look reads it. */
-  async #write(object: ConfigMap | undefined, data: Data, signal: AbortSignal): Promise<ConfigMap | undefined> {
+  async #write(object: ConfigMap | undefined, next: Data, signal: AbortSignal): Promise<ConfigMap | undefined> {
     const { client, systemNamespace: namespace } = this.#options;
+    const data = this.#placed(object, next);
     if (object !== undefined) {
       if (Object.entries(data).every(([key, value]) => object.data?.[key] === value)) return object;
       return client.update(configMaps, { ...object, data: { ...object.data, ...data } }, { signal });

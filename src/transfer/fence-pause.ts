@@ -3,7 +3,7 @@ import type { Clock } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { configMaps } from "../ledger/resources.ts";
-import { fetchState, readState, stateName, stateObject } from "../ledger/state.ts";
+import { fetchState, readState, stateName } from "../ledger/state.ts";
 import { TransferError } from "./error.ts";
 
 export interface FenceOptions {
@@ -51,7 +51,8 @@ async function set(
     if (paused === (there?.data?.["paused"] ?? "")) return;
     try {
       if (there === undefined)
-        await client.create(configMaps, stateObject(namespace, { ...state, paused }), { signal });
+        // Nothing else is said: what is in force, and where pools are, the leader finds out.
+        await client.create(configMaps, { metadata: { namespace, name: stateName }, data: { paused } }, { signal });
       else await client.update(configMaps, { ...there, data: { ...there.data, paused } }, { signal });
       return;
     } catch (error) {

@@ -243,9 +243,21 @@ export function stateStories(stage: () => Stage): void {
         { type: "merge", body },
       );
       await watching.heard("n1");
+      const version = async () => readSlicedRanges({ data: (await read())! })!.version;
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "undecided", "pool-namespace": elsewhere });
+      expect([places.at(-1), await version()], "daemons believe it by a newer version").toEqual([elsewhere, 6]);
       await leader.look(watching.signal);
       expect(await read()).toMatchObject({ coexistence: "on", why: "", "pool-namespace": elsewhere });
-      expect(places.at(-1)).toBe(elsewhere);
+      for (const lost of [null, "", "another"]) {
+        const last = await version();
+        const at = { namespace: system, name: stateName };
+        const slip = { type: "merge", body: { data: { "pool-namespace": lost } } } as const;
+        await stage().client.patch(kinds.configMaps, at, slip);
+        await leader.look(watching.signal);
+        expect(await read(), "a slip of the hand").toMatchObject({ coexistence: "on", "pool-namespace": elsewhere });
+        expect([places.at(-1), await version()]).toEqual([elsewhere, last + 1]);
+      }
       expect(restsOf(readState(await fetchState(stage().client, { namespace: system })))).not.toBe("");
       await say("off");
       await leader.look(watching.signal);
@@ -259,10 +271,32 @@ export function stateStories(stage: () => Stage): void {
       expect(await read(), "a lost state").toMatchObject({ "pool-namespace": elsewhere });
     });
 
+    it("the way back to the system namespace is said, since a missing key is no word any more", async () => {
+      const sliced = writeSlicedRanges({ version: 4, ranges: [] });
+      const there = { coexistence: "undecided", why: "", paused: "", "pool-namespace": "their-pools" };
+      const data = { ...there, ...wordData({ word: "on", by: "anna", namespace: system }), [slicedKey]: sliced };
+      await stage().client.create(kinds.configMaps, { metadata: { namespace: system, name: stateName }, data });
+      await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const leader = keeper(watching);
+      const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "undecided", "pool-namespace": "" });
+      expect(readSlicedRanges({ data: (await read())! })?.version).toBe(5);
+      await leader.look(watching.signal);
+      expect(await read()).toMatchObject({ coexistence: "on", why: "", "pool-namespace": "" });
+      expect(readState(await fetchState(stage().client, { namespace: system })).poolNamespace).toBeUndefined();
+    });
+
     it("a lost word about pools elsewhere is not guessed: nothing is handed out", async () => {
       const metadata = { namespace: "shop", name };
       await stage().client.create(kinds.ipPools, { metadata, spec: { range: "10.0.0.0/24", allocations: {} } });
+      await stage().hold("10.0.0.5", { uid: "u5", name: "a" });
       await using watching = new Watching(stage());
+      await watching.caughtUp();
+      const { world, clock } = watching;
+      const kept = new KeptHolds({ world, clock, client: stage().client, log: silent, coexistence: () => true });
+      await kept.round(watching.signal);
       await watching.caughtUp();
       await keeper(watching).look(watching.signal);
       const read = async () => (await fetchState(stage().client, { namespace: system }))?.data;

@@ -15,7 +15,10 @@ const wordKey = "coexistence-word";
 const byKey = "coexistence-by";
 const namespaceKey = "coexistence-namespace";
 const sinceKey = "coexistence-since";
-/** What daemons act by; without it pools are in the system namespace. The leader alone writes it. */
+/**
+ * What daemons act by; empty: the system namespace, and so where it was never said. The leader alone writes it, each other one with a new version of the sliced
+ * ranges. Once one was said, a missing one is no word (node/shared-state.ts).
+ */
 export const poolNamespaceKey = "pool-namespace";
 
 export function readWord(object: Pick<ConfigMap, "data"> | undefined): Word | undefined {

@@ -12,5 +12,8 @@ it.each([7, 10 ** 15, Number.MAX_SAFE_INTEGER])("%d is there after a restart", (
   const folder = mkdtempSync(join(tmpdir(), "holdfast-seen-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   seenVersionIn(folder, silent).raise(version);
-  expect(seenVersionIn(folder, silent).version).toBe(version);
+  expect(seenVersionIn(folder, silent)).toMatchObject({ version, place: undefined });
+  seenVersionIn(folder, silent).raise(version, "theirs");
+  seenVersionIn(folder, silent).raise(version);
+  expect(seenVersionIn(folder, silent)).toMatchObject({ version, place: "theirs" });
 });

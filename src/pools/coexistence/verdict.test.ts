@@ -108,12 +108,12 @@ describe("firstWord", () => {
     expect(seen).not.toMatchObject({ by: end });
   });
 
-  it("whereabouts with pools in another namespace: not decided, with the remedy", () => {
+  it.each([false, true])("pools in another namespace: not decided, with the remedy; holds are kept: %s", (hasKept) => {
     const upstream = { ...nothing, elsewhere: [{ workload, namespace }] };
-    expect(firstWord({ ...facts, upstream })).toMatch(
+    expect(firstWord({ ...facts, hasKept, upstream })).toMatch(
       /openshift-multus, Holdfast in kube-system.*Say `holdfast coexistence on`/,
     );
-    expect(firstWord({ ...facts, poolsElsewhere: [namespace] })).toMatch(
+    expect(firstWord({ ...facts, hasKept, poolsElsewhere: [namespace] })).toMatch(
       /pools in namespace openshift-multus.*two ledgers.*coexistence off --namespace openshift-multus/,
     );
   });

@@ -76,7 +76,7 @@ export interface DecisionInput {
   readonly poolsElsewhere: readonly string[];
   readonly current: boolean | undefined;
   readonly upstream: Upstream;
-  /** Holds carry our finalizer, which only coexistence puts there: the word that there was is lost. */
+  /** Holds of the system namespace carry our finalizer, which only coexistence puts there: the word that there was is lost. */
   readonly hasKept: boolean;
 }
 
@@ -85,8 +85,6 @@ export function firstWord(input: DecisionInput): Word | string {
   const { systemNamespace, poolsElsewhere, current, upstream, hasKept } = input;
   if (current === false) return { word: "off", by: "the controller: it was off before there was a word" };
   if (upstream.active) return { word: "on", by: `the controller, at its first start: ${upstream.why.join(" ")}` };
-  if (hasKept)
-    return { word: "on", by: `the controller: holds are kept from whereabouts, so it was on before; ${unseen}` };
   const [other] = upstream.elsewhere;
   if (other !== undefined)
     return (
@@ -95,6 +93,8 @@ export function firstWord(input: DecisionInput): Word | string {
       "`holdfast coexistence off`"
     );
   const [left] = poolsElsewhere;
+  if (left === undefined && hasKept)
+    return { word: "on", by: `the controller: holds are kept from whereabouts, so it was on before; ${unseen}` };
   if (left === undefined) return { word: "off", by: "the controller, at its first start: no sign of whereabouts" };
   return (
     `there are pools in namespace ${left}, as of a whereabouts that kept its own there, and Holdfast would make others in ${systemNamespace}: a range ` +
