@@ -135,6 +135,49 @@ describe("a disk that fails", () => {
     expect(await reopened()).toEqual([]);
   });
 
+  it.each(["add", "remove"] as const)(
+    "while others wait says the same in memory and in the file written anew: %s",
+    async (op) => {
+      const intents = await Intents.open(folder);
+      if (op === "remove") await intents.add(intent("a"));
+      const waiting: Promise<unknown>[] = [];
+      vi.spyOn(await handles(), "datasync").mockImplementationOnce(async () => {
+        waiting.push(intents.add(intent("b")).catch(() => {}));
+        throw new Error("EIO");
+      });
+      await expect(intents[op](intent("a"))).rejects.toThrow("EIO");
+      await Promise.all(waiting);
+      await intents.add(intent("c"));
+      const known = intents.all().map(({ containerId }) => containerId);
+      expect(known.includes("a")).toBe(op === "remove");
+      await intents.close();
+      expect((await reopened()).toSorted()).toEqual(known.toSorted());
+    },
+  );
+
+  it("takes back what was decided on top of it too", async () => {
+    const intents = await Intents.open(folder);
+    await intents.add(intent("a"));
+    const waiting: Promise<unknown>[] = [];
+    vi.spyOn(await handles(), "datasync").mockImplementationOnce(async () => {
+      waiting.push(
+        intents.add(intent("a", { cooldownMs: 7 })).then(
+          () => 7,
+          () => 1000,
+        ),
+      );
+      throw new Error("EIO");
+    });
+    await expect(intents.remove(intent("a"))).rejects.toThrow("EIO");
+    const [promised] = await Promise.all(waiting);
+    expect(intents.get(intent("a"))?.cooldownMs).toBe(promised);
+    await intents.add(intent("c"));
+    await intents.close();
+    const again = await Intents.open(folder);
+    expect(again.get(intent("a"))?.cooldownMs).toBe(promised);
+    await again.close();
+  });
+
   it("in the middle of a line costs that line, not the next", async () => {
     const intents = await Intents.open(folder);
     const prototype = await handles();

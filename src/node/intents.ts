@@ -112,13 +112,10 @@ export class Intents {
   }
 
   /** As it was before, where the disk does not say otherwise: a new start would go by that. */
-  async #append(record: IntentRecord, key: AttachmentKey, before: Intent | undefined): Promise<void> {
-    try {
-      await this.#file.append(record);
-    } catch (error) {
+  #append(record: IntentRecord, key: AttachmentKey, before: Intent | undefined): Promise<void> {
+    return this.#file.append(record, () => {
       if (before === undefined) this.#pending.delete(key);
       else this.#pending.set(key, before);
-      throw error;
-    }
+    });
   }
 }

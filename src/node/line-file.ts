@@ -60,7 +60,13 @@ export class LineFile<R> {
         const payloads = all().map((record) => JSON.stringify(record));
         return { ...nothing, lines: () => payloads, count: payloads.length };
       };
-      const own = { next: 0, slackLines, say: () => {}, ballast: new Ballast(disk, folder, 0, () => 0) };
+      const own = {
+        next: 0,
+        slackLines,
+        undoesUnsynced: true,
+        say: () => {},
+        ballast: new Ballast(disk, folder, 0, () => 0),
+      };
       const writer = new Writer({ ...place, ...opened, ...own, ...options, snapshot });
       return new LineFile<R>(path, lines - records.length, writer);
     } catch (cause) {
@@ -68,10 +74,10 @@ export class LineFile<R> {
     }
   }
 
-  /** In force in memory already, so that a file that is written anew has it. */
-  async append(record: R): Promise<void> {
+  /** In force in memory already, so that a file that is written anew has it. `undo` takes it back there, before anything else is written. */
+  async append(record: R, undo = () => {}): Promise<void> {
     try {
-      await this.#writer.commit({ payloads: [JSON.stringify(record)] });
+      await this.#writer.commit({ payloads: [JSON.stringify(record)], undo });
     } catch (cause) {
       throw new JournalError("disk", `${reasonOf(cause)} ${remedy}`, { cause });
     }

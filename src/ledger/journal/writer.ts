@@ -1,7 +1,7 @@
 // Group commit: what is decided while one batch is on its way to the disk goes with the next, in one write and one fdatasync.
 // Promised: an entry resolves only when it and all before it are on the disk. One that fails is "unavailable" where the disk certainly has
-// none of it, and "outcome-unknown" where it may; it is taken back in memory with all that was decided after it, unless it stands in the file
-// and only the fsync failed. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
+// none of it, and "outcome-unknown" where it may; it is taken back in memory with all that was decided after it, unless it stands in the file,
+// only the fsync failed, and `undoesUnsynced` is not set. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
 // entry waits for a new file, written whole.
 import { LedgerError } from "../../ipam/ledger.ts";
 import { type Ballast, isFull } from "./ballast.ts";
@@ -42,6 +42,8 @@ export interface WriterOptions extends LogPlace, LogFile {
   readonly next: number;
   /** An entry resolves when the kernel has it: it survives the process, not a power cut. */
   readonly isUnsynced?: boolean;
+  /** What stands in the file is taken back too where its fsync failed: whoever asked goes by the failure. */
+  readonly undoesUnsynced?: boolean;
   readonly say: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -157,8 +159,12 @@ export class Writer {
       await this.#file.datasync();
       return true;
     } catch (cause) {
-      // It stands in the file for whoever reads it, so it stays in memory; and it is in the file that is written next.
       this.#break(cause);
+      if (this.#options.undoesUnsynced === true) {
+        this.#fail(batch, "outcome-unknown", cause);
+        return false;
+      }
+      // It stands in the file for whoever reads it, so it stays in memory; and it is in the file that is written next.
       for (const { done } of batch) done.reject(writeError(this.#options.what, "outcome-unknown", cause));
       return false;
     }
