@@ -233,7 +233,12 @@ export async function runDaemon(options: DaemonOptions, signal: AbortSignal): Pr
       ledgers,
       held,
       pictures,
-      findLegacy: (intent, within) => findLegacy({ client, ledgers, pictures, coexistence }, intent, within),
+      findLegacy: (intent, within) =>
+        findLegacy(
+          { client, ledgers, pictures, coexistence, poolNamespace: () => state.poolNamespace },
+          intent,
+          within,
+        ),
       sliced,
       slicedPools: source.pools,
     }),

@@ -17,6 +17,7 @@ export interface IntentTarget {
 
 /** A pool in which an older system may have recorded the sandbox. */
 export interface IntentPool {
+  /** As it was known at the DEL; a release goes by what is known then. */
   readonly namespace: string;
   readonly network: string;
   /** CIDR. */

@@ -15,10 +15,15 @@ import type { PicturesOptions } from "./pictures.ts";
 import type { PoolUse } from "./plan.ts";
 import type { SharedSourceParts } from "./shared-source.ts";
 
-type LegacyOptions = Pick<SharedSourceParts, "ledgers" | "pictures"> & Pick<PicturesOptions, "client" | "coexistence">;
+interface LegacyOptions
+  extends Pick<SharedSourceParts, "ledgers" | "pictures">, Pick<PicturesOptions, "client" | "coexistence"> {
+  /** Where whereabouts keeps its pools: as it is known now, since a DEL may have come before the state did. */
+  readonly poolNamespace: () => string;
+}
 
 export async function findLegacy(options: LegacyOptions, intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
-  const found = await Promise.all(intent.pools.map((pool) => inPool(options, intent, pool, signal)));
+  const namespace = options.poolNamespace();
+  const found = await Promise.all(intent.pools.map((pool) => inPool(options, intent, { ...pool, namespace }, signal)));
   return found.flat();
 }
 

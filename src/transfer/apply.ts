@@ -47,9 +47,9 @@ export async function apply(options: ApplyOptions): Promise<"applied" | "nothing
   }
   if (found !== undefined && begun === undefined) await liftDead(options, found);
   if (found?.state === "applied") await refuseOverwriting(options, found);
-  const preview = await planNow(options, options.goal);
+  const { plan: preview, survey } = await planAndSurvey(options, options.goal);
   refuse(preview, options);
-  await refuseBesideUpstream(options, preview);
+  await refuseBesideUpstream(options, preview, survey);
   // Nobody is made to rest for nothing; a migration that was killed while it raised its fence must lift it.
   if (begun === undefined && isEmpty(preview)) return "nothing to do";
   const record: MigrationRecord = begun ?? {
@@ -139,12 +139,14 @@ async function planNow(options: MigrationOptions, goal: Goal): Promise<Plan> {
 async function refuseBesideUpstream(
   { client, systemNamespace, clock, signal }: ApplyOptions,
   { edits }: Plan,
+  { systemNamespace: poolNamespace }: Survey,
 ): Promise<void> {
   const isNew = edits.some(({ changes }) =>
     changes.some(({ key, after }) => key !== "network_name" && after !== undefined),
   );
   if (!isNew) return;
-  const { reconciler, why } = await detectUpstream(client, { systemNamespace, now: () => clock.wallMs(), signal });
+  const where = { systemNamespace, poolNamespace };
+  const { reconciler, why } = await detectUpstream(client, { ...where, now: () => clock.wallMs(), signal });
   if (!reconciler) return;
   throw new TransferError(
     "conflict",

@@ -6,6 +6,8 @@ import { TransferError } from "./error.ts";
 import type { FenceOptions } from "./fence-pause.ts";
 
 export interface LeasesOptions extends FenceOptions {
+  /** Where whereabouts keeps its pools, and its leases. */
+  readonly poolNamespace: string;
   readonly names: readonly string[];
 }
 
@@ -64,7 +66,7 @@ export async function dropLeases(options: LeasesOptions): Promise<void> {
   }
 }
 
-function locksOf({ client, clock, systemNamespace: namespace, names, id }: LeasesOptions) {
+function locksOf({ client, clock, poolNamespace: namespace, names, id }: LeasesOptions) {
   const identity = `holdfast-migrate/${id}`;
   return names.map((name) => ({
     name,

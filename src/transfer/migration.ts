@@ -59,20 +59,21 @@ export async function fenceFor(
   record: MigrationRecord,
   isHalfMoved: boolean,
 ): Promise<Fence> {
-  return quiesce({ ...options, id: record.id, sliceLeases: await sliceLeasesOf(options), isHalfMoved });
+  return quiesce({ ...options, id: record.id, ...(await leasesOf(options)), isHalfMoved });
 }
 
 /** A migration that ended, and was killed before it let everybody in again. */
 export async function liftDead(options: MigrationOptions, { id }: MigrationRecord): Promise<void> {
-  await liftLeftover({ ...options, id, sliceLeases: await sliceLeasesOf(options) });
+  await liftLeftover({ ...options, id, ...(await leasesOf(options)) });
 }
 
-async function sliceLeasesOf({ client, systemNamespace, signal }: MigrationOptions): Promise<string[]> {
+async function leasesOf({ client, systemNamespace, signal }: MigrationOptions) {
   const survey = await readSurvey(client, systemNamespace, signal);
   const identities = [...matchPools(survey, networksOf(survey.definitions)).values()]
     .flat()
     .map(({ identity }) => identity);
-  return [...new Set(identities.filter(({ node }) => node !== "").map((identity) => leaseName(identity)))];
+  const names = identities.filter(({ node }) => node !== "").map((identity) => leaseName(identity));
+  return { sliceLeases: [...new Set(names)], poolNamespace: survey.systemNamespace };
 }
 
 export function assertCluster(record: MigrationRecord, cluster: string, store: RecordStore): void {

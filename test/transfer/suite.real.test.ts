@@ -58,6 +58,7 @@ transferSuite("kube-apiserver", start, (served) => {
     client,
     clock: realClock,
     systemNamespace: system,
+    poolNamespace: system,
     id,
     sliceLeases: [],
     say: () => {},

@@ -11,14 +11,16 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
 import { configMaps, ipPools, leases, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
-import { fetchState } from "../../src/ledger/state.ts";
+import { fetchState, stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";
+import { fenceFor } from "../../src/transfer/migration.ts";
 import { isEmpty, makePlan } from "../../src/transfer/plan.ts";
 import { readSurvey } from "../../src/transfer/read-survey.ts";
 import { configMapStore } from "../../src/transfer/record-config-map.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";
+import type { MigrationRecord } from "../../src/transfer/record.ts";
 import { rollback } from "../../src/transfer/rollback.ts";
 import {
   definition,
@@ -283,6 +285,21 @@ export function transferSuite(
       expect((await fetchState(client, { namespace: system }))?.data?.["paused"]).toContain(id);
       expect(await apply(options)).toBe("applied");
       expect((await holder())?.holderIdentity ?? "").toBe("");
+    });
+
+    it("whereabouts' Lease is held where its pools are", async () => {
+      const at = { namespace: system, name: stateName };
+      const data = { paused: "", "pool-namespace": "default" };
+      if ((await fetchState(client, { namespace: system })) !== undefined) await client.delete(configMaps, at);
+      await client.create(configMaps, { metadata: at, data });
+      try {
+        const fence = await fenceFor(options, { id: "elsewhere" } as MigrationRecord, false);
+        const { spec } = await client.get(leases, { namespace: "default", name: "whereabouts" });
+        await fence.lift();
+        expect(spec?.holderIdentity).toBe("holdfast-migrate/elsewhere");
+      } finally {
+        await client.delete(configMaps, at);
+      }
     });
 
     importSuite(() => client);
