@@ -1,4 +1,5 @@
 // The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
+import { Backoff } from "../kube/backoff.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
@@ -30,7 +31,8 @@ export interface SlicesOptions {
   readonly kubeMetrics?: KubeMetrics;
 }
 
-const pauseMs = 1000;
+/** A term lists all slices and Leases, and asks every node: a server that loses connections again and again is not asked for that every second. */
+const pauses = { firstMs: 1000, maxMs: 60_000, jitter: 1, resetAfterMs: 600_000 };
 
 export class SlicesLeader {
   readonly #options: SlicesOptions;
@@ -44,12 +46,13 @@ export class SlicesLeader {
     name: "slices",
     run: async (signal) => {
       const { clock, log } = this.#options;
+      const backoff = new Backoff(pauses, clock, Math.random);
       do {
         const lost = new AbortController();
         const term = new Term(this.#options, () => lost.abort(new Error("the connection was lost")));
         await term.run(AbortSignal.any([signal, lost.signal]));
         if (!signal.aborted) log.info("the API server was away: slices are listed anew");
-      } while (await sleep(clock, pauseMs, signal));
+      } while (await sleep(clock, backoff.next(), signal));
     },
   };
 }

@@ -16,7 +16,7 @@ import type { SlicesOptions } from "./leader.ts";
 
 export interface SliceWorldOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly onError: (error: Error) => void;
-  /** A watch ended before its time: the server may come back with another history. */
+  /** A watch that was open ended before its time: the server may come back with another history. */
   readonly onLost: () => void;
 }
 
@@ -33,8 +33,16 @@ export class SliceWorld {
   readonly #informers: readonly [Informer<kinds.StoredPool>, Informer<kinds.StoredSlicePool>, Informer<Lease>];
 
   constructor({ systemNamespace, onLost, ...given }: SliceWorldOptions, listeners: SliceWorldListeners) {
-    const options = { ...given, onWatching: (is: string) => (is === "early" ? onLost() : undefined) };
-    const onError = (error: unknown) => options.onError(error as Error);
+    const onError = (error: unknown) => given.onError(error as Error);
+    // One that a busy server does not open is tried again by the informer: listing all anew would be more of what it has too much of.
+    const options = () => {
+      let isOpen = false;
+      const onWatching = (is: string) => {
+        if (is === "early" && isOpen) onLost();
+        isOpen = is === "open";
+      };
+      return { ...given, onWatching };
+    };
     const sliceIndexes = {
       pool: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.pool),
       node: (object: object) => oneOf(readSlice(object as kinds.StoredPool)?.node),
@@ -46,9 +54,9 @@ export class SliceWorld {
     const ofSlices = { resource: kinds.ipPools, scope: { labelSelector: sliceLabelName }, transform: trimSlice };
     const ofLeases = { resource: kinds.leases, scope: { namespace: systemNamespace }, transform: trimLease };
     this.#informers = [
-      new Informer({ ...options, ...ofSlices }),
-      new Informer({ ...options, resource: kinds.nodeSlicePools }),
-      new Informer({ ...options, ...ofLeases }),
+      new Informer({ ...options(), ...ofSlices }),
+      new Informer({ ...options(), resource: kinds.nodeSlicePools }),
+      new Informer({ ...options(), ...ofLeases }),
     ];
   }
 
