@@ -58,9 +58,11 @@ export class PoolWriter {
     if (pool === undefined) return true;
     const slices = this.#slices(target.key);
     const held = await reserved.of(target, slices, signal);
+    const forgotten = journals.within(target);
     const plan = planSlices({
       ...this.#facts(target, pool, slices),
-      reserved: [...held, ...journals.within(target)],
+      reserved: [...held, ...forgotten],
+      forgotten,
       ...granting(target, phase, journals.obstacle),
     });
     try {

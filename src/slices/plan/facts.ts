@@ -50,6 +50,8 @@ export interface PoolFacts {
   readonly nodes: readonly NodeFacts[];
   /** What the reservation ledger holds inside the range. */
   readonly reserved: readonly Interval[];
+  /** Slices that only some node's journal has: no slice is laid around one, and no floating part. */
+  readonly forgotten?: readonly Interval[];
 }
 
 export interface PlannedGrant extends Allocation {

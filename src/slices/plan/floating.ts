@@ -1,5 +1,7 @@
 // The part of a range that belongs to no node: the highest aligned block of its size, assigned once no slice is left in it. Pure.
 import { floatingNode } from "../../api/slice-grant.ts";
+import { common, IntervalSet } from "../../net/interval-set.ts";
+import { intervalOf } from "../../net/interval.ts";
 import { containsPrefix, overlaps, Prefix } from "../../net/prefix.ts";
 import type { Entry } from "./entry.ts";
 import type { PoolFacts } from "./facts.ts";
@@ -28,7 +30,8 @@ export function planFloating(facts: PoolFacts, entries: readonly Entry[]): Float
   const staying = before.filter((block) => !isWanted(block) && isOldInUse(block));
   if (wanted === undefined) return { assigned: staying, kept: staying };
 
-  const isTaken = entries.some(({ block }) => overlaps(block, wanted));
+  const isForgotten = common([intervalOf(wanted)], IntervalSet.of(facts.forgotten ?? [])).count > 0;
+  const isTaken = isForgotten || entries.some(({ block }) => overlaps(block, wanted));
   const isOurs = before.some((block) => containsPrefix(block, wanted));
   if (isOurs || (!isTaken && facts.mayGrant)) {
     const assigned = staying.length > 0 ? staying : [wanted];

@@ -287,3 +287,12 @@ describe("rebalancing", () => {
     expect(plan.conflicts).toEqual([]);
   });
 });
+
+it("around a slice that only a journal has no slice is laid, whatever its size, and no floating part", () => {
+  const forgotten = [parseBlock("10.0.0.1")];
+  const plan = planSlices(factsOf({ nodes: [node("a")], reserved: forgotten, forgotten }));
+  expect(lines(plan)).toEqual(["a 10.0.0.4/30"]);
+  const last = [parseBlock("10.0.0.13")];
+  const floats = planSlices(factsOf({ floatingLength: 30, reserved: last, forgotten: last }));
+  expect([lines(floats), floats.floating]).toEqual([[], undefined]);
+});

@@ -39,6 +39,7 @@ export function planSlices(facts: PoolFacts): SlicePlan {
     sliceLength: facts.sliceLength,
     useful: kept.length === 0 ? useful : difference(useful, kept),
     reserved,
+    forgotten: IntervalSet.of(facts.forgotten ?? []),
     entries,
   });
   const assignment = facts.wanted && facts.mayGrant ? assign(facts, needs, entries, space) : nothingAssigned;

@@ -12,6 +12,8 @@ export interface SpaceOptions {
   /** All that may ever be handed out of slices: useful, inside the range, not floating. */
   readonly useful: IntervalSet;
   readonly reserved: IntervalSet;
+  /** Slices that only journals have. */
+  readonly forgotten: IntervalSet;
   /** In order. */
   readonly entries: readonly Entry[];
 }
@@ -28,6 +30,7 @@ export class FreeSpace {
   readonly #free: IntervalSet;
   /** Everything inside some entry, lent or not. */
   readonly #touched: IntervalSet;
+  readonly #forgotten: IntervalSet;
   readonly #blocks: ReadonlySet<string>;
   readonly #shortest: number;
   /** Slices below are handed out or in `#partial`. */
@@ -35,10 +38,11 @@ export class FreeSpace {
   readonly #partial: Prefix[] = [];
   #pieces: Prefix[] | undefined;
 
-  constructor({ sliceLength, useful, reserved, entries }: SpaceOptions) {
+  constructor({ sliceLength, useful, reserved, forgotten, entries }: SpaceOptions) {
     this.#sliceLength = sliceLength;
     this.#entries = entries;
-    this.#free = difference(difference(useful, reserved), occupiedBy(entries));
+    this.#forgotten = forgotten;
+    this.#free = difference(difference(difference(useful, reserved), forgotten), occupiedBy(entries));
     this.#touched = IntervalSet.of(entries.map(({ block }) => intervalOf(block)));
     this.#blocks = new Set(entries.map(({ block }) => String(block)));
     this.#shortest = Math.min(sliceLength, ...new Set(entries.map(({ block }) => block.length)));
@@ -76,8 +80,8 @@ export class FreeSpace {
       const at = compare(found.first, this.#cursor) > 0 ? found.first : this.#cursor;
       const block = Prefix.around(at, this.#sliceLength);
       this.#cursor = next(block.last);
-      const touched = this.#touched.nextInterval(block.first);
-      if (touched === undefined || compare(touched.first, block.last) > 0) return block;
+      if (isIn(this.#forgotten, block)) continue;
+      if (!isIn(this.#touched, block)) return block;
       this.#partial.push(block);
     }
     this.#cursor = undefined;
@@ -114,4 +118,9 @@ export class FreeSpace {
   #cut(piece: Prefix): Prefix {
     return piece.length >= this.#sliceLength ? piece : Prefix.around(piece.network, this.#sliceLength);
   }
+}
+
+function isIn(set: IntervalSet, block: Prefix): boolean {
+  const found = set.nextInterval(block.first);
+  return found !== undefined && compare(found.first, block.last) <= 0;
 }
