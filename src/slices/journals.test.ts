@@ -20,12 +20,13 @@ function stage(texts: Record<string, string>, { known = [], stale = [] }: StageO
   const clock = new ManualClock();
   const fenced = new Set<string>();
   let renewals = 0;
+  let lookups = 0;
   const lease = (node: string, text: string) => ({
     metadata: { name: nodeLeaseName(node), annotations: { [leaseNodeAnnotation]: node, [journalAnnotation]: text } },
     spec: { renewTime: String((renewals += 1)) },
   });
   const leases = new Map(Object.entries(texts).map(([node, text]) => [node, lease(node, text)]));
-  const objects = { get: (key: string) => (known.includes(key) ? {} : undefined), byIndex: () => [] };
+  const objects = { get: (key: string) => (known.includes(key) ? {} : undefined), byIndex: () => ((lookups += 1), []) };
   const world = {
     leases: { list: () => leases.values(), size: leases.size },
     slices: objects,
@@ -37,7 +38,15 @@ function stage(texts: Record<string, string>, { known = [], stale = [] }: StageO
     clock,
   });
   journals.begin();
-  return { clock, journals, fenced, leases, renew: (node: string, text: string) => journals.heard(lease(node, text)) };
+  const lookupsOf = (work: () => void) => ((lookups = 0), work(), lookups);
+  return {
+    clock,
+    journals,
+    fenced,
+    leases,
+    lookupsOf,
+    renew: (node: string, text: string) => journals.heard(lease(node, text)),
+  };
 }
 
 type Stage = ReturnType<typeof stage>;
@@ -97,4 +106,13 @@ it("what has no object is some node's still, and what a Lease does not name keep
   const { journals: spoilt, renew } = stage({ a: "{" });
   renew("a", "{");
   expect(spoilt.obstacle).toContain("Node a has more slices");
+});
+
+it("the slices of a pool are read as often for a hundred that are lost as for one", () => {
+  const named = (count: number) => writeJournalSlices(Array.from({ length: count }, (_, i) => slice(`10.0.0.${i}/32`)));
+  const [one, hundred] = [1, 100].map((count) => {
+    const { journals, lookupsOf } = stage({ a: named(count) });
+    return lookupsOf(() => void journals.within(place));
+  });
+  expect(hundred).toBe(one);
 });

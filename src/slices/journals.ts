@@ -131,37 +131,43 @@ export class Journals {
 
   /** Of all nodes, or of one by its Lease. */
   *forgotten(of?: DeepReadonly<Lease>): IterableIterator<ForgottenSlice> {
-    for (const lease of of === undefined ? this.#options.world.leases.list() : [of]) {
+    const { world, presence } = this.#options;
+    // Of each pool once in a look: after a restore thousands of slices are asked for, of a pool of thousands.
+    const texts = new Map<string, ReadonlySet<string>>();
+    const isKnown = ({ pool, block }: ForgottenSlice) => {
+      const blocks = texts.get(pool) ?? new Set(this.#blocksOf(pool).map(String));
+      texts.set(pool, blocks);
+      return blocks.has(`${block}`);
+    };
+    for (const lease of of === undefined ? world.leases.list() : [of]) {
       const node = nodeOfLease(lease);
       if (node === undefined) continue;
       // Of 50,000 slices all have their objects, as a rule: who is fenced is asked last.
-      const lost = this.#said(node, lease).slices.filter((slice) => this.#isForgotten(slice));
-      if (lost.length > 0 && this.#options.presence.fenced(node) === undefined) yield* lost;
+      const lost = this.#said(node, lease).slices.filter(
+        (slice) => world.slices.get(slice.key) === undefined && !isKnown(slice),
+      );
+      if (lost.length > 0 && presence.fenced(node) === undefined) yield* lost;
     }
   }
 
   /** What of the range is some node's, and of no slice that is known. */
   within({ namespace, network, range }: Omit<RangePlace, "pool">): Interval[] {
-    const { world } = this.#options;
     const own = [...this.forgotten()].filter(
       (each) => each.namespace === namespace && each.network === network && overlaps(each.block, range),
     );
-    return own.flatMap(({ block, pool }) => {
-      const object = world.pools.get(pool);
-      const assigned = (object && readPool(object)?.allocations) ?? [];
-      const objects = world.slices.byIndex("pool", pool).flatMap((each) => readSlice(each) ?? []);
-      const known = [...assigned, ...objects].map((each) => each.block).filter((each) => overlaps(each, block));
-      return [...difference([intervalOf(block)], known.map(intervalOf))];
+    return [...Map.groupBy(own, ({ pool }) => pool)].flatMap(([pool, slices]) => {
+      const said = slices.map(({ block }) => intervalOf(block));
+      return [...difference(said, this.#blocksOf(pool).map(intervalOf))];
     });
   }
 
-  #isForgotten({ key, pool, block }: ForgottenSlice): boolean {
+  /** What the pool's status or an object has. */
+  #blocksOf(pool: string): Prefix[] {
     const { world } = this.#options;
-    if (world.slices.get(key) !== undefined) return false;
     const object = world.pools.get(pool);
-    const isSame = (each: { readonly block: Prefix }) => `${each.block}` === `${block}`;
-    if (object !== undefined && readPool(object)?.allocations.some(isSame) === true) return false;
-    return !world.slices.byIndex("pool", pool).some((each) => isSame({ block, ...readSlice(each) }));
+    const assigned = (object && readPool(object)?.allocations) ?? [];
+    const objects = world.slices.byIndex("pool", pool).flatMap((each) => readSlice(each) ?? []);
+    return [...assigned, ...objects].map(({ block }) => block);
   }
 
   *#incomplete(): IterableIterator<string> {
