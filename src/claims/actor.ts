@@ -1,8 +1,6 @@
-// Carries out the steps of a plan, one after the other.
-//
-// Promised: every write is guarded by what was judged (UID, resourceVersion, the hold's version); what cannot be undone is planned again
-// from what the server says now, and done only if that plan has it too; a step that fails keeps no other from being done. Done twice, a
-// step does nothing. Not promised: that all is done afterwards; what is left throws, and the family is planned again.
+// Carries out the steps of a plan, one after the other. Promised: every write is guarded by what was judged (UID,
+// resourceVersion, hold version); what cannot be undone is first planned again from the server; a failed step stops no
+// other; done twice, a step does nothing. Not promised: that all is done; what is left throws and is planned again.
 import { claimFinalizer, isManagedClaim } from "../api/claim-marks.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { ownerKey } from "../ipam/owner.ts";
@@ -218,7 +216,6 @@ const remembered = 20_000;
 export class Told {
   readonly #events: EventRecorder | undefined;
   readonly #clock: Clock;
-  /** What was said -> when. */
   readonly #last = new Recent<number>(remembered);
 
   constructor(events: EventRecorder | undefined, clock: Clock) {

@@ -1,5 +1,4 @@
 // `holdfast adopt NAMESPACE/VM --from UID`: which claims and holds of an earlier life of a VM become its own. Pure.
-//
 // Promised: only what a claim or a hold itself records as the old owner's moves; nothing of an owner that lives, nothing that a third has
 // meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
 import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../api/claim-marks.ts";
@@ -37,7 +36,6 @@ export interface AdoptionRequest {
   readonly name: string;
   /** The UID of the VM, or of the VMI without one, in its earlier life. */
   readonly from: string;
-  /** This NIC only. */
   readonly nic?: string | undefined;
 }
 
@@ -79,7 +77,6 @@ function refuseLiving({ snapshot }: Books, from: string, target: Target): void {
   }
 }
 
-/** What one NIC of the old owner has left. */
 interface Source {
   readonly nic: string;
   readonly claims: readonly StoredClaim[];

@@ -38,7 +38,6 @@ export class Books {
     this.#at = new Map(held.map((each) => [placeKey(each.namespace, each.hold.domain, each.hold.address), each]));
   }
 
-  /** A VM or VMI has this UID. */
   lives(uid: string): boolean {
     return this.#living.has(uid);
   }
@@ -62,7 +61,6 @@ export class Books {
     return this.#ofIdentity.get(identity) ?? [];
   }
 
-  /** NICs of an owner that something is held for. */
   nicsHeldFor(owner: string): string[] {
     const prefix = `${owner}/`;
     return [...this.#ofIdentity.keys()]

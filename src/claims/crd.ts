@@ -1,8 +1,6 @@
-// The CustomResourceDefinition of IPAMClaim, which is the multi-network standard's and not ours: put where there is none, and
-// otherwise left alone.
-//
-// Promised: one that is there is replaced only if it is ours (its annotation holdfast.io/crd-revision), of an earlier revision, and has
-// the same versions. Any other may be newer than what we know, and to replace it would drop fields of every claim.
+// The CustomResourceDefinition of IPAMClaim, which is the multi-network standard's: put where there is none. Promised: one
+// that is there is replaced only if it is ours (holdfast.io/crd-revision), of an earlier revision, with the same versions.
+// Any other may be newer than what we know, and to replace it would drop fields of every claim.
 import { definitionOf } from "../api/definition.ts";
 import { ipamClaimKind } from "../api/ipam-claim.ts";
 import { holdfastGroup } from "../api/kind.ts";
@@ -28,7 +26,6 @@ const definitions = defineResource<ClaimDefinition>({
   namespaced: false,
 });
 
-/** Ours. */
 export function claimDefinition(): ClaimDefinition {
   const { apiVersion, kind, metadata, spec } = definitionOf(ipamClaimKind);
   const annotations = { [crdRevisionAnnotation]: String(revision) };
@@ -40,7 +37,6 @@ export type DefinitionStep =
   | { readonly kind: "replace"; readonly why: string }
   | { readonly kind: "keep"; readonly why: string };
 
-/** What to do about the one that is there. */
 export function definitionStep(there: ClaimDefinition | undefined, ours: ClaimDefinition): DefinitionStep {
   if (there === undefined) return { kind: "create" };
   const theirs = revisionOf(there);
@@ -103,7 +99,6 @@ function replacing(there: ClaimDefinition, ours: ClaimDefinition): ClaimDefiniti
   return { ...there, metadata: { ...there.metadata, annotations }, spec: ours.spec };
 }
 
-/** For people. */
 export function describeStep(step: DefinitionStep, dryRun: boolean): string {
   const name = claimDefinition().metadata.name ?? "";
   const would = dryRun ? "would be " : "";

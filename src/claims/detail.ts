@@ -25,7 +25,6 @@ export interface ClaimDetail extends ClaimRow {
   /** Each with whose it is. */
   readonly finalizers: readonly string[];
   readonly conditions: readonly string[];
-  /** In a sentence. */
   readonly waitsFor: string;
 }
 

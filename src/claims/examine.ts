@@ -1,6 +1,5 @@
 // What `holdfast check` says about claims: against holds, owners and each other, and what stands against persistent addresses in the cluster as a whole.
 // Pure. Holds against claims are src/pools' (examine-claims.ts).
-//
 // Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
 import { homeOf } from "../api/claim-family.ts";
 import {
@@ -38,16 +37,13 @@ type ClaimFindingCode =
   /** ipam-extensions runs beside us. */
   | "two-systems";
 
-/** One inconsistency, the objects it is about, and what to do. */
 export interface ClaimFinding {
   readonly code: ClaimFindingCode;
   /** `info`: it passes by itself. */
   readonly severity: "error" | "warning" | "info";
   /** `Kind namespace/name`, the first the one that it is about. */
   readonly objects: readonly string[];
-  /** A sentence: what is wrong. */
   readonly message: string;
-  /** A sentence: what to do. */
   readonly remedy: string;
   /** What --repair does about it; what has none is for a person. */
   readonly repair?: Move;

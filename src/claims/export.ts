@@ -1,5 +1,4 @@
 // Claims as a file that another cluster can read: `holdfast claims export` writes it, `holdfast adopt --file` reads it. Pure.
-//
 // Promised: every VM's claim that has an address is in it, with all of its addresses. What cannot move is named in `left`, with the reason.
 import { z } from "zod";
 
@@ -106,9 +105,7 @@ function badFile(where: string, why: string, cause: unknown): ClaimsError {
 
 export interface FileRequest {
   readonly file: ExportFile;
-  /** Of this namespace only. */
   readonly namespace?: string | undefined;
-  /** Of this VM only. */
   readonly name?: string | undefined;
   readonly nic?: string | undefined;
 }

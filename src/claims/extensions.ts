@@ -1,8 +1,6 @@
-// Whether kubevirt/ipam-extensions is at work in this cluster. It makes claims too, and takes its finalizer off them: two systems that
-// both think a claim theirs would each undo what the other keeps.
-//
-// Errs on the side of "runs": what may not be read counts as running, with the reason. A leader says once when it is seen, and once when it is gone: a
-// metric, a line, an event.
+// Whether kubevirt/ipam-extensions is at work. It makes claims too and takes its finalizer off them: two systems that both
+// think a claim theirs would each undo what the other keeps. Errs on the side of "runs": what may not be read counts as
+// running, with the reason. A leader says once when it comes and once when it goes: a metric, a line, an event.
 import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../api/claim-marks.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -86,7 +84,6 @@ function isItself({ metadata, spec }: Deployment): boolean {
 const intervalMs = 600_000;
 const retryMs = 10_000;
 
-/** Looks out for it until the signal aborts. */
 export async function watchExtensions(
   options: ClaimsOptions,
   { claims }: ClaimWorld,

@@ -1,8 +1,6 @@
-// The objects of one family, read from the server: before anything is done that cannot be undone (docs/decisions/0014).
-//
-// Promised: the order is VM, VMI, claims, pods, nodes. A VMI that is not there after its VM was gone is not made any more; a pod that
-// is not listed after its claim was gone reads that claim's end. An answer that does not come throws: then nothing is known.
-// Not promised: the holds. They are those of the caches, and every change of one names the version that was judged.
+// The objects of one family, read from the server before what cannot be undone (docs/decisions/0014). Promised: the order
+// VM, VMI, claims, pods, nodes: no VMI is made after its VM is gone, and a pod that comes later reads its claim's end. No
+// answer throws. Not promised: the holds. They are the caches', and every change of one names the version that was judged.
 import { claimInstanceAnnotation, claimName } from "../api/claim-marks.ts";
 import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../api/kubevirt.ts";
 import { launchedBy } from "../api/launcher-pod.ts";

@@ -1,5 +1,4 @@
 // Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
-//
 // Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";

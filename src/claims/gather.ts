@@ -16,7 +16,6 @@ import type { ClaimHold, FamilyFacts, HeldClaim, LauncherPod } from "./plan/fact
 import type { Instance, Machine } from "./trim.ts";
 import type { ClaimWorld } from "./world.ts";
 
-/** What a term goes by. */
 export interface Sources extends Pick<ClaimsOptions, "pods" | "presence" | "definitions" | "clock"> {
   readonly world: ClaimWorld;
   readonly gate: Gate;
@@ -55,7 +54,6 @@ export class Gatherer {
     this.#sources = sources;
   }
 
-  /** From the caches. */
   facts(family: string): FamilyFacts {
     return this.factsOf(family, this.objects(family));
   }
@@ -126,7 +124,6 @@ export class Gatherer {
     return onceEach([...own, ...orphans], (each) => each);
   }
 
-  /** Of a hold whose claim is gone. */
   familyOfOrphan(hold: Hold): string {
     return orphansFamily(hold, (uid) => this.#sources.world.familyOf(uid));
   }

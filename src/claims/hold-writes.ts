@@ -27,7 +27,6 @@ export class Stopped extends Error {
   }
 }
 
-/** A way back. */
 export interface Done {
   readonly hold: Hold;
   undo(): Promise<unknown>;

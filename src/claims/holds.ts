@@ -1,7 +1,5 @@
-// Addresses that are held for claims, found by the claim, by the family and by the nodes that use them. Made from the informers that the
-// leader has anyway; of 100,000 holds of pods nothing is kept.
-//
-// Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
+// Addresses held for claims, found by claim, by family and by the nodes that use them; of 100,000 holds of pods nothing is
+// kept. Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
 import { holdFamilyOf } from "../api/claim-family.ts";
 import { ownerOfIdentity } from "../api/claim-marks.ts";
 import { ownerKindAnnotation } from "../api/hold-marks.ts";
@@ -50,12 +48,10 @@ export class HeldClaims {
     return this.#byFamily.get(key);
   }
 
-  /** Those whose note names this VM or VMI. */
   ofOwner(uid: string): readonly HeldClaim[] {
     return this.#byOwner.get(uid);
   }
 
-  /** Those that a pod on the node uses. */
   onNode(node: string): readonly HeldClaim[] {
     return this.#byNode.get(node);
   }

@@ -78,10 +78,7 @@ function readSelections(pod: Parameters<typeof selectionsOf>[0]): { selections: 
   }
 }
 
-/**
- * Interfaces that the multi-network plugin says the pod has, though nothing asks for them: what is being unplugged. One that is asked for of another
- * definition is both: a NIC whose network was swapped keeps the name of its interface, and has the old address until it is plugged anew.
- */
+/** Reported and not asked for: being unplugged. A swapped NIC is both: it has its old address until plugged anew. */
 function reported(annotations: Readonly<Record<string, string>>, selections: readonly Selection[]): Element[] {
   const keyOf = ({ namespace, name, interfaceName }: Element) => `${interfaceName} ${namespace}/${name}`;
   const asked = new Set(selections.map(keyOf));

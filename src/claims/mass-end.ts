@@ -1,6 +1,5 @@
 // The breaker of claims: ends nothing where the VMs of very many held addresses seem to be gone at once. Then it is more likely that what we see is
 // wrong (VMs of the wrong cluster, restored with other UIDs, or not restored yet) than that so many were deleted. The limits are those of leak collection.
-//
 // Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where three or more lose their VMs, or no VM is listed at all, the list
 // itself is in doubt, and nothing is ended anywhere; two may be one tenant's. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
 // namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
@@ -13,7 +12,6 @@ import type { ClaimStep } from "./plan/steps.ts";
 
 export interface MassEndOptions {
   readonly clock: Clock;
-  /** All that is held for claims. */
   readonly held: () => Iterable<HeldClaim>;
   /** A VM or VMI has this UID. */
   readonly lives: (uid: string) => boolean;
@@ -21,7 +19,6 @@ export interface MassEndOptions {
   readonly isNobodyListed: () => boolean;
   /** How many addresses of a namespace may be lost at once by an operator's word. */
   readonly allowed: (namespace: string) => number;
-  /** `--allow-mass-release`. */
   readonly isAllowed: boolean;
   /** `namespace` is empty where it is about all of them. `why` is empty: it goes on. */
   readonly onChange: (namespace: string, why: string) => void;

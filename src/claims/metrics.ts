@@ -5,7 +5,6 @@ import type { ClaimStep } from "./plan/steps.ts";
 
 /** How many persistent addresses are in which state, kept as families are planned: counting 10,000 anew at every scrape would cost more than all else. */
 export class Tally {
-  /** Family -> the states of its NICs. */
   readonly #families = new Map<string, readonly string[]>();
   readonly #counts = new Map<string, number>();
 

@@ -22,7 +22,6 @@ import { annotationsOf, labelsOf, referenceOf } from "./plan/object.ts";
 import type { MetadataPatch } from "./plan/steps.ts";
 import type { Target } from "./target.ts";
 
-/** The claim that the addresses are to be of. */
 export type ClaimChange =
   /** It is there, and as it must be. */
   | { readonly change: "none"; readonly claim: StoredClaim }
@@ -33,10 +32,7 @@ export type ClaimChange =
 
 export interface Move {
   readonly nic: string;
-  /**
-   * Which of the two is written first. "claim": it is of a dead owner, and a leader would end it the moment that its address is the new
-   * owner's. "holds": it is not ours yet, so nobody touches it before its marks are written.
-   */
+  /** Written first. "claim": a dead owner's, which a leader ends once its address is passed on. "holds": not ours yet. */
   readonly first: "claim" | "holds";
   readonly claim: ClaimChange;
   /** Held for another claim of the same VM in an earlier life, or for its own pod: passed on, never free in between. */
@@ -49,7 +45,6 @@ export interface Move {
 
 export type Verdict =
   | { readonly verdict: "move"; readonly what: string; readonly move: Move }
-  /** Nothing is to be done. */
   | { readonly verdict: "done"; readonly what: string; readonly words: string }
   /** A sentence: why, and what to do. */
   | { readonly verdict: "refused"; readonly what: string; readonly why: string };

@@ -11,7 +11,6 @@ import { perform } from "./perform.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";
 
 export interface MovingOptions extends PerformOptions {
-  /** Reads the cluster anew. */
   readonly look: () => Promise<ClaimsSnapshot>;
   readonly plan: (books: Books) => readonly Verdict[];
   readonly dryRun: boolean;

@@ -1,7 +1,5 @@
-// Networks as claims see them: which let addresses stay, who gives their addresses, and where those of ours are recorded. Made from the
-// definitions as they are followed; what a definition says is read once per version of it.
-//
-// Promised: nothing is parsed that nobody asks for, so that with the gate off definitions are not read.
+// Networks as claims see them: which let addresses stay, who gives the addresses, where ours are recorded. A definition is
+// read once per version. Promised: nothing is parsed that nobody asks for, so with the gate off definitions are not read.
 import { parseDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
 import { type Definition, readDefinitions } from "../cni/definitions.ts";
@@ -16,13 +14,11 @@ import { contains } from "../net/prefix.ts";
 
 type StoredDefinition = DeepReadonly<NetworkAttachmentDefinition>;
 
-/** A range of a network of ours. */
 export interface NetworkRange {
   readonly definition: Definition;
   readonly range: IpamRange;
 }
 
-/** One definition of a network. */
 interface Network {
   readonly namespace: string;
   readonly isOurs: boolean;
@@ -42,7 +38,6 @@ export class ClaimNetworks {
     this.#trusted = trusted;
   }
 
-  /** A definition came, went or changed. */
   changed(): void {
     this.#networks = undefined;
   }
@@ -168,7 +163,6 @@ export function distanceOf(definition: string, claim: string, trusted: Trusted):
   return trusted.has(definition) ? 1 : 2;
 }
 
-/** Those that are nearest to the claim. */
 export function nearest<T>(all: readonly T[], distance: (each: T) => number): readonly T[] {
   const least = Math.min(...all.map(distance));
   return all.filter((each) => distance(each) === least);

@@ -26,7 +26,6 @@ export class PendingCreates {
     this.#cached = cached;
   }
 
-  /** It is about to be made. */
   begin(key: string): void {
     this.#set(key, {});
   }
@@ -35,7 +34,6 @@ export class PendingCreates {
     this.#set(keyOf(claim), { family, claim });
   }
 
-  /** It was not made. */
   drop(key: string): void {
     this.#pending.get(parseKey(key).namespace ?? "")?.delete(key);
   }
@@ -51,7 +49,6 @@ export class PendingCreates {
     return this.#of(namespace).filter(([key]) => this.#cached(key) === undefined).length;
   }
 
-  /** Those of a family that were made. */
   of(family: string): readonly StoredClaim[] {
     const all = this.#of(parseKey(family).namespace ?? "");
     return all.flatMap(([, each]) => (each.family === family ? (each.claim ?? []) : []));

@@ -1,9 +1,6 @@
-// Carries out one move: the claim, its holds, its marks. Every write is guarded by what was read.
-//
-// Promised: the addresses of a NIC move all or none; what was written before a failure is taken back, guarded as well. At no moment is an
-// address that was held nobody's: where its claim is gone or going, it is noted as the living owner's before anything else. Not promised:
-// that a claim which had to be made goes again (the leader would make the same); and what became of a write whose answer was lost.
-// Whoever calls again finds what is there, and goes on.
+// Carries out one move: claim, holds, marks. Promised: every write is guarded by what was read; a NIC's addresses move all or
+// none, a failure is taken back; a held address is never nobody's: if its claim goes, the living owner is noted first. Not
+// promised: that a claim made goes again (the leader would make it), or the fate of a lost answer: the next call goes on.
 import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../api/claim-marks.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
@@ -50,7 +47,6 @@ export async function perform(move: Move, options: PerformOptions): Promise<Perf
 const goneTries = 50;
 const goneEveryMs = 100;
 
-/** The claim that is there, or one that is made. */
 async function claimFor({ claim }: Move, options: PerformOptions): Promise<StoredClaim> {
   const { client, signal } = options;
   if (claim.change === "none" || claim.change === "mark") return claim.claim;
@@ -112,7 +108,6 @@ async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOpti
   }
 }
 
-/** The patch that leads back. */
 function before({ metadata }: StoredClaim, { labels = {}, annotations = {} }: MetadataPatch): MetadataPatch {
   const old = (keys: object, values: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(Object.keys(keys).map((key) => [key, values[key] ?? null]));

@@ -96,22 +96,17 @@ export class Places {
     return nearest(all, (key) => distanceOf(parseKey(key).namespace ?? "", namespace, trusted));
   }
 
-  /** Of the definition that takes the pod network's place in a namespace. */
   primaryOf(namespace: string): Persistence | undefined {
     return [...this.persistence].find(([key, { isPrimary }]) => isPrimary && key.startsWith(`${namespace}/`))?.[1];
   }
 
-  /** Who gives the addresses of a network. */
   giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {
     const found = this.ofNetwork(network, namespace).map((key) => this.persistence.get(key)!);
     if (found.length === 0) return "unknown";
     return found.some(({ isOurs }) => isOurs) ? "holdfast" : "other";
   }
 
-  /**
-   * `definitions`: where the address may be from; several only where the claim's NIC is not known. `asked`: nothing holds it, and a status or a file
-   * names it, so that it is bound as whatever is asked for by number.
-   */
+  /** `definitions`: several only where the NIC is not known. `asked`: nothing holds it; bound as if asked by number. */
   of(definitions: readonly string[], address: Address, asked?: Asked): Placing {
     const placings = definitions.map((key) => this.#in(key, address, asked));
     const places = placings.flatMap((each) => (each.kind === "place" ? [each] : []));

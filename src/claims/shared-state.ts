@@ -1,7 +1,5 @@
-// What the leader says to everybody in holdfast-state, as claims go by it: paused, coexistence, sliced ranges; and the key of claims,
-// which is written here, beside the keys that others write.
-//
-// Asked of the server, not followed: an answer is at most a second old. Where there is none it counts as paused.
+// What the leader says to everybody in holdfast-state: paused, coexistence, sliced ranges; and the key of claims, which is
+// written here. Asked of the server, not followed: an answer is at most a second old; where there is none it is paused.
 import { sleep } from "../kube/clock.ts";
 import { claimsKey, type ClaimsState, readClaimsState, writeClaimsState } from "../ledger/claims-state.ts";
 import { configMaps } from "../ledger/resources.ts";

@@ -1,5 +1,4 @@
 // Everything that the commands about claims look at, read once: plain lists, no following.
-//
 // Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
 // by the time the holds are listed. Pods come after the holds that name them.
 import { sliceLabelName } from "../api/slice-grant.ts";
@@ -20,7 +19,6 @@ export interface ClaimsSnapshot {
   readonly nowMs: number;
   /** When reading began: what was written later may be seen in parts. */
   readonly beganMs: number;
-  /** Whether the cluster has the kind IPAMClaim. */
   readonly hasClaims: boolean;
   readonly claims: readonly kinds.StoredClaim[];
   /** Of all owners, what rests too: whose an address is can only be told from all of them. */

@@ -1,5 +1,4 @@
 // Holds addresses that a claim shows and nothing holds: claims that OVN-Kubernetes or a restore brought along.
-//
 // Promised: only where the address is free and has rested, or is this claim's already; beside whereabouts nothing is taken, as for an ADD. What cannot be
 // had is said in the claim's condition, and the status keeps what it shows: the guest may use it.
 import { tryAddress } from "../api/address-name.ts";

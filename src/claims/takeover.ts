@@ -1,8 +1,6 @@
-// `holdfast claims takeover`: claims of kubevirt/ipam-extensions that become ours. Pure.
-//
-// Promised: a claim is taken over only for the living VM or VMI that its owner reference names by UID; its addresses are held first, all
-// of them, then our marks replace theirs in one write. What its VM's own pod holds passes to the claim. A conflict leaves that claim as
-// it is. Not promised: what to do with those of dead owners; garbage collection has that, and check says what keeps them.
+// `holdfast claims takeover`: claims of kubevirt/ipam-extensions become ours. Pure. Promised: only for the living VM or VMI
+// that the owner reference names by UID; all addresses are held first, then our marks replace theirs in one write. What the
+// VM's own pod holds passes on; a conflict changes nothing. Not promised: claims of dead owners (garbage collection, check).
 import { homeOf } from "../api/claim-family.ts";
 import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../api/claim-marks.ts";
 import { parseKey } from "../kube/meta.ts";

@@ -129,7 +129,6 @@ export function ownNames({ name, nics }: Target, network: string): Map<string, s
   );
 }
 
-/** The claim that has the name of one that is to be made. */
 export function namesake({ snapshot }: Books, { metadata: { namespace, name } }: StoredClaim): StoredClaim | undefined {
   return snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 }
@@ -141,10 +140,7 @@ export function readIps(ips: readonly string[]): Address[] | string {
   return bad < 0 ? (read as Address[]) : `${JSON.stringify(ips[bad])} is no address: correct the status`;
 }
 
-/**
- * How the claim gets what is neither `known` nor its own already: it is taken, or passed on by one of `users`, pods of the VM that got an address before claims
- * were. A sentence where one cannot be had.
- */
+/** What is not the claim's yet is taken, or passed on by `users`, the VM's pods from before claims. A sentence: why not. */
 export function obtainable(
   books: Books,
   own: OwnClaim,

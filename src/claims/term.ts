@@ -1,12 +1,9 @@
 // One term of a leader of claims: from the moment it leads until it does not any more. It begins with a look at every family, so that whatever was
 // left undone by whoever led before is finished.
-//
 // A VM that is deleted frees its addresses in three rounds of `#reconcile`. Each goes by what is there, and what it changes wakes the next:
-//
 //   1. the VM is gone, and no pod has its claim   step `delete`          the claim's deletion is on record
 //   2. the claim is being deleted                 step `drop-finalizer`  the claim is gone
 //   3. the claim is gone, and no user may run     step `release`         the address rests, then it is free
-//
 // plan/ending.ts decides all three. Before each is done the breaker is asked (mass-end.ts), and the family is read from the server and planned again (fresh.ts).
 import { homeOf } from "../api/claim-family.ts";
 import { claimInstanceAnnotation } from "../api/claim-marks.ts";

@@ -1,5 +1,4 @@
 // Lets go of every claim before Holdfast is removed: our finalizer falls, the claim and its status stay.
-//
 // Promised: nothing but our finalizer is touched, each at the object that was read. It refuses while a controller leads, which would put
 // them back. Not promised: that an address stays with its VM afterwards: what no longer protects it is said before anything is written.
 import { claimFinalizer } from "../api/claim-marks.ts";
@@ -16,7 +15,6 @@ export interface FinalizerReleaseOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly systemNamespace: string;
-  /** The Lease of the controller. */
   readonly leaderLease: string;
   readonly dryRun: boolean;
   readonly isConfirmed: boolean;
@@ -48,7 +46,6 @@ export async function releaseFinalizers(options: FinalizerReleaseOptions): Promi
   return count;
 }
 
-/** What will be no longer protected. */
 function forecast(claims: readonly StoredClaim[]): string[] {
   if (claims.length === 0) return [`No claim carries the finalizer ${claimFinalizer}: there is nothing to let go of.`];
   const ends = claims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);

@@ -1,5 +1,4 @@
 // Which families a change is about: events of everything that is followed, as keys to plan.
-//
 // Promised: whatever a family's facts are made of wakes it. Waking one too many costs a plan and no call.
 import { familyKeysOf, holdFamilyOf } from "../api/claim-family.ts";
 import { ownershipOf } from "../api/claim-marks.ts";
@@ -45,7 +44,6 @@ export class Wakes {
     signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
   }
 
-  /** Every family that there is anything of. */
   all(): ReadonlySet<string> {
     const { world, held } = this.#options;
     return new Set([

@@ -87,7 +87,6 @@ export class ClaimWorld {
     return this.#ownersSince === "not yet" ? { areOwnersUnknown: true } : { ownersSinceMs: this.#ownersSince };
   }
 
-  /** A VM or VMI of the namespace has this UID. */
   lives(namespace: string, uid: string): boolean {
     return this.familyOf(uid)?.startsWith(`${namespace}/`) === true;
   }
@@ -109,10 +108,7 @@ export class ClaimWorld {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
 
-  /**
-   * How many addresses of a namespace may be freed at once by an operator's word. Whoever deletes a namespace means all that is in it; one that is
-   * missing and was not seen being deleted may not have been restored yet.
-   */
+  /** Addresses that may be freed at once by an operator's word; all if it is deleted. Missing unseen: not restored yet? */
   massReleaseOf(namespace: string): number {
     if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
     return countIn(this.namespaces.cache.get(namespace)?.metadata.annotations, massReleaseAnnotation) ?? 0;

@@ -1,5 +1,4 @@
 // Which claims are to be made, and what stands in the way. Pure.
-//
 // Promised: a claim that is there is not taken for the one that is wanted by its name. One of an owner that is gone is waited for (ending.ts
 // finishes it); one that we may not finish is said aloud, with the remedy.
 import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
@@ -30,10 +29,7 @@ function onceEach(nics: readonly WantedNic[]): readonly WantedNic[] {
   return nics.filter((_, index) => keys.indexOf(keys[index]!) === index);
 }
 
-/**
- * There is a claim for the NIC on its network; one whose spec cannot be read is in its place. So is one of a VMI that is there and not
- * this VM's yet, or an address that its claim left: they follow when it is adopted, and two would be one too many.
- */
+/** A claim with an unreadable spec counts; so does what follows once a VMI is adopted: two would be one too many. */
 function isProvided(life: Life, { nic, network }: WantedNic, { claims, loose }: Family): boolean {
   const same = claims.filter((each) => each.kind === "owned" && each.life !== undefined && each.nic === nic);
   const isLeft = loose.some((each) => each.life !== undefined && each.life !== life && each.nic === nic);

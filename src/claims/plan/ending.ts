@@ -1,5 +1,4 @@
 // How a claim and its addresses go. Pure.
-//
 // Three rounds on purpose, each from what is there, so that whoever leads next finishes what another began: the claim is deleted; our finalizer falls
 // when nothing has it, and with it the claim; an address is freed when its claim is gone, no pod that lives has it, nobody in its list may still run, and
 // nobody will want it back (a claim is made anew for a VM that lives). Whoever acts on it reads all that again (facts.ts).
@@ -114,7 +113,6 @@ function usersSteps(hold: ClaimHold, target: Target, family: Family): readonly C
   return users.length === (hold.hold.users ?? []).length ? [] : [{ kind: "users", hold, users }];
 }
 
-/** Those that may still use it. */
 function remainingUsers({ hold }: ClaimHold, target: Target, family: Family): readonly HoldUser[] {
   return (hold.users ?? []).filter((user) => !isOver(user, target, family));
 }

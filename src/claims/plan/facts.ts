@@ -1,5 +1,4 @@
 // What is known about one family: everything about one VM name in one namespace. Values only; src/claims gathers them. Pure.
-//
 // Promised by whoever gathers them: all lists are of informers that have listed, or were read from the server; a family is not planned
 // before. They may be old and of different ages. What cannot be undone is therefore planned again, before it is done, from facts that were
 // read from the server (`isFinal` and `confirmed` in steps.ts), in this order: VM, VMI, claims, then pods (those of the family, and each user
@@ -32,15 +31,9 @@ export interface LauncherPod {
   /** Succeeded or Failed. */
   readonly isOver: boolean;
   readonly isDeleting: boolean;
-  /**
-   * From the networks annotation and from network-status: an interface that either lists is attached. One that the two list with different
-   * definitions is in it twice.
-   */
+  /** An interface that the networks annotation or network-status lists; twice where their definitions differ. */
   readonly nics: readonly LauncherNic[];
-  /**
-   * The runtime has written network-status: what was set up when the pod started is in it. Before, an ADD may be under way for an
-   * interface that the annotation does not list any more.
-   */
+  /** The runtime has written network-status. Before, an ADD may run for an interface that the annotation lists no more. */
   readonly hasStatus: boolean;
   /** Why its annotation cannot be read, in a sentence: such a pod may be attached to anything. */
   readonly problem?: string;
@@ -71,17 +64,11 @@ export interface FamilyFacts {
   readonly name: string;
   readonly vm?: VirtualMachine;
   readonly vmi?: VirtualMachineInstance;
-  /**
-   * All whose `familyKeysOf` (src/api/claim-family.ts) has this family, and the claim that each hold names, by namespace and name. Those of
-   * another home are looked at and left alone.
-   */
+  /** By `familyKeysOf`, and the claim that each hold names. Those of another home are looked at and left alone. */
   readonly claims: readonly StoredClaim[];
   /** Of VMIs of this name, ended ones too; and, for claims without an owner, pods of the namespace that refer to them. */
   readonly pods: readonly LauncherPod[];
-  /**
-   * Held for the claims above; and those whose claim is gone: by the claim's name (`holdFamilyOf`), and where the identity begins with
-   * the UID of this VM or VMI.
-   */
+  /** For the claims above; of gone claims by `holdFamilyOf`, or by an identity that begins with this VM's or VMI's UID. */
   readonly holds: readonly ClaimHold[];
   /** By namespace/name. */
   readonly definitionOf: (key: string) => Persistence | "missing" | "unknown";
@@ -91,10 +78,7 @@ export interface FamilyFacts {
   readonly giverOf: (network: string) => "holdfast" | "other" | "unknown";
   /** A VM or VMI of this namespace has this UID, whatever its name. */
   readonly lives: (uid: string) => boolean;
-  /**
-   * The server does not serve VMs and VMIs (yet): that none is there says nothing. A server that starts, or a cluster that is being restored,
-   * would otherwise end every claim whose VM is stopped.
-   */
+  /** VMs and VMIs are not served (yet), in a start or a restore: that none is there must not end claims of stopped VMs. */
   readonly areOwnersUnknown?: boolean;
   /** Since when they are served, where that was not so before: time to adopt what a restore brought back begins no earlier. */
   readonly ownersSinceMs?: number;

@@ -1,5 +1,4 @@
 // The facts of a family, put in order: which claim is whose, by UID, and which holds are a claim's. Pure.
-//
 // Promised: a claim is never somebody's by its name. A claim whose owner is gone follows its VMI where that runs on without it, by what is
 // recorded: the VMI's UID on the claim, the VM that started the VMI, or a pod of that VMI among the users of its address.
 import { homeOf } from "../../api/claim-family.ts";
@@ -51,7 +50,6 @@ export interface LooseHold {
 export interface Family {
   readonly facts: FamilyFacts;
   readonly lives: readonly Life[];
-  /** What each life wants: its NICs. */
   readonly wanted: ReadonlyMap<Life, readonly WantedNic[]>;
   readonly claims: readonly ClaimView[];
   readonly loose: readonly LooseHold[];

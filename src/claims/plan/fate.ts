@@ -1,5 +1,4 @@
 // Whether a claim is to stay, and if not, why. Pure.
-//
 // A claim goes when its owner is gone or going and nothing of it runs, or when the NIC is gone from an owner that lives. A definition that
 // is not there, or a gate that is off, is no reason.
 import { claimOwnerAnnotation } from "../../api/claim-marks.ts";
@@ -94,7 +93,6 @@ function graceOf({ metadata, status }: ClaimView["claim"]): number {
   return (metadata.ownerReferences ?? []).length === 0 ? statusGraceMs : 0;
 }
 
-/** Of a claim that a backup brought back. */
 export function adoptionWords({ ownerUid, claim }: ClaimView, { facts }: Family): string {
   if ((claim.status?.ips ?? []).length === 0) {
     return (

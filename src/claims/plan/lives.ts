@@ -1,5 +1,4 @@
 // Who of a family can own claims: lives, each with a UID of its own. Names come back, UIDs do not. Pure.
-//
 // Usually there is one: the VM with its VMI, or a VMI without a VM. Two where a name was used again: a VM, and the VMI that an earlier one left.
 import type { KubevirtMetadata, VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
 import type { FamilyFacts } from "./facts.ts";
@@ -31,7 +30,6 @@ function lifeOfInstance(vmi: VirtualMachineInstance): Life {
   return { uid: uidOf(vmi)!, kind: "VirtualMachineInstance", phase: phaseOf(vmi), vmi };
 }
 
-/** The UID of the VM that a VMI belongs to. */
 function controllerOf({ metadata }: VirtualMachineInstance): string | undefined {
   return metadata.ownerReferences?.find(({ kind, controller }) => kind === "VirtualMachine" && controller === true)
     ?.uid;
@@ -47,10 +45,7 @@ export function formerUids({ vmi }: Life): readonly string[] {
 
 const collectorsFinalizer = "foregroundDeletion";
 
-/**
- * A guest of this life may run, or start. Not so for a VMI that is deleted in the foreground and waits for its dependents alone: KubeVirt is
- * done with it, and a claim that waited for it to be gone would wait for ever, since it waits for the claim.
- */
+/** A guest may run or start. Not if deletion waits for dependents alone: claim and VMI would wait for each other. */
 export function hasInstance({ vmi }: Life): boolean {
   if (vmi === undefined) return false;
   const { deletionTimestamp, finalizers = [] } = vmi.metadata;

@@ -1,5 +1,4 @@
 // What is to stand on a claim that is there: whose it is, which NIC, which VMI runs, our finalizer. Pure.
-//
 // Level-triggered: what a hand, a restore or an uninstall took off comes back. This is also how a claim follows its VMI to another owner.
 import * as marks from "../../api/claim-marks.ts";
 import type { OwnerReference } from "../../kube/meta.ts";

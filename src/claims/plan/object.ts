@@ -85,10 +85,7 @@ export function referenceOf({ uid, kind }: Life, name: string): OwnerReference {
 
 const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 
-/**
- * The MAC as a label with dashes, for people; who may have it, the holds say. From the VM's spec, else from the VMI's, else as the VMI reported it.
- * Empty: not known, and what stands stays.
- */
+/** The MAC as a label, for people (holds decide): of the VM's spec, the VMI's, its status. Empty: not known, it stays. */
 export function macMark({ vm, vmi }: Life, nic: string): Record<string, string> {
   const reported = vmi?.status?.interfaces?.find(({ name }) => name === nic)?.mac;
   const mac = specified(vm?.spec?.template?.spec, nic) ?? specified(vmi?.spec, nic) ?? reported?.toLowerCase();

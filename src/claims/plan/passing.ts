@@ -57,7 +57,6 @@ function isInPlaceOf({ hold: a }: ClaimHold, { hold: b }: ClaimHold): boolean {
   return a.domain === b.domain && a.address.family === b.address.family && a.note?.pool === b.note?.pool;
 }
 
-/** What a hold records as its owner's identity follows the claim. */
 function identitySteps(view: ClaimView): readonly ClaimStep[] {
   return view.holds.filter((hold) => !isIdentified(view, hold)).map((hold) => passTo(view, hold));
 }

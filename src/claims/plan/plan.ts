@@ -1,5 +1,4 @@
 // What is to be done about one family now. Pure; level-triggered: from any state, whatever was seen or missed before.
-//
 // Promised: one bad object is an event, and the rest of the family goes on; planning a settled family gives nothing but events and `again`.
 import { creatingSteps } from "./creating.ts";
 import { endingSteps, releasingSteps } from "./ending.ts";

@@ -1,5 +1,4 @@
 // Which NICs a life has, on which networks, and whether each is to have a claim. Pure.
-//
 // The VM's template and the VMI are joined: an interface that left one and not the other is still there, and one that is new in the
 // template is wanted before the VMI has it. "absent" is not there.
 import { takesPart } from "../../api/claim-choice.ts";
@@ -15,10 +14,7 @@ export interface WantedNic {
   readonly definition?: string;
   /** `spec.network` of its claim; undefined where the definition is not known. */
   readonly network: string | undefined;
-  /**
-   * "yes": it is to have a claim. "no": nothing new, and an address that nothing else keeps may go. "wait": it is not known, so nothing
-   * is made and nothing is taken away.
-   */
+  /** "no": nothing new, and an address that nothing else keeps may go. "wait": not known, nothing is made or taken away. */
   readonly verdict: "yes" | "no" | "wait";
   /** In a sentence, where the definition asks for what cannot be. */
   readonly problem: string;
@@ -65,10 +61,7 @@ function plugged(spec: VmiSpec | undefined): readonly VmNetwork[] {
   return networksOf(spec).filter(({ name }) => interfaceOf(spec, name)?.state !== "absent");
 }
 
-/**
- * A guest that runs has the NIC: its VMI lists it, or lists it as absent while its status still shows it. KubeVirt takes it out of both
- * when it is detached.
- */
+/** The guest's VMI lists it, or still shows it in its status: KubeVirt takes it out of both when it is detached. */
 export function isStillInGuest({ vmi }: Life, nic: string): boolean {
   const isListed = networksOf(vmi?.spec).some(({ name }) => name === nic);
   if (!isListed) return false;

@@ -1,5 +1,4 @@
 // The answer about a claim that somebody creates, changes or deletes: reads what the deciders must know.
-//
 // Promised: our own controller, garbage collection and the end of namespaces are never kept waiting by a look at the cluster. What cannot be
 // read ends the answer with an error, and the API server goes on without us.
 import { familyKeysOf } from "../../api/claim-family.ts";
@@ -12,7 +11,6 @@ import { asksToDelete, isFreeToGo, judgeDeletion } from "./deletion.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";
 import type { ClaimsView, DefinitionFacts, Requester } from "./view.ts";
 
-/** What the answers read; ClaimsView is it. */
 export type ClaimHandlerView = Pick<
   ClaimsView,
   "vm" | "vmi" | "namespace" | "countClaims" | "definitions" | "freshDefinitions" | "mayOverride"

@@ -7,7 +7,6 @@ import { marksOf } from "./marks.ts";
 
 /** A network attachment definition, as far as a claim may mean it. */
 export interface KnownNetwork {
-  /** Of the definition. */
   readonly namespace: string;
   readonly name: string;
   /** The name in its configuration. */
@@ -26,10 +25,7 @@ export interface CreationFacts {
   readonly isOverridden: boolean;
 }
 
-/**
- * Written by Velero on what it brings back: a claim may come before its network, and comes with the marks of its former life. Anybody can write it: a restore
- * is the word of whoever may override, as an administrator's tool may.
- */
+/** Velero's: a claim may precede its network and has old marks. Anybody can write it, so it needs the right to override. */
 const restoreLabelName = "velero.io/restore-name";
 
 export function saysRestored({ metadata }: StoredClaim): boolean {

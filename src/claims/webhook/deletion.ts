@@ -1,5 +1,4 @@
 // Whether somebody may delete a claim: not while the NIC of a living VM has it. Pure.
-//
 // A claim deleted under its VM keeps its address by its finalizer until the VM goes; the refusal spares its owner the wait and the
 // question. Never refused is what the end of a VM, of a namespace or of a NIC leads to.
 import {

@@ -1,5 +1,4 @@
 // The answer about a launcher pod: reads what launcher.ts must know, and nothing where the pod alone tells.
-//
 // Promised: it allows every pod. What cannot be read ends the answer with an error, and the API server goes on without us.
 import { takesPart } from "../../api/claim-choice.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
@@ -19,7 +18,6 @@ import {
 } from "./launcher.ts";
 import type { ClaimsView } from "./view.ts";
 
-/** What the answer reads; ClaimsView is it. */
 export type LauncherView = Pick<ClaimsView, "state" | "vm" | "vmi" | "claim" | "definition" | "definitions">;
 
 export function launcherHandler(view: LauncherView): AdmissionHandler {

@@ -1,8 +1,6 @@
-// What a launcher pod is given before it is stored: for each NIC the name of its claim. Pure; launcher-handler.ts reads what it needs.
-//
-// Promised: an element that has a reference keeps it; of a pod that is there already only elements that are new to it get one, since the
-// others are attached as they are. KubeVirt writes the whole list anew when it plugs or unplugs a NIC, without our references: those come
-// back. One NIC that cannot be judged never keeps the others from theirs.
+// What a launcher pod is given before it is stored: each NIC's claim. Pure; launcher-handler.ts reads. Promised: a reference
+// stays; of a pod that is there only new elements get one, the others are attached as they are. References that KubeVirt
+// drops with the list it writes at a plug or unplug come back. One NIC that cannot be judged keeps no other from its own.
 import { homeOf } from "../../api/claim-family.ts";
 import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
 import { nicOf, type VirtualMachineInstance, type VmNetwork, type NicElement } from "../../api/kubevirt.ts";
@@ -50,7 +48,6 @@ export interface LauncherChange {
   readonly warnings: readonly string[];
 }
 
-/** Elements that are to be judged, each with its NIC. */
 export function nicsToJudge(
   { namespace, annotations, before }: LauncherPodText,
   vmi: VirtualMachineInstance,
@@ -131,9 +128,7 @@ function write(annotation: string, value: string): JsonPatchOperation {
 interface NicFacts {
   readonly vmi: VirtualMachineInstance;
   readonly nic: VmNetwork;
-  /** Of its network. */
   readonly definition: Persistence | "missing";
-  /** New claims are made for this VM: gate and label. */
   readonly isWanted: boolean;
   readonly claimOf: (name: string) => StoredClaim | undefined;
 }
@@ -154,10 +149,7 @@ export function candidateNames(vm: string, nic: string, definition: Persistence 
     : [plain, swappedClaimName(vm, nic, definition.network)];
 }
 
-/**
- * Which claim one NIC refers to. Never that of another owner, whatever its name: a CNI that reads only the reference would hand out the address of another VM.
- * One that is this NIC's and has addresses is referred to even where no new ones are made any more.
- */
+/** Never another owner's: a CNI that reads only this would give out its address. This NIC's stays, gate or not. */
 function referenceOf({ vmi, nic, definition, isWanted, claimOf }: NicFacts): Reference {
   const vm = vmi.metadata.name ?? "";
   const names = candidateNames(vm, nic.name, definition);
@@ -207,7 +199,6 @@ function isOfNic(claim: StoredClaim, vmi: VirtualMachineInstance, nic: string): 
 }
 
 interface LauncherElement extends NicElement {
-  /** In the list. */
   readonly index: number;
   readonly value: JsonObject;
   readonly claim: string;

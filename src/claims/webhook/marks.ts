@@ -40,7 +40,6 @@ export function marksOf({ metadata: { annotations = {}, labels = {}, finalizers 
   ];
 }
 
-/** Those that differ. */
 function changedMarks(before: Marked, after: Marked): readonly string[] {
   const isManaged = before.metadata.labels?.[managedLabelName] === "true";
   const annotations = isManaged ? [...ownAnnotations, ...sharedAnnotations] : ownAnnotations;

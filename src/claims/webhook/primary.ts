@@ -16,7 +16,6 @@ export interface PrimaryFacts {
   readonly vmi: VirtualMachineInstance;
   readonly network: VmNetwork;
   readonly claim: string;
-  /** The configuration of the primary network. */
   readonly config: string;
   /** namespace/name of OVN-Kubernetes' own definition of the first interface; undefined: there is none, or more than one. */
   readonly first: string | undefined;

@@ -1,5 +1,4 @@
 // The webhooks of one replica: a certificate that all replicas share, the server, and the configurations that trust it.
-//
 // Promised: whatever fails here is tried again and never ends the process: the API server goes on without an answer. A configuration that is
 // applied late, or anew, is trusted within a minute.
 import { Counter, type Registry } from "prom-client";
@@ -40,7 +39,6 @@ export class ClaimsWebhook implements Runnable {
   readonly #options: ClaimsWebhookOptions;
   readonly #certificate: WebhookCertificate;
   #server: AdmissionServer | undefined;
-  /** The certificate that is served. */
   #serving = "";
   /** Who we are to the API server; empty: not asked yet, and nothing is served before. */
   #self = "";
@@ -107,7 +105,6 @@ export class ClaimsWebhook implements Runnable {
   }
 }
 
-/** How the webhooks answer, for Prometheus. */
 export class ReviewMetrics {
   readonly #reviews: Counter<"path" | "answer">;
 

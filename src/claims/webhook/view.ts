@@ -1,8 +1,6 @@
-// What the webhooks must know of the cluster to answer, and nothing else: reads only.
-//
-// VMs, claims and namespaces are read from the server for each answer, since an old picture could refer a pod to the claim of another or
-// refuse a delete that is due. Definitions come from the cache of the controller; one that is not there is asked for before it counts as
-// missing.
+// What the webhooks must know of the cluster: reads only. VMs, claims and namespaces come from the server each time: an old
+// picture could refer a pod to another's claim, or refuse a delete that is due. Definitions come from the controller's
+// cache; one that is not there is asked for before it counts as missing.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { type Persistence, readPersistence } from "../../cni/persistence.ts";
 import type { AdmissionRequest } from "../../kube/admission-review.ts";
@@ -22,7 +20,6 @@ import {
 import { fetchState } from "../../ledger/state.ts";
 import { type NamespaceFacts, readNamespace } from "../quota.ts";
 
-/** Who asks. */
 export type Requester = Pick<AdmissionRequest, "username" | "groups">;
 
 export interface DefinitionFacts {

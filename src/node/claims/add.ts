@@ -1,5 +1,4 @@
 // ADD by a claim: the claim's addresses, one of each range, with this pod on the list of each hold.
-//
 // Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
 // there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
 // at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.

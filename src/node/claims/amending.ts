@@ -9,7 +9,6 @@ import type { LiveUser } from "./users.ts";
 /** Those of a list that live, as the API server says. */
 export type Count = (users: NonNullable<Hold["users"]>, signal: AbortSignal) => Promise<readonly LiveUser[]>;
 
-/** The search for the hold of one share. */
 export interface Quest {
   readonly ledger: AmendableLedger;
   readonly domain: Domain;

@@ -69,10 +69,7 @@ export function judgeSandbox({ isThere, pod, wasOver, isUsedElsewhere }: Sandbox
   return pod === "gone" || wasOver ? "fence" : "wait";
 }
 
-/**
- * Who may be at the address beside the sandbox's own pod: the users of the claim that has it, and the pod that has it where it is no claim's any more.
- * A user who cannot be read has no name and can be asked for by nobody: it is left out.
- */
+/** Users of the claim, or the pod that has it where no claim does. An unreadable user has no name to ask for: left out. */
 export function othersAt({ owner, users = [] }: Hold, own: ObjectName): ObjectName[] {
   const { namespace } = owner;
   const all = owner.kind === "pod" ? [{ namespace, name: owner.name, uid: owner.uid }] : users;
@@ -83,10 +80,7 @@ export function othersAt({ owner, users = [] }: Hold, own: ObjectName): ObjectNa
 
 const kubevirtPrefix = "pod";
 
-/**
- * The interfaces that carry the address's traffic. With KubeVirt's bridge binding the name that the plugin gave is a dummy's, and the cable has
- * the name without `pod` and with `-nic` (15 bytes are all that a name may have).
- */
+/** Those that carry traffic: in KubeVirt's bridge binding the cable has the name without `pod`, with `-nic` (15 bytes). */
 export function linksOf({ interfaceName }: Attachment): readonly string[] {
   const stem = interfaceName.startsWith(kubevirtPrefix) ? interfaceName.slice(kubevirtPrefix.length) : interfaceName;
   return [`${stem}-nic`, interfaceName];

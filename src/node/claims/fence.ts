@@ -1,11 +1,8 @@
-// Keeps an old guest off the network: a VM that was started elsewhere while this node could not be reached has its address there, and the
-// launcher that still runs here has the same address and the same MAC until the kubelet hears that its pod is gone.
-//
-// Every sandbox that is given an address is remembered in the state folder. Where the pod of one with a claim's address is gone from the API server, or over, and another living
-// pod uses the address, its interface is taken down in its own network namespace. That is all that is ever done to it: the kubelet ends the
-// pod. Looked at from the first moment on and then every few seconds, so that neither a start of the daemon nor the end of an outage has to be noticed. A
-// pod that the informer has alive costs nothing. Not promised: anything while the API server cannot be asked, or for a device that left the
-// namespace (SR-IOV through vfio).
+// Keeps an old guest off the network: a VM started elsewhere during an outage has its address and MAC there, and the launcher
+// here keeps both until the kubelet hears. If the pod of a remembered sandbox with a claim's address is gone or over at the
+// API server, and another living pod uses the address, its interface is taken down there; the kubelet ends the pod.
+// Looked at from the start and every few seconds, so no start or outage has to be noticed; a pod alive in the informer is
+// free. Not promised: anything while the API server is away, or for a device that left the namespace (SR-IOV by vfio).
 import { asError } from "../../kube/abort.ts";
 import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";

@@ -1,5 +1,4 @@
 // The addresses that a claim holds, and the pods at them. Nothing here frees anything.
-//
 // Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
 // several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
 import { allocationReasons, identityOf, nicOfIdentity } from "../../api/claim-marks.ts";
@@ -22,7 +21,6 @@ export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
   readonly pictures: Pick<Pictures, "open">;
 }
 
-/** A hold of the claim, and where its object is. */
 export interface ClaimHeld {
   readonly namespace: string;
   readonly hold: Hold;
@@ -38,10 +36,7 @@ export class ClaimHolds {
     this.#options = options;
   }
 
-  /**
-   * What the claim holds of each share's range; undefined: nothing. What a claim before it had is passed on to it. Where the status is right,
-   * one read for each; else one list for all that are in one domain.
-   */
+  /** Undefined: nothing. An earlier claim's is passed on. One read each where the status is right, else a list a domain. */
   async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(ClaimHeld | undefined)[]> {
     const lists: Lists = new Map();
     return Promise.all(shares.map((share) => this.#met(share, use, signal, (quest) => findOne({ ...quest, lists }))));
@@ -56,10 +51,7 @@ export class ClaimHolds {
     };
   }
 
-  /**
-   * Whether the claim, or one before it that is gone, holds anything of the ranges beside what was just taken for it. Asked after a write the API server's
-   * cache is as new as it has to be; before, it is waited for, 50 ms as a rule.
-   */
+  /** Beside what was just taken. After a write the server's cache is new enough; before, it is waited for: about 50 ms. */
   async hasOthers(
     taken: readonly { readonly share: Share; readonly held: ClaimHeld }[],
     use: ClaimUse,

@@ -1,13 +1,8 @@
-// A VM that started without a claim (the gate was off, the network did not allow it yet) runs in a pod that holds its address itself. The claim
-// comes later, and has none; a migration brings the guest, and the guest brings its address along. So the claim takes it over from that pod: a
-// new one would leave the guest with an address that is freed when the pod ends, and given to another.
-//
-// The same with a claim that is gone while its guest runs (taken away by force, its VM deleted without the VMI): the leader makes another, which says
-// which one it continues, and a migration may come before the leader has passed the address on. The hold has the identity of a VM that nobody
-// knows any more; that a pod of this VMI is at it is the proof.
-//
-// Promised: only from a pod that lives, in the claim's namespace, of the same VMI by its own word and not only by the VMI's. Not promised: what a
-// node's slice gave; that cannot be passed on.
+// A VM that started without a claim runs in a pod that holds its address itself. A claim that comes later takes it over when
+// the guest migrates: a new one would leave the guest with an address that is freed when the pod ends, and given to another.
+// The same where a claim is gone under its guest (by force, VM deleted without the VMI) and the leader's new one has not got
+// the address yet: a pod of this VMI at it is the proof, since nobody knows the VM of its identity any more. Promised: only
+// from a living pod of the claim's namespace, of the same VMI by its own word too. Not promised: what a node's slice gave.
 import { continuesAnnotation, nicOfIdentity } from "../../api/claim-marks.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";

@@ -1,8 +1,6 @@
-// Two VMs of one network must not have the same MAC: neither would be reached.
-//
-// The holds of the network's own ranges say who has which, those of stopped VMs too: nobody but a daemon writes there. The label of a claim is for
-// people: whoever may make claims may write it. Not promised: two VMs that ask anew for one MAC at the same moment, each at an address that it
-// has already, may both get it.
+// Two VMs of one network must not have the same MAC: neither would be reached. Holds of the network's ranges decide, those of
+// stopped VMs too: only daemons write them. A claim's label is for people, and whoever makes claims may write it. Not
+// promised: two VMs that ask anew for one MAC at once, each at an address that it has already, may both get it.
 import { allocationReasons } from "../../api/claim-marks.ts";
 import type { AmendableLedger, Domain, Hold } from "../../ipam/ledger.ts";
 import { ownerKey } from "../../ipam/owner.ts";
@@ -11,7 +9,6 @@ import type { Share } from "../plan.ts";
 import { ClaimRefusal } from "./refusal.ts";
 import type { ClaimUse } from "./use.ts";
 
-/** One range of the network. */
 export interface MacQuest {
   readonly ledger: AmendableLedger;
   readonly domain: Domain;

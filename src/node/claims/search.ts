@@ -1,5 +1,4 @@
 // Finds the claim that an ADD goes by, and waits for it where it is about to be made.
-//
 // Promised: claims and VMIs are read from the API server at every ADD, never from memory: that a claim is gone is what frees its address, and a
 // pod that comes later must find none. VMI and claim are read at once where the claim's name is known or can be guessed. The VM is read only
 // where there is no claim. Nobody waits longer than `waitMs`.
@@ -45,7 +44,6 @@ const roundMs = 2000;
 const firstPauseMs = 50;
 const longestPauseMs = 1000;
 
-/** What was read of one pod. */
 interface Sight {
   readonly seeker: Seeker;
   readonly claims: Map<string, StoredClaim | undefined>;
@@ -162,10 +160,7 @@ export class ClaimSearch {
     });
   }
 
-  /**
-   * Resolves when there is a reason to read the claim again: a watch by its name, so that who waits goes on within milliseconds. Never rejects: the read says
-   * what is wrong. `round`: how often it was called before.
-   */
+  /** Until the claim is to be read again, by a watch: within milliseconds. Never rejects: the read says what is wrong. */
   async #untilChanged({ seeker, claims }: Sight, name: string, round: number, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
     const version = claims.get(name)?.metadata.resourceVersion;

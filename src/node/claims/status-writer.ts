@@ -1,8 +1,6 @@
-// Writes the status of claims in the background: an ADD is answered when the hold is written, and nobody waits for what is only information.
-//
-// Promised: of one claim the last word is written, one write at a time, over the status that was read and no other; what the leader notes on the
-// claim meanwhile is in nobody's way. Bounded: what does not fit, fails for long, or a
-// crash swallows, the leader writes from the holds. At the end what is left gets a few seconds.
+// Writes the status of claims in the background: an ADD is answered when the hold is written. Promised: a claim's last word
+// is written, one write at a time, over the status that was read; the leader's notes are in nobody's way. Bounded: what does
+// not fit, fails for long or is lost in a crash the leader writes from the holds. At the end the rest gets a few seconds.
 import { claimStatus, type ClaimStatus, type StatusInput } from "../../api/claim-status.ts";
 import { type Clock, deadline, sleep } from "../../kube/clock.ts";
 import { isEqual } from "../../kube/conditions.ts";
@@ -38,7 +36,6 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   /** Claim's UID -> its last order. */
   readonly #waiting = new Map<string, StatusOrder>();
-  /** UIDs that are being written. */
   readonly #busy = new Set<string>();
   #wake = () => {};
 
@@ -60,10 +57,7 @@ export class StatusWriter {
     this.#wake();
   }
 
-  /**
-   * Before anybody is told of the addresses: written on the claim as it was read, or on a later one that `isOpen` to them. Resolves with the claim as it
-   * is where it is not open any more; undefined: it says what was ordered.
-   */
+  /** Before anybody is told: on the claim as read, or a later one that `isOpen`. Answers the claim if not open any more. */
   async settle(
     order: StatusOrder,
     isOpen: (claim: StoredClaim) => boolean,

@@ -10,7 +10,6 @@ export interface ClaimUse {
   readonly owner: ClaimOwner;
   /** OWNER-UID/NIC; undefined where the claim has no owner. */
   readonly identity: string | undefined;
-  /** The pod that asks. */
   readonly user: HoldUser;
   /** Of the pod; undefined: it is no launcher. */
   readonly vmiUid: string | undefined;

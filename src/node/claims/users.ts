@@ -47,7 +47,6 @@ export class UserPods {
     namespace: string,
     likely?: { readonly name: string; readonly signal: AbortSignal },
   ): (users: readonly HoldUser[], signal: AbortSignal) => Promise<readonly LiveUser[]> {
-    /** Pod UID -> whether it lives. */
     const known = new Map<string, Promise<LiveUser | undefined>>();
     const early = likely && this.#podNamed(namespace, likely.name, likely.signal).catch(() => undefined);
     const read = async (user: HoldUser, signal: AbortSignal) => {

@@ -1,5 +1,4 @@
 // Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules.
-//
 // Promised: a claim of another owner is never used, whatever its name is, and neither is that of another NIC or another network.
 import { claimName, ownershipOf, swappedClaimName, upstreamClaimName } from "../../api/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
@@ -9,7 +8,6 @@ import type { StoredClaim } from "../../ledger/resources.ts";
 export interface Seeker {
   readonly namespace: string;
   readonly pod: string;
-  /** The claim that the pod names. */
   readonly reference: string | undefined;
   /** The name in the CNI configuration. */
   readonly network: string;
@@ -47,10 +45,7 @@ export function judgeClaims(seeker: Seeker, read: ClaimsRead): Verdict {
   return { kind: "refuse", why: standing === "network" ? elsewhere(seeker, claim!) : otherNic(seeker, reference) };
 }
 
-/**
- * Under either name: after a swap the claim keeps the second one, also when that of the network before is gone and the plain name is free. Where
- * none fits, the plain one is waited for, unless it is this NIC's on another network.
- */
+/** Either name: after a swap the second stays. None fits: the plain one is awaited, unless of this NIC's other network. */
 function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Verdict {
   for (const name of own) {
     if (!read.has(name)) return { kind: "read", name };

@@ -11,7 +11,6 @@ import type { PodFacts } from "../pods.ts";
 export interface ClaimWish {
   readonly pod: PodFacts;
   readonly interfaceName: string;
-  /** The claim that the pod itself names. */
   readonly reference: string | undefined;
   /** The VMI of a launcher; undefined: it is another pod. */
   readonly launched: Launched | undefined;
