@@ -108,7 +108,7 @@ export class ClaimWorld {
     return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
   }
 
-  /** Addresses that may be freed at once by an operator's word; all if it is deleted. Missing unseen: not restored yet? */
+  /** Addresses freed at once: by an operator's word, or all where it was seen being deleted. One that is missing may not be restored yet: none. */
   massReleaseOf(namespace: string): number {
     if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
     return countIn(this.namespaces.cache.get(namespace)?.metadata.annotations, massReleaseAnnotation) ?? 0;
