@@ -1,7 +1,12 @@
+import { examine } from "../src/check/examine.ts";
+import { examineClaims } from "../src/check/examine/claims.ts";
+import { type PoolRow, poolRows } from "../src/check/pool-table.ts";
+import { repairClaims, repairedAddresses } from "../src/check/repair-claims.ts";
+import { repair } from "../src/check/repair.ts";
+import { readSnapshot, type Snapshot } from "../src/check/snapshot.ts";
+import { type Answer, type Asked, whoHolds } from "../src/check/who.ts";
 // `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
 import { Books } from "../src/claims/books.ts";
-import { examineClaims } from "../src/claims/examine.ts";
-import { repairClaims, repairedAddresses } from "../src/claims/moving.ts";
 import { readClaims } from "../src/claims/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
@@ -11,12 +16,7 @@ import type { KubeClient } from "../src/kube/rest.ts";
 import { defaultUpstreamNamespaces } from "../src/ledger/coexistence/upstream.ts";
 import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
 import { fetchState, readState } from "../src/ledger/state.ts";
-import { examine } from "../src/pools/examine.ts";
 import { defaultLimits } from "../src/pools/judge.ts";
-import { repair } from "../src/pools/repair.ts";
-import { readSnapshot, type Snapshot } from "../src/pools/snapshot.ts";
-import { type PoolRow, poolRows } from "../src/pools/table.ts";
-import { type Answer, type Asked, whoHolds } from "../src/pools/who.ts";
 import { connected } from "./connected.ts";
 
 export async function check(options: CheckOptions): Promise<readonly CheckedFinding[]> {

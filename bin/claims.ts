@@ -1,15 +1,15 @@
 // `holdfast claims` and `holdfast adopt`, put together: a connection, one look, and what is asked of it.
 import { readFileSync, statSync } from "node:fs";
 
+import { claimDetails } from "../src/check/claims/detail.ts";
+import { claimRows } from "../src/check/claims/table.ts";
 import { planAdoption } from "../src/claims/adopt.ts";
 import { Books } from "../src/claims/books.ts";
 import { ClaimsError } from "../src/claims/claims-error.ts";
-import { claimDetails } from "../src/claims/detail.ts";
 import { planFile, exportClaims, parseExport } from "../src/claims/export.ts";
 import type { Verdict } from "../src/claims/move.ts";
 import { moveAll, type MovingReport } from "../src/claims/moving.ts";
 import { readClaims } from "../src/claims/snapshot.ts";
-import { claimRows } from "../src/claims/table.ts";
 import { planTakeover, refuseBeside } from "../src/claims/takeover.ts";
 import type { Adopt, AdoptRequest } from "../src/cli/adopt.ts";
 import type { ClaimsSetup } from "../src/cli/claims-setup.ts";

@@ -1,13 +1,13 @@
 // `holdfast slices`, put together: a connection, one snapshot, and what is asked of it.
 import { hostname, userInfo } from "node:os";
 
+import { releaseNode } from "../src/check/slices/release-node.ts";
+import { ReleaseError } from "../src/check/slices/release.ts";
+import { readSlices } from "../src/check/slices/snapshot.ts";
+import { rangeTables } from "../src/check/slices/table.ts";
 import type { ListSlices, ReleaseSlices } from "../src/cli/slices.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
 import { realClock } from "../src/kube/clock.ts";
-import { releaseNode } from "../src/slices/release-node.ts";
-import { ReleaseError } from "../src/slices/release.ts";
-import { readSlices } from "../src/slices/snapshot.ts";
-import { rangeTables } from "../src/slices/table.ts";
 import { connected } from "./connected.ts";
 import { leaseName } from "./controller.ts";
 

@@ -4,7 +4,6 @@ import { isApiError } from "../kube/errors.ts";
 import { restsOf } from "../ledger/state.ts";
 import { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
-import type { ClaimFinding } from "./examine.ts";
 import type { PerformOptions } from "./hold-writes.ts";
 import { describeClaim, type Move, type Verdict } from "./move.ts";
 import { perform } from "./perform.ts";
@@ -124,44 +123,4 @@ function doneWords({ pass }: Move, claim: string, addresses: readonly string[]):
   if (addresses.length === 0) return `${claim} is ours; no address of it is ours to hold`;
   const passed = pass.length === 0 ? "held now" : "passed on";
   return `${claim} has ${addresses.join(" and ")}, ${passed}`;
-}
-
-export interface Repaired {
-  readonly isDone: boolean;
-  /** A sentence: what was done, or why not. */
-  readonly words: string;
-}
-
-/** `holdfast check --repair`: holds what a claim shows and nobody holds. Nothing is freed here: only the leader frees what a claim has. */
-export async function repairClaims(
-  { state }: Pick<ClaimsSnapshot, "state">,
-  findings: readonly ClaimFinding[],
-  options: PerformOptions,
-): Promise<ReadonlyMap<ClaimFinding, Repaired>> {
-  const rests = restsOf(state);
-  const repaired = new Map<ClaimFinding, Repaired>();
-  for (const finding of findings) {
-    const { repair } = finding;
-    if (repair === undefined) continue;
-    const words = { isDone: false, words: `No claim gets an address now (${rests}): try again afterwards.` };
-    repaired.set(finding, rests === "" ? await repairOne(repair, options) : words);
-  }
-  return repaired;
-}
-
-async function repairOne(move: Move, options: PerformOptions): Promise<Repaired> {
-  try {
-    const result = await perform(move, options);
-    if (result.outcome !== "done") return { isDone: false, words: `Left: ${result.why}.` };
-    return { isDone: true, words: `${result.addresses.join(" and ")} is held for the claim now.` };
-  } catch (error) {
-    return { isDone: false, words: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/** Addresses that a repair here holds for a claim: nobody else is to hold them for the claim's pod. */
-export function repairedAddresses(findings: readonly ClaimFinding[]): ReadonlySet<string> {
-  return new Set(
-    findings.flatMap(({ repair }) => (repair?.take ?? []).map(({ place, address }) => `${place.domain} ${address}`)),
-  );
 }

@@ -1,8 +1,8 @@
 // `holdfast claims`: which VM has which address, in which state; moving claims to another cluster; taking over those of ipam-extensions.
 import { Command, Option } from "commander";
 
-import { type ClaimDetail, detailLines } from "../claims/detail.ts";
-import { type ClaimFilter, type ClaimRow, claimLines } from "../claims/table.ts";
+import { type ClaimDetail, detailLines } from "../check/claims/detail.ts";
+import { type ClaimFilter, type ClaimRow, claimLines } from "../check/claims/table.ts";
 import { type ClaimsSetup, installCrdCommand, releaseFinalizersCommand } from "./claims-setup.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";

@@ -1,5 +1,6 @@
 // Saying the operator's word on coexistence, and looking at what came of it: the state, the daemons' Leases, signs of whereabouts.
 import { seenAnnotation } from "../api/node-lease.ts";
+import { type Finding, found } from "../check/finding.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { whyNotMoved } from "../ledger/coexistence/moving.ts";
@@ -9,7 +10,6 @@ import { freshMs, nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
 import { configMaps, leases } from "../ledger/resources.ts";
 import { fetchState, stateName } from "../ledger/state.ts";
 import { strayWords } from "../pools/coexistence/verdict.ts";
-import { type Finding, found } from "../pools/finding.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface CoexistenceOptions {

@@ -1,7 +1,7 @@
 // `holdfast pools`: every pool, its range, how much of it is used, and by which networks.
 import { Command, Option } from "commander";
 
-import { type PoolRow, tableLines } from "../pools/table.ts";
+import { type PoolRow, tableLines } from "../check/pool-table.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 

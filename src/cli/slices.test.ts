@@ -1,8 +1,8 @@
 // `holdfast slices`, as a person types it.
 import { describe, expect, it, test } from "vitest";
 
-import { rangeTables } from "../slices/table.ts";
-import { snapshotOf } from "../slices/testing/snapshot.ts";
+import { rangeTables } from "../check/slices/table.ts";
+import { snapshotOf } from "../check/slices/testing/snapshot.ts";
 import { run, type Wiring } from "./program.ts";
 import type { ListSlices, ReleaseRequest, Slices } from "./slices.ts";
 

@@ -1,7 +1,7 @@
 // `holdfast slices`: which node has which slice and how full they are; what a range can carry; and taking slices from a node that is off.
 import { Command, Option } from "commander";
 
-import { type RangeTable, rangeLines, type TableFilter } from "../slices/table.ts";
+import { type RangeTable, rangeLines, type TableFilter } from "../check/slices/table.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import { numberOf } from "./controller.ts";
 import type { LookOptions } from "./pools.ts";

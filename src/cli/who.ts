@@ -1,7 +1,7 @@
 // `holdfast who`: who holds an address, or what a pod, a claim or a VM holds, since when and why.
 import { Command, Option } from "commander";
 
-import { type Answer, answerLines, type Asked, parseAsked } from "../pools/who.ts";
+import { type Answer, answerLines, type Asked, parseAsked } from "../check/who.ts";
 import { withConnectionOptions } from "./connection.ts";
 import type { LookOptions } from "./pools.ts";
 import type { Output } from "./program.ts";

@@ -5,9 +5,16 @@
 // reports, is the machine itself. Clocks of machines are never compared (presence.ts). Only the quarantine, which is
 // hours, goes by the wall clock of controllers too, since it must outlive a change of leader.
 import { holdfastGroup } from "../api/kind.ts";
-import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
+import {
+  journalAnnotation,
+  leaseNodeAnnotation,
+  nodeLeaseName,
+  seenAnnotation,
+  slicesAnnotation,
+} from "../api/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
+import { picked } from "./slice-object.ts";
 
 /** `unreachable`: nobody can say that nothing of it runs on. `fenced`: somebody has, and it is silent. */
 export type Standing = "ready" | "unreachable" | "fenced";
@@ -127,4 +134,26 @@ function noted(lease: LeaseLike | undefined, annotation: string): string | undef
   const text = lease?.metadata.annotations?.[annotation] ?? "";
   const start = `${renewTimeOf(lease) || "never"} `;
   return text.startsWith(start) ? text.slice(start.length) : undefined;
+}
+
+/** Of the annotations of a Lease, those that somebody reads. */
+const keptAnnotations = [
+  leaseNodeAnnotation,
+  seenAnnotation,
+  journalAnnotation,
+  slicesAnnotation,
+  goneSinceAnnotation,
+  offAnnotation,
+];
+
+export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
+  const { annotations = {} } = metadata;
+  return {
+    ...picked(object, "apiVersion", "kind"),
+    metadata: {
+      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
+      annotations: picked(annotations, ...keptAnnotations) as Record<string, string>,
+    },
+    spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
+  };
 }

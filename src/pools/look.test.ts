@@ -3,8 +3,7 @@ import { expect, it } from "vitest";
 
 import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
-import type { Standing } from "../ledger/fencing.ts";
-import { trimLease } from "../slices/world.ts";
+import { type Standing, trimLease } from "../ledger/fencing.ts";
 import { nodesOf } from "./look.ts";
 
 const at = (hour: number) => `2026-01-01T${String(hour).padStart(2, "0")}:00:00Z`;

@@ -11,7 +11,6 @@ import type { Asking, Judge } from "../ledger/presence.ts";
 import * as kinds from "../ledger/resources.ts";
 import { type Facts, type PodFacts, type StatefulSetFacts } from "./facts.ts";
 import { type Held, isNameless } from "./held.ts";
-import type { Snapshot } from "./snapshot.ts";
 import { isSuperseded } from "./superseded.ts";
 
 export interface Nodes {
@@ -54,7 +53,7 @@ function createdMs({ metadata }: DeepReadonly<Lease>): number {
 }
 
 /** For who looks once. */
-export function judgeOnce({ nodes, nowMs: wallMs }: Pick<Snapshot, "nodes" | "nowMs">): Judge {
+export function judgeOnce({ nodes, nowMs: wallMs }: { nodes: readonly kinds.Node[]; nowMs: number }): Judge {
   return (_, node, lease) => standingByNote({ node, lease, isAlone: nodes.length === 0, wallMs });
 }
 

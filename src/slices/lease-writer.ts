@@ -9,7 +9,7 @@ import {
 } from "../api/node-lease.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
-import { goneSinceAnnotation, goneSinceMs, noteOn } from "../ledger/fencing.ts";
+import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
 import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
 import type { SlicesOptions } from "./leader.ts";
@@ -17,7 +17,7 @@ import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 import { readPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";
-import { removed, trimLease, type SliceWorld } from "./world.ts";
+import { removed, type SliceWorld } from "./world.ts";
 
 export interface LeaseWriterOptions extends Pick<SlicesOptions, "client" | "clock" | "systemNamespace"> {
   readonly world: SliceWorld;

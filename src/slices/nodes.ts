@@ -1,11 +1,11 @@
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
+import { nodeOfLease, renewTimeOf, trimLease } from "../ledger/fencing.ts";
 import { leases } from "../ledger/resources.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
-import { type SliceWorld, trimLease } from "./world.ts";
+import type { SliceWorld } from "./world.ts";
 
 export interface NodesOptions extends Pick<SlicesOptions, "client" | "systemNamespace" | "nodes" | "presence"> {
   readonly world: SliceWorld;

@@ -1,6 +1,5 @@
 // Slice objects, NodeSlicePools and Leases of nodes that the leader follows, with its own writes. Promised: once `ready`, nothing that an
 // earlier leader wrote is missing, since the list is made after this one leads.
-import { journalAnnotation, leaseNodeAnnotation, seenAnnotation, slicesAnnotation } from "../api/node-lease.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
 import { isApiError } from "../kube/errors.ts";
 import { Informer } from "../kube/informer.ts";
@@ -8,9 +7,9 @@ import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { goneSinceAnnotation, nodeOfLease, offAnnotation } from "../ledger/fencing.ts";
+import { nodeOfLease, trimLease } from "../ledger/fencing.ts";
 import * as kinds from "../ledger/resources.ts";
-import { picked, readSlice, trimSlice } from "../ledger/slice-object.ts";
+import { readSlice, trimSlice } from "../ledger/slice-object.ts";
 import { Latest, type LatestListener } from "./latest.ts";
 import type { SlicesOptions } from "./leader.ts";
 
@@ -75,27 +74,6 @@ export class SliceWorld {
 }
 
 const oneOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
-
-const keptAnnotations = [
-  leaseNodeAnnotation,
-  seenAnnotation,
-  journalAnnotation,
-  slicesAnnotation,
-  goneSinceAnnotation,
-  offAnnotation,
-];
-
-export function trimLease({ metadata, spec = {}, ...object }: Lease): Lease {
-  const { annotations = {} } = metadata;
-  return {
-    ...picked(object, "apiVersion", "kind"),
-    metadata: {
-      ...picked(metadata, "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
-      annotations: picked(annotations, ...keptAnnotations) as Record<string, string>,
-    },
-    spec: picked(spec, "holderIdentity", "renewTime", "leaseDurationSeconds"),
-  };
-}
 
 /** The very object that was seen is deleted, by whomever. */
 export function removed<T extends KubeObject>(

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { examine } from "../../src/check/examine.ts";
+import { readSnapshot } from "../../src/check/snapshot.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
 import type { HeldObject } from "../../src/ledger/held-objects.ts";
 import { holds, pods, reservations } from "../../src/ledger/resources.ts";
-import { examine } from "../../src/pools/examine.ts";
-import { readSnapshot } from "../../src/pools/snapshot.ts";
 import { tellState } from "../ledger/told-state.ts";
 import type { Rig, RigOptions } from "./rig.ts";
 import { podArgs, type Told } from "./shim.ts";

@@ -1,18 +1,18 @@
 // `holdfast check` on a server: every inconsistency is found, told with its objects, and repaired where that is safe.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { examine } from "../../src/check/examine.ts";
+import type { Finding } from "../../src/check/finding.ts";
+import { poolRows } from "../../src/check/pool-table.ts";
+import { repair, type RepairOptions } from "../../src/check/repair.ts";
+import { readSnapshot, type Snapshot } from "../../src/check/snapshot.ts";
+import { parseAsked, whoHolds } from "../../src/check/who.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import * as kinds from "../../src/ledger/resources.ts";
 import { noSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { examine } from "../../src/pools/examine.ts";
-import type { Finding } from "../../src/pools/finding.ts";
-import { repair, type RepairOptions } from "../../src/pools/repair.ts";
-import { readSnapshot, type Snapshot } from "../../src/pools/snapshot.ts";
-import { poolRows } from "../../src/pools/table.ts";
-import { parseAsked, whoHolds } from "../../src/pools/who.ts";
 import { type Stage, system } from "./stage.ts";
 import { whileTimePasses } from "./watching.ts";
 

@@ -1,4 +1,5 @@
 import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { nowMs } from "../../src/check/slices/testing/snapshot.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
@@ -11,7 +12,6 @@ import {
   type SlicePoolParts,
   system,
 } from "../../src/slices/testing/objects.ts";
-import { nowMs } from "../../src/slices/testing/snapshot.ts";
 // An embedded API with our kinds, and a clock whose waits are over at once: what happens meanwhile is the test's to say.
 import { installDefinitions } from "../ledger/definitions.ts";
 

@@ -2,14 +2,14 @@
 import { beforeEach, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { examine } from "../../src/check/examine.ts";
+import { poolRows } from "../../src/check/pool-table.ts";
+import { repair } from "../../src/check/repair.ts";
+import { readSnapshot } from "../../src/check/snapshot.ts";
+import { parseAsked, whoHolds } from "../../src/check/who.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { offBy } from "../../src/ledger/fencing.ts";
 import * as kinds from "../../src/ledger/resources.ts";
-import { examine } from "../../src/pools/examine.ts";
-import { repair } from "../../src/pools/repair.ts";
-import { readSnapshot } from "../../src/pools/snapshot.ts";
-import { poolRows } from "../../src/pools/table.ts";
-import { parseAsked, whoHolds } from "../../src/pools/who.ts";
 import {
   leaseObject,
   type SliceParts,

@@ -2,12 +2,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { examine } from "../../src/check/examine.ts";
+import { rangeTables } from "../../src/check/slices/table.ts";
+import { readSnapshot } from "../../src/check/snapshot.ts";
+import { parseAsked, whoHolds } from "../../src/check/who.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { pods } from "../../src/ledger/resources.ts";
-import { examine } from "../../src/pools/examine.ts";
-import { readSnapshot } from "../../src/pools/snapshot.ts";
-import { parseAsked, whoHolds } from "../../src/pools/who.ts";
-import { rangeTables } from "../../src/slices/table.ts";
 import { until } from "../lab/wait.ts";
 import { Fleet, type Network } from "./fleet.ts";
 import { added, addMany } from "./scenes.ts";

@@ -36,8 +36,8 @@ export const folders: Readonly<Record<string, Folder>> = {
     imports: features,
   },
   pools: {
-    about: "the leader's reconcilers of shared pools: mirror, free maps, coexistence, leak collection, check",
-    imports: [...features, "cni", "ledger", "log", "slices"],
+    about: "the leader's reconcilers of shared pools: mirror, free maps, coexistence, leak collection",
+    imports: [...features, "cni", "ledger", "log"],
   },
   transfer: {
     about: "moving in from other systems: migrate, import, compare",
@@ -56,11 +56,15 @@ export const folders: Readonly<Record<string, Folder>> = {
     about: "persistent addresses: which claims a VM has, whose they are, and when their addresses are free again",
     imports: [...features, "cni", "ledger", "log"],
   },
+  check: {
+    about: "what an operator's commands see and set right: one snapshot, findings, repairs, tables",
+    imports: [...features, "cni", "claims", "ledger", "log", "pools", "slices"],
+  },
   vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
   cli: {
     about: "the commands of ./holdfast",
-    imports: [...features, "cni", "claims", "ledger", "log", "pools", "slices", "transfer"],
+    imports: [...features, "check", "cni", "claims", "ledger", "log", "pools", "slices", "transfer"],
   },
 };
 

@@ -1,0 +1,200 @@
+// What `holdfast check` says about claims: against holds, owners and each other, and what stands against persistent addresses in the cluster as a whole.
+// Pure. Holds against claims: claim-holds.ts.
+// Promised: what passes by itself while a leader works is told as such (`info`), or not at all.
+import { homeOf } from "../../api/claim-family.ts";
+import {
+  claimFinalizer,
+  identityOf,
+  isForeign,
+  isManagedClaim,
+  ownershipOf,
+  upstreamClaimFinalizer,
+} from "../../api/claim-marks.ts";
+import type { Books } from "../../claims/books.ts";
+import { describeClaim, type Move, nicOfClaim } from "../../claims/move.ts";
+import { heldBy, ownNames, readIps, livingUsers, type Target, targetOf, usersOf } from "../../claims/target.ts";
+import { parseKey } from "../../kube/meta.ts";
+import type { ReadHold } from "../../ledger/held-objects.ts";
+import type { StoredClaim } from "../../ledger/resources.ts";
+import type { Finding } from "../finding.ts";
+
+export function examineClaims(books: Books): Finding[] {
+  const { claims } = books.snapshot;
+  return [
+    ...noKind(books),
+    ...refusedDefinitions(books),
+    ...twoSystems(books),
+    ...foreignClaims(books),
+    ...claims.flatMap((claim) => unheld(books, claim)),
+    ...shared(books),
+    ...claims.flatMap((claim) => deadOwner(books, claim)),
+    ...claims.flatMap((claim) => strayFinalizer(books, claim)),
+  ];
+}
+
+function noKind({ snapshot, places }: Books): Finding[] {
+  const allowed = [...places.persistence].filter(([, { isAllowed }]) => isAllowed).map(([key]) => key);
+  if (snapshot.hasClaims || allowed.length === 0) return [];
+  const objects = allowed.map((key) => `NetworkAttachmentDefinition ${key}`);
+  const message = `allowPersistentIPs is set in ${listed(allowed)}, and the cluster does not have the kind IPAMClaim: no address stays with a VM.`;
+  const remedy = "kubectl apply -f deploy/holdfast.yaml, which brings it.";
+  return [{ code: "no-claim-kind", severity: "error", objects, message, remedy }];
+}
+
+function refusedDefinitions({ places }: Books): Finding[] {
+  return [...places.persistence].flatMap(([key, { problem, fault }]): Finding[] => {
+    // A text that cannot be read at all asks for nothing.
+    if (fault === undefined) return [];
+    const objects = [`NetworkAttachmentDefinition ${key}`];
+    const message = `${key} asks for persistent addresses, which it cannot have: ${problem}.`;
+    const remedy = "Correct it as the sentence says. Claims that are there are kept.";
+    return [{ code: "persistence-refused", severity: "warning", objects, message, remedy }];
+  });
+}
+
+function twoSystems({ snapshot: { extensions, gate } }: Books): Finding[] {
+  const { objects, why } = extensions;
+  if (objects.length === 0) return [];
+  const isOn = gate.gate === "on";
+  const message = `kubevirt/ipam-extensions runs here too: ${why.join(" ")}${isOn ? " Both make claims for the same VMs." : ""}`;
+  const remedy =
+    "Choose one. For ours: remove its webhook configuration and its Deployment, then holdfast claims takeover. For the other: holdfast controller --persistent-ips off.";
+  return [{ code: "two-systems", severity: isOn ? "error" : "warning", objects, message, remedy }];
+}
+
+function foreignClaims({ snapshot: { claims } }: Books): Finding[] {
+  const objects = claims.filter(isForeign).map(describeClaim);
+  if (objects.length === 0) return [];
+  const message = `${objects.length} ${objects.length === 1 ? "claim is" : "claims are"} of kubevirt/ipam-extensions, and left alone here: their addresses are held by nobody.`;
+  const remedy = "holdfast claims takeover --dry-run says what would become of each; holdfast claims takeover does it.";
+  return [{ code: "foreign-claims", severity: "warning", objects, message, remedy }];
+}
+
+/** Of many, the first. */
+function listed(names: readonly string[]): string {
+  const shown = 5;
+  return names.length <= shown
+    ? names.join(", ")
+    : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
+}
+
+/** Those of ipam-extensions are held by nobody until they are taken over. */
+function unheld(books: Books, claim: StoredClaim): Finding[] {
+  if (isForeign(claim) || claim.metadata.deletionTimestamp !== undefined) return [];
+  const { places } = books;
+  const addresses = readIps(claim.status?.ips ?? []);
+  const target = liveOwner(books, claim);
+  const nic = target && nicOfClaim(claim, ownNames(target, claim.spec.network));
+  const definition = target?.nics.find((each) => each.nic === nic)?.definition;
+  const named = () => places.ofNetwork(claim.spec.network, claim.metadata.namespace ?? "");
+  const definitions = definition === undefined ? named() : [definition];
+  if (typeof addresses === "string" || definitions.length === 0) return [];
+  const held = new Set(books.heldFor(claim.metadata.uid ?? "").map(({ hold }) => `${hold.address}`));
+  const asked = { isByHand: ownershipOf(claim).kind === "ownerless" };
+  const what = describeClaim(claim);
+  return addresses
+    .filter((address) => !held.has(`${address}`))
+    .flatMap((address): Finding[] => {
+      const placing = places.of(definitions, address, asked);
+      if (placing.kind === "theirs") return [];
+      const shows = `The status of ${what} shows ${address}, `;
+      if (placing.kind === "nowhere") {
+        const message = `${shows}and ${placing.why}.`;
+        const remedy = "Correct the definition, or delete the VM's NIC: it gets another address.";
+        return [{ code: "claim-contradicted", severity: "error", objects: [what], message, remedy }];
+      }
+      const holder = books.holderAt(placing.place, address);
+      if (holder !== undefined) {
+        const objects = [what, describeHold(holder)];
+        const message = `${shows}but ${heldBy(address, holder)}.`;
+        const remedy =
+          "The hold is right. Stop the VM whose claim it is not, and take the network out of its spec until its claim is gone.";
+        return [{ code: "claim-contradicted", severity: "error", objects, message, remedy }];
+      }
+      const move = takeMove(books, claim, target, nic, { place: placing.place, address });
+      const message = `${shows}and nobody holds it: another may get it.`;
+      const remedy = "The controller holds it within a minute, if one runs; holdfast check --repair does so now.";
+      return [
+        {
+          code: "claim-without-hold",
+          severity: "error",
+          objects: [what],
+          message,
+          remedy,
+          repair: { repair: "hold-for-claim", move },
+        },
+      ];
+    });
+}
+
+function takeMove(
+  { snapshot }: Books,
+  claim: StoredClaim,
+  target: Target | undefined,
+  nic: string | undefined,
+  take: Move["take"][number],
+): Move {
+  const why = "re-added by holdfast check: the claim shows it";
+  const move = { first: "claim", claim: { change: "none", claim }, pass: [], take: [take] } as const;
+  if (target === undefined || nic === undefined) return { ...move, nic: nic ?? "", note: { why }, users: [] };
+  const note = { identity: identityOf(target.uid, nic), why };
+  return { ...move, nic, note, users: usersOf(snapshot, target, nic) };
+}
+
+function liveOwner(books: Books, claim: StoredClaim): Target | undefined {
+  const ownership = ownershipOf(claim);
+  const { namespace = "", name } = parseKey(homeOf(claim));
+  const target = targetOf(books.snapshot, { namespace, name }, books.places.persistence);
+  return ownership.kind === "owned" && target?.uid === ownership.uid ? target : undefined;
+}
+
+function shared(books: Books): Finding[] {
+  const shown = books.snapshot.claims.flatMap((claim) =>
+    (claim.status?.ips ?? []).map((ip) => ({ claim, key: `${claim.spec.network} ${ip.split("/")[0]}` })),
+  );
+  return [...Map.groupBy(shown, ({ key }) => key)]
+    .filter(([, all]) => new Set(all.map(({ claim }) => claim.metadata.uid)).size > 1)
+    .map(([key, all]): Finding => {
+      const address = key.slice(key.lastIndexOf(" ") + 1);
+      const objects = all.map(({ claim }) => describeClaim(claim));
+      const message = `${address} stands in the status of ${objects.join(" and of ")}.`;
+      const remedy = `holdfast who ${address} says whose it is. Stop the other VM before the two meet on the network.`;
+      return { code: "claims-share-address", severity: "error", objects, message, remedy };
+    });
+}
+
+function deadOwner(books: Books, claim: StoredClaim): Finding[] {
+  const { metadata } = claim;
+  const ownership = ownershipOf(claim);
+  if (ownership.kind === "ownerless" || isForeign(claim) || books.lives(ownership.uid)) return [];
+  if (metadata.deletionTimestamp !== undefined) return [];
+  const users = books.heldFor(metadata.uid ?? "").flatMap(({ hold }) => hold.users ?? []);
+  if (livingUsers(books.snapshot, metadata.namespace ?? "", users).length > 0) return [];
+  const message = `The owner of ${describeClaim(claim)}, ${ownership.uid}, is gone.`;
+  const adopt = `a restored VM is to have its address: holdfast adopt NAMESPACE/VM --from ${ownership.uid}.`;
+  const remedy = isManagedClaim({ metadata })
+    ? `The controller ends it within a minute: is one running? If ${adopt}`
+    : `Delete it; or, if ${adopt}`;
+  return [{ code: "dead-owner", severity: "warning", objects: [describeClaim(claim)], message, remedy }];
+}
+
+function strayFinalizer({ snapshot: { extensions } }: Books, claim: StoredClaim): Finding[] {
+  const { deletionTimestamp, finalizers = [], namespace, name } = claim.metadata;
+  // Garbage collection puts two of its own there, and takes them away.
+  const others = finalizers.filter(
+    (each) => each !== claimFinalizer && !["foregroundDeletion", "orphan"].includes(each),
+  );
+  const theirs = others.includes(upstreamClaimFinalizer);
+  if (deletionTimestamp === undefined || others.length === 0 || (theirs && extensions.isRunning)) return [];
+  const whose = theirs ? " of kubevirt/ipam-extensions, which does not run here" : "";
+  const objects = [describeClaim(claim)];
+  const message = `${describeClaim(claim)} is being deleted and waits for ${others.join(", ")}${whose}.`;
+  const remedy = theirs
+    ? `Where no pod uses its address: kubectl -n ${namespace} patch ipamclaim ${name} --type=merge -p '{"metadata":{"finalizers":null}}'.`
+    : "Whoever put it there must take it away.";
+  return [{ code: "stray-finalizer", severity: theirs ? "error" : "warning", objects, message, remedy }];
+}
+
+export function describeHold({ object }: ReadHold): string {
+  return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
+}

@@ -1,0 +1,167 @@
+// Pools against holds and against the networks that use them. Pure.
+import { readAllocations } from "../../api/allocations.ts";
+import { parseDomain } from "../../api/domain.ts";
+import { isAdopted, markedDomain } from "../../api/pool-domain.ts";
+import { poolNamesToRead } from "../../api/pool-name.ts";
+import type { Domain } from "../../ipam/ledger.ts";
+import { describeOwner } from "../../ipam/owner.ts";
+import type { SlicedRange } from "../../ledger/sliced-ranges.ts";
+import { overlaps } from "../../net/prefix.ts";
+import { describeHeld, type Held } from "../../pools/held.ts";
+import { membersOf, networkOf, type PoolRange } from "../../pools/membership.ts";
+import { type MirrorPlan, planMirror } from "../../pools/mirror.ts";
+import { usesOfPool } from "../../pools/networks.ts";
+import { type Finding, finding, found, named } from "../finding.ts";
+import type { Snapshot } from "../snapshot.ts";
+
+type Pool = Snapshot["pools"][number];
+
+export function examinePools(snapshot: Snapshot): Finding[] {
+  const members = membersOf(snapshot.held, snapshot.index);
+  return [
+    ...snapshot.pools.flatMap((each) => examinePool(snapshot, each, members.get(each.range.key) ?? [])),
+    ...overlapsOf(snapshot.pools.filter((each) => !isIdle(snapshot, each, members)).map(({ range }) => range)),
+    ...clashesOf(snapshot),
+  ];
+}
+
+function examinePool(snapshot: Snapshot, { pool, range }: Pool, held: readonly Held[]): Finding[] {
+  const object = `IPPool ${range.key}`;
+  const plan = planMirror(pool, held);
+  const { unreadable } = readAllocations(pool);
+  return [
+    ...unreadable.map(({ message }): Finding =>
+      finding("unreadable", "error", [object], {
+        message,
+        remedy: "Remove the key as the sentence says; until then the pool is not adopted.",
+      }),
+    ),
+    ...entriesWithout(object, range, plan),
+    ...staleEntries(object, range, plan, isAdopted(pool)),
+    ...contested(object, pool, plan, held),
+    ...unusedPool(object, snapshot, range, held.length > 0 || Object.keys(pool.spec.allocations).length > 0),
+    ...mixedProtection(object, snapshot, range, markedDomain(pool)),
+  ];
+}
+
+function entriesWithout(object: string, range: PoolRange, { foreign }: MirrorPlan): Finding[] {
+  if (foreign.length === 0) return [];
+  return found("entry-without-hold", "error", [object], {
+    message: `${foreign.length} entries of ${object} have no hold: offsets ${named(foreign)}.`,
+    remedy: "The controller adopts them when whereabouts is silent; holdfast check --repair makes the holds now.",
+    repair: { repair: "adopt", pool: range.key },
+  });
+}
+
+/** The mirror lags by a second: what differs is told as a warning, and is the controller's to write. */
+function staleEntries(object: string, range: PoolRange, { changes }: MirrorPlan, mayRemove: boolean): Finding[] {
+  const missing = changes.filter(({ from }) => from === undefined);
+  const stale = changes.filter(({ to }) => to === undefined);
+  const findings: Finding[] = [];
+  const common = { severity: "warning", objects: [object] } as const;
+  const remedy = "The controller writes it within seconds: is one running? holdfast check --repair writes it now.";
+  if (missing.length > 0) {
+    const message = `${missing.length} holds are not shown in ${object}: offsets ${named(missing.map(({ key }) => key))}.`;
+    const repair = { repair: "entries", pool: range.key, changes: missing } as const;
+    findings.push({ code: "hold-without-entry", ...common, message, remedy, repair });
+  }
+  if (stale.length > 0) {
+    const message = `${stale.length} entries of ${object} are ours and have no hold any more: offsets ${named(stale.map(({ key }) => key))}.`;
+    const repair = { repair: "entries", pool: range.key, changes: stale } as const;
+    findings.push({ code: "entry-without-hold", ...common, message, remedy, ...(mayRemove && { repair }) });
+  }
+  return findings;
+}
+
+function contested(object: string, pool: Pool["pool"], plan: MirrorPlan, held: readonly Held[]): Finding[] {
+  return plan.contested.map((key): Finding => {
+    const entry = pool.spec.allocations[key];
+    const { entries } = readAllocations({ ...pool, spec: { ...pool.spec, allocations: { [key]: entry! } } });
+    const address = entries[0]?.address.toString() ?? "";
+    const holder = held.find(({ hold }) => hold.address.toString() === address);
+    return finding("two-owners", "error", [object, ...(holder ? [describeHeld(holder)] : [])], {
+      message: `${address} has two owners: ${entry?.podref} by ${object}, ${holder ? describeOwner(holder.hold.owner) : "another"} by its hold.`,
+      remedy: `See which pod uses it (network-status), delete the other pod, then remove its record (entry ${key}, or the hold).`,
+    });
+  });
+}
+
+/** A sliced range may have a shared pool beside it, where its slices were drained, and one for the part that belongs to no node. */
+function unusedPool(object: string, snapshot: Snapshot, range: PoolRange, isHeld: boolean): Finding[] {
+  if (isUsed(snapshot, range)) return [];
+  return found("pool-without-network", "info", [object], {
+    message: `No NetworkAttachmentDefinition uses ${object}; a network that is configured on the nodes may.`,
+    remedy: isHeld
+      ? "Delete it once nothing of it is held."
+      : "Nothing of it is held: delete it, unless such a network of a node uses it.",
+  });
+}
+
+function isUsed({ networks, slices }: Snapshot, range: PoolRange): boolean {
+  if (usesOfPool([...networks.uses, ...networks.sliced], range).length > 0) return true;
+  const { namespace, name } = range;
+  return slices.sliced.ranges.some((each) => each.namespace === namespace && floatingNames(each).includes(name));
+}
+
+/** An empty pool of a range that no definition has any more: whatever it overlaps, nothing is handed out of it. */
+function isIdle(snapshot: Snapshot, { pool, range }: Pool, members: ReadonlyMap<string, readonly Held[]>): boolean {
+  const isHeld = (members.get(range.key) ?? []).length > 0 || Object.keys(pool.spec.allocations).length > 0;
+  return !isHeld && !isUsed(snapshot, range);
+}
+
+/** Of the pool of the part that belongs to no node; none where there is no such part. */
+function floatingNames({ floating, network }: SlicedRange): string[] {
+  return floating === undefined ? [] : poolNamesToRead({ range: floating, network, node: "" });
+}
+
+/** enable_overlapping_ranges on and off for one pool: its mark decides for all of them, and some do not get what they say. */
+function mixedProtection(object: string, { networks }: Snapshot, range: PoolRange, marked?: Domain): Finding[] {
+  const own = usesOfPool(networks.uses, range);
+  const isWhole = marked === undefined || parseDomain(marked).scope === "network";
+  const others = own.filter(({ config }) => config.overlappingRanges !== isWhole);
+  const isMixed = new Set(own.map(({ config }) => config.overlappingRanges)).size > 1;
+  if (others.length === 0 || (isWhole && !isMixed)) return [];
+  const definitions = [...new Set(others.map(({ definition }) => definition))];
+  const message = isWhole
+    ? `${object} is handed out with enable_overlapping_ranges: true, also for ${definitions.join(", ")}, which say false: an address is given once in the whole network.`
+    : `${object} is handed out with enable_overlapping_ranges: false, and ${definitions.join(", ")} say true: their pods are refused, since one address could be given twice.`;
+  const objects = [object, ...definitions.map((definition) => `NetworkAttachmentDefinition ${definition}`)];
+  const remedy = isWhole
+    ? "Set it alike in all of them, or give one of them a network_name of its own."
+    : "Set it alike in all of them, or give one of them a network_name of its own; or, once nothing of the pool is held, delete the IPPool: the next pod makes it anew.";
+  return found("mixed-protection", isWhole ? "warning" : "error", objects, { message, remedy });
+}
+
+function overlapsOf(ranges: readonly PoolRange[]): Finding[] {
+  const domains = Map.groupBy(ranges, (range) => `${range.namespace} ${networkOf(range)}`);
+  return [...domains.values()].flatMap((pools) =>
+    pools.flatMap((a, index) =>
+      pools.slice(index + 1).flatMap((b): Finding[] => {
+        if (a.range.prefix.family !== b.range.prefix.family || !overlaps(a.range.prefix, b.range.prefix)) return [];
+        return found("overlapping-ranges", "warning", [`IPPool ${a.key}`, `IPPool ${b.key}`], {
+          message: `${a.range.prefix} and ${b.range.prefix} overlap in one network.`,
+          remedy: "Safe while enable_overlapping_ranges is on; otherwise give one of them a network_name of its own.",
+        });
+      }),
+    ),
+  );
+}
+
+/** Two pools of one network that give one address to two pods, by their entries. */
+function clashesOf({ pools }: Snapshot): Finding[] {
+  /** namespace, network and address -> the first entry that names it */
+  const seen = new Map<string, { readonly object: string; readonly podref: string }>();
+  return pools.flatMap(({ pool, range }) =>
+    readAllocations(pool).entries.flatMap(({ address, owner }): Finding[] => {
+      const place = `${range.namespace} ${networkOf(range)} ${address}`;
+      const here = { object: `IPPool ${range.key}`, podref: `${owner.namespace}/${owner.name}` };
+      const before = seen.get(place);
+      if (before === undefined) seen.set(place, here);
+      if (before === undefined || before.podref === here.podref) return [];
+      return found("two-owners", "error", [before.object, here.object], {
+        message: `${address} has two owners: ${before.podref} by ${before.object}, ${here.podref} by ${here.object}.`,
+        remedy: "Delete one of the two pods, unless enable_overlapping_ranges is off on purpose.",
+      });
+    }),
+  );
+}

@@ -1,0 +1,115 @@
+// `holdfast slices release`: an operator's word that a node is off, on its Lease. What it has goes to others after five silent minutes
+// (src/ledger/fencing.ts). Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a
+// renewal takes it back. Not promised: that the node is off.
+import { nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
+import { leaseNodeAnnotation, nodeLeaseName } from "../../api/node-lease.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { noteOn, offAnnotation, offBy } from "../../ledger/fencing.ts";
+import { holds, leases, reservations } from "../../ledger/resources.ts";
+import { count } from "./count.ts";
+import { assertReleasable, assertSilent, ReleaseError, releaseLines } from "./release.ts";
+import { awaitRemoval } from "./removal-watch.ts";
+import type { SliceView } from "./slice-view.ts";
+import { readSlices, type SlicesSnapshot } from "./snapshot.ts";
+
+export interface ReleaseOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
+  readonly node: string;
+  /** Who says so: stands on the node's Lease. */
+  readonly by: string;
+  readonly dryRun: boolean;
+  /** The operator has said that the node is off. */
+  readonly isConfirmed: boolean;
+  /** How long the node must stay silent under our eyes. A daemon renews its Lease once a minute. */
+  readonly observeMs: number;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+  /** Until the controller has removed the slices. */
+  readonly wait: boolean;
+  readonly timeoutMs: number;
+  /** Name of the Lease under which a controller leads, in the system namespace. */
+  readonly leaderLease: string;
+}
+
+/** Throws ReleaseError. */
+export async function releaseNode(options: ReleaseOptions): Promise<void> {
+  const { node, dryRun, wait, say, systemNamespace: namespace, leaderLease: name } = options;
+  const fenced = await fenceNode(options);
+  if (dryRun) return say("Nothing was written: this was a dry run.");
+  say(`Node ${node} is declared off, with ${count(fenced.length, "slice")}.`);
+  if (!wait) return say("The controller removes its slices; holdfast slices shows when it has.");
+  await awaitRemoval(fenced, { ...options, leader: { namespace, name } });
+  say("Removed: what no pod holds of them is free for others.");
+}
+
+/** The slices that go; empty for a dry run. */
+async function fenceNode(options: ReleaseOptions): Promise<readonly SliceView[]> {
+  const { node, dryRun, isConfirmed, say } = options;
+  const before = await look(options);
+  assertReleasable(before, node);
+  const records = await recordsOf(options);
+  for (const line of releaseLines(before, node, records)) say(line);
+  for (const { why } of before.unreadable) say(`Left alone: ${why}`);
+  if (dryRun) return [];
+  if (!isConfirmed) {
+    const remedy = `If node ${node} is switched off for certain, ask again with --yes-the-node-is-off`;
+    throw new ReleaseError("not-confirmed", `Nothing was released. ${remedy}.`);
+  }
+  const after = await watch(options, before);
+  await declareOff(options, after);
+  return after.slices;
+}
+
+/** How many addresses of shared ranges its pods hold, by the records' labels. */
+async function recordsOf({ client, node, signal }: ReleaseOptions): Promise<number> {
+  const scope = { labelSelector: `${nodeLabelName}=${nodeLabel(node)}`, signal };
+  const lists = [await client.list(reservations, scope), await client.list(holds, scope)];
+  return lists.reduce((sum, { items }) => sum + items.length, 0);
+}
+
+function look({ client, systemNamespace, node, clock, signal }: ReleaseOptions): Promise<SlicesSnapshot> {
+  return readSlices({ client, systemNamespace, node, now: () => clock.wallMs(), signal });
+}
+
+/** Two looks: a node whose clock is hours behind seems silent to the first. */
+async function watch(options: ReleaseOptions, before: SlicesSnapshot): Promise<SlicesSnapshot> {
+  const { clock, node, observeMs, signal, say } = options;
+  if (observeMs > 0) say(`Watching for ${observeMs / 1000} s whether node ${node} stays silent.`);
+  if (observeMs > 0 && !(await sleep(clock, observeMs, signal))) {
+    throw new ReleaseError("called-off", "It was called off; nothing was released.");
+  }
+  const after = await look(options);
+  assertReleasable(after, node);
+  assertSilent(before, after, node);
+  return after;
+}
+
+/** The controller writes other keys of the same object: a few rounds are plenty. */
+const attemptsMax = 8;
+
+async function declareOff(options: ReleaseOptions, judged: SlicesSnapshot): Promise<void> {
+  const { client, clock, systemNamespace: namespace, node, by, signal } = options;
+  const name = nodeLeaseName(node);
+  let now = judged;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const lease = now.leases.get(node)?.object;
+    if (offBy(lease) !== undefined) return;
+    const words = noteOn(lease, `${by} at ${new Date(clock.wallMs()).toISOString()}`);
+    const annotations = { [leaseNodeAnnotation]: node, [offAnnotation]: words };
+    const body = { metadata: { resourceVersion: lease?.metadata.resourceVersion ?? "", annotations } };
+    try {
+      if (lease !== undefined) await client.patch(leases, { namespace, name }, { type: "merge", body }, { signal });
+      else await client.create(leases, { metadata: { namespace, name, annotations } }, { signal });
+      return;
+    } catch (error) {
+      if (!isApiError(error, "conflict", "already-exists", "not-found")) throw error;
+    }
+    now = await look(options);
+    assertSilent(judged, now, node);
+  }
+  throw new ReleaseError("not-removed", `Lease ${namespace}/${name} changes too fast to be written: ask again.`);
+}

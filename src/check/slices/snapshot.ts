@@ -1,0 +1,165 @@
+// Everything about slices in a cluster, listed once, for `holdfast slices` and `check`. Not promised: one moment. Slices are read before the
+// pools that assign them: one assigned in between shows as an allocation without its object, which is harmless.
+import { nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
+import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../../api/node-lease.ts";
+import { floatingNode, sliceLabelName } from "../../api/slice-grant.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { Lease } from "../../kube/lease.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import type { KubeObject, ObjectName } from "../../kube/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeClient, Scope } from "../../kube/rest.ts";
+import { nodeOfLease, offBy } from "../../ledger/fencing.ts";
+import * as kinds from "../../ledger/resources.ts";
+import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../ledger/sliced-ranges.ts";
+import { fetchState } from "../../ledger/state.ts";
+import { readPool } from "../../slices/pool-object.ts";
+import {
+  isUnreadable,
+  type SlicePoolView,
+  slicePoolViewOf,
+  type SliceView,
+  sliceViewOf,
+  type Unreadable,
+} from "./slice-view.ts";
+
+/** A node's own Lease. */
+export interface NodeLeaseView {
+  readonly node: string;
+  /** The id of the journal that renews it; empty: none. */
+  readonly journal: string;
+  /** By the node's clock; undefined: never. */
+  readonly renewedMs: number | undefined;
+  /** How long the node hands out by its journal alone. */
+  readonly authorityMs: number;
+  readonly slices: NodeSlices;
+  readonly object: Lease;
+}
+
+export interface SlicesSnapshot {
+  readonly nowMs: number;
+  /** What the leader tells the daemons. */
+  readonly sliced: SlicedRanges;
+  readonly pools: readonly SlicePoolView[];
+  readonly slices: readonly SliceView[];
+  /** Key: the node's name. */
+  readonly leases: ReadonlyMap<string, NodeLeaseView>;
+  /** Key: the node's name. */
+  readonly nodes: ReadonlyMap<string, kinds.Node>;
+  readonly unreadable: readonly Unreadable[];
+}
+
+export interface SlicesOptions {
+  readonly client: KubeClient;
+  readonly systemNamespace: string;
+  /** Of this node only; all otherwise. */
+  readonly node?: string;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Selects the IPPools that are slices; with a `!` before it, those that are shared. */
+export const sliceSelector = sliceLabelName;
+
+export async function readSlices(options: SlicesOptions): Promise<SlicesSnapshot> {
+  const { client, systemNamespace: namespace, node, now, signal } = options;
+  const slices = await readSliceObjects(options);
+  const pools = await list(client, kinds.nodeSlicePools, {}, signal);
+  const own = node === undefined ? undefined : { namespace, name: nodeLeaseName(node) };
+  const leases = await listOrOne(client, kinds.leases, { namespace }, own, signal);
+  const nodes = await listOrOne(client, kinds.nodes, {}, node === undefined ? undefined : { name: node }, signal);
+  const state = await fetchState(client, { namespace, signal });
+  return slicesFrom({ slices, pools, leases, nodes, state }, now());
+}
+
+export interface SliceObjects {
+  readonly slices: readonly kinds.StoredPool[];
+  readonly pools: readonly kinds.StoredSlicePool[];
+  readonly leases: readonly Lease[];
+  readonly nodes: readonly kinds.Node[];
+  readonly state: kinds.ConfigMap | undefined;
+}
+
+/** Pure. */
+export function slicesFrom(objects: SliceObjects, nowMs: number): SlicesSnapshot {
+  const slices = objects.slices.map(sliceViewOf);
+  const pools = objects.pools.map(slicePoolViewOf);
+  const leases = new Map(objects.leases.flatMap((each) => leaseViewOf(each) ?? []).map((each) => [each.node, each]));
+  const withWord = (slice: SliceView) => ({ ...slice, fenced: offBy(leases.get(slice.node)?.object) ?? "" });
+  return {
+    nowMs,
+    sliced: readSlicedRanges(objects.state) ?? onRecord(objects.pools),
+    pools: pools.flatMap((each) => (isUnreadable(each) ? [] : [each])),
+    slices: slices.flatMap((each) => (isUnreadable(each) ? [] : [withWord(each)])),
+    leases,
+    nodes: new Map(objects.nodes.map((node) => [node.metadata.name ?? "", node])),
+    unreadable: [...slices, ...pools].filter(isUnreadable),
+  };
+}
+
+/** What daemons will be told again: it stands on the pools. */
+function onRecord(pools: readonly kinds.StoredSlicePool[]): SlicedRanges {
+  const ranges = pools.flatMap((object): SlicedRange[] => {
+    const pool = readPool(object);
+    if (pool?.network === undefined) return [];
+    const { namespace, network, range, name, phase = "open", allocations } = pool;
+    const floating = allocations.find(({ node }) => node === floatingNode)?.block;
+    return [{ namespace, network, range, pool: name, phase, ...(floating && { floating }), blocks: [] }];
+  });
+  return { version: 0, ranges };
+}
+
+async function readSliceObjects({ client, node, signal }: SlicesOptions): Promise<kinds.StoredPool[]> {
+  const selectors = [sliceSelector, ...(node === undefined ? [] : [`${nodeLabelName}=${nodeLabel(node)}`])];
+  const found = await list(client, kinds.ipPools, { labelSelector: selectors.join(",") }, signal);
+  // A label may be a name that was cut.
+  return found.filter(({ metadata }) => node === undefined || metadata.annotations?.[nodeLabelName] === node);
+}
+
+async function listOrOne<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  scope: Scope,
+  one: ObjectName | undefined,
+  signal: AbortSignal,
+): Promise<T[]> {
+  if (one === undefined) return list(client, resource, scope, signal);
+  const found = await lookUp(client, resource, one, { signal });
+  return found === undefined ? [] : [found];
+}
+
+/** Undefined: it is no node's Lease of ours. */
+function leaseViewOf(lease: Lease): NodeLeaseView | undefined {
+  const node = nodeOfLease(lease);
+  if (node === undefined) return undefined;
+  const { metadata, spec } = lease;
+  const renewedMs = Date.parse(spec?.renewTime ?? "");
+  return {
+    node,
+    journal: spec?.holderIdentity ?? "",
+    renewedMs: Number.isNaN(renewedMs) ? undefined : renewedMs,
+    authorityMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
+    slices: readNodeSlices(metadata.annotations?.[slicesAnnotation]),
+    object: lease,
+  };
+}
+
+/** How long ago by our clock; a node whose clock is ahead was heard just now. Undefined: never. */
+export function leaseAgeMs(lease: NodeLeaseView | undefined, nowMs: number): number | undefined {
+  return lease?.renewedMs === undefined ? undefined : Math.max(0, nowMs - lease.renewedMs);
+}
+
+/** A kind that the cluster does not have has no objects. */
+async function list<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<T[]> {
+  try {
+    return (await client.list(resource, { ...scope, signal })).items;
+  } catch (error) {
+    if (isApiError(error, "not-found")) return [];
+    throw error;
+  }
+}

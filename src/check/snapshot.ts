@@ -1,0 +1,92 @@
+// Everything that `holdfast check`, `pools` and `who` look at, read once: plain lists, no following.
+// Not promised: one moment. The kinds are read one after the other, slices and holds first: a pod that came in between has its hold, and
+// what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
+import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
+import { parseObject } from "../api/kind.ts";
+import { listServed } from "../kube/look-up.ts";
+import { keyOf, type KubeObject } from "../kube/meta.ts";
+import type { Resource } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/rest.ts";
+import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
+import { listHolds } from "../ledger/held-objects.ts";
+import * as kinds from "../ledger/resources.ts";
+import { fetchState } from "../ledger/state.ts";
+import type { Held } from "../pools/held.ts";
+import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
+import { type Networks, networksOf } from "../pools/networks.ts";
+import { trimPod } from "../pools/pod-trim.ts";
+import { heldOf } from "../pools/world.ts";
+import { readSlices, sliceSelector, type SlicesOptions, type SlicesSnapshot } from "./slices/snapshot.ts";
+
+export interface Snapshot {
+  readonly systemNamespace: string;
+  readonly nowMs: number;
+  /** holdfast-state; undefined: there is none. */
+  readonly state: kinds.ConfigMap | undefined;
+  readonly held: readonly Held[];
+  /** Shared ones: the pool of a node's slice is in `slices`. */
+  readonly pools: readonly { readonly pool: IPPool; readonly range: PoolRange }[];
+  readonly index: PoolIndex;
+  readonly pods: ReadonlyMap<string, kinds.Pod>;
+  readonly nodes: readonly kinds.Node[];
+  readonly statefulSets: ReadonlyMap<string, kinds.StatefulSet>;
+  /** Key: UID. Read after the holds: who has a hold by then had its claim before. */
+  readonly claims: ReadonlyMap<string, Pick<kinds.StoredClaim, "metadata">>;
+  readonly networks: Networks;
+  readonly slices: SlicesSnapshot;
+  readonly unreadable: readonly { readonly object: string; readonly why: string }[];
+}
+
+export async function readSnapshot(options: Omit<SlicesOptions, "node">): Promise<Snapshot> {
+  const { client, systemNamespace, now, signal } = options;
+  const slices = await readSlices(options);
+  const unreadable: { object: string; why: string }[] = [...slices.unreadable];
+  const held: Held[] = [];
+  for await (const each of listHolds(client, { includeCooling: true, signal })) {
+    if (each.unreadable === undefined) held.push(heldOf(each));
+    else unreadable.push({ object: `${each.object.kind} ${keyOf(each.object)}`, why: each.unreadable });
+  }
+  const claims = await list(client, kinds.ipamClaims, signal);
+  const pools = (await list(client, kinds.ipPools, signal, `!${sliceSelector}`)).flatMap((object) =>
+    readPool(object, unreadable),
+  );
+  const definitions = await list(client, kinds.networkAttachmentDefinitions, signal);
+  const statefulSets = await list(client, kinds.statefulSets, signal);
+  const state = await fetchState(client, { namespace: systemNamespace, signal });
+  return {
+    systemNamespace,
+    state,
+    nowMs: now(),
+    held,
+    pools,
+    index: new PoolIndex(pools.map(({ range }) => range)),
+    pods: new Map((await list(client, kinds.pods, signal)).map((pod) => [keyOf(pod), trimPod(pod)])),
+    nodes: [...slices.nodes.values()],
+    statefulSets: new Map(statefulSets.map((set) => [keyOf(set), set])),
+    claims: new Map(claims.map(({ metadata }) => [metadata.uid ?? "", { metadata }])),
+    networks: networksOf(definitions, poolNamespaceOf(state, systemNamespace)),
+    slices,
+    unreadable,
+  };
+}
+
+function readPool(object: kinds.StoredPool, unreadable: { object: string; why: string }[]) {
+  try {
+    const pool = parseObject(ipPoolKind, object);
+    const range = poolRangeOf(pool);
+    return range === undefined ? [] : [{ pool, range }];
+  } catch (error) {
+    unreadable.push({ object: `IPPool ${keyOf(object)}`, why: (error as Error).message });
+    return [];
+  }
+}
+
+/** A kind that the cluster does not have has no objects. */
+async function list<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  signal: AbortSignal,
+  labelSelector?: string,
+): Promise<T[]> {
+  return (await listServed(client, resource, { labelSelector, signal })) ?? [];
+}

@@ -1,0 +1,139 @@
+// Who holds an address, or what a pod holds: lines for `holdfast who`. Pure.
+import { tryAddress } from "../api/address-name.ts";
+import { machineOf } from "../api/claim-family.ts";
+import { nicOfIdentity } from "../api/claim-marks.ts";
+import { formatDomain } from "../api/domain.ts";
+import type { Hold, HoldUser } from "../ipam/ledger.ts";
+import { describeOwner, type Owner } from "../ipam/owner.ts";
+import type { Address } from "../net/address.ts";
+import { describeHeld, type Held } from "../pools/held.ts";
+import type { SliceView } from "./slices/slice-view.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+export type Asked = { readonly address: Address } | { readonly namespace: string; readonly name: string };
+
+/** An address, namespace/pod, or a pod of the namespace `default`. */
+export function parseAsked(text: string): Asked {
+  const address = tryAddress(text);
+  if (address !== undefined) return { address };
+  const [first = "", second] = text.split("/");
+  return second === undefined ? { namespace: "default", name: first } : { namespace: first, name: second };
+}
+
+export interface Answer {
+  readonly address: string;
+  readonly domain: string;
+  readonly owner: string;
+  readonly uid: string;
+  readonly state: "held" | "cooling";
+  readonly since: string;
+  readonly node: string;
+  readonly object: string;
+  readonly pools: readonly string[];
+  /** The slice of the node that handed it out, as its mirror shows it; empty: it is of a shared pool. */
+  readonly slice: string;
+  readonly keeper: string;
+  /** Of a claim: its VM, as namespace/name; empty otherwise. */
+  readonly vm: string;
+  /** Of a claim: what it is for, as OWNER-UID/NIC; empty: it has no owner, or it is no claim's. */
+  readonly identity: string;
+  /** Of a claim: the pods that use it, each as `namespace/name on NODE`. */
+  readonly users: readonly string[];
+  readonly why: string;
+}
+
+export function whoHolds({ held, index, slices, claims }: Snapshot, asked: Asked): Answer[] {
+  const vmOf = ({ kind, uid, namespace, name }: Owner) => {
+    const claim = claims.get(uid);
+    return kind === "claim" ? machineOf(claim ?? { metadata: { namespace, name } }, claim === undefined) : "";
+  };
+  return [
+    ...held
+      .filter(({ cooling }) => "address" in asked || cooling === undefined)
+      .map((each) => ({ each, vm: vmOf(each.hold.owner) }))
+      .filter(({ each, vm }) => isAsked(each.hold, asked, vm))
+      .map(({ each, vm }) => answerOf(each, index.of(each.hold, each.namespace), vm)),
+    ...slices.slices.flatMap((slice) =>
+      slice.entries.filter((entry) => isAsked(entry, asked)).map((entry) => answerOfSlice(slice, entry)),
+    ),
+  ];
+}
+
+/** A pod has what it holds itself, and what a claim holds for it; a VM has what its claims hold. */
+function isAsked(hold: Pick<Hold, "address" | "owner" | "users">, asked: Asked, vm = ""): boolean {
+  const { address, owner, users = [] } = hold;
+  if ("address" in asked) return address.toString() === asked.address.toString();
+  const names = [owner.name, vm, ...users.map(({ name }) => name)];
+  return owner.namespace === asked.namespace && names.includes(asked.name);
+}
+
+const unsaid = { state: "held", since: "", keeper: "", vm: "", identity: "", users: [], why: "" } as const;
+
+/** A mirror does not say since when, nor why: the node's journal does. */
+function answerOfSlice(slice: SliceView, { address, owner }: SliceView["entries"][number]): Answer {
+  const { namespace, pool, node, block, key } = slice;
+  return {
+    ...unsaid,
+    address: address.toString(),
+    domain: formatDomain({ scope: "slice", namespace, name: pool }),
+    owner: describeOwner(owner),
+    uid: owner.uid,
+    node,
+    object: `IPPool ${key}`,
+    pools: [`${namespace}/${pool}`],
+    slice: block.toString(),
+  };
+}
+
+function answerOf(held: Held, pools: readonly { readonly key: string }[], vm: string): Answer {
+  const { hold, cooling, createdMs, node } = held;
+  return {
+    address: hold.address.toString(),
+    domain: hold.domain,
+    owner: describeOwner(hold.owner),
+    uid: hold.owner.uid,
+    state: cooling === undefined ? "held" : "cooling",
+    since: createdMs === undefined ? "" : new Date(createdMs).toISOString(),
+    node,
+    object: describeHeld(held),
+    pools: pools.map(({ key }) => key),
+    slice: "",
+    keeper: hold.note?.keeper ?? "",
+    vm: vm === "" ? "" : `${hold.owner.namespace}/${vm}`,
+    identity: hold.note?.identity ?? "",
+    users: cooling === undefined ? (hold.users ?? []).map((user) => describeUser(hold.owner.namespace, user)) : [],
+    why: hold.note?.why ?? "",
+  };
+}
+
+function describeUser(namespace: string, { name, node }: HoldUser): string {
+  return name === "" ? "somebody who cannot be read" : `${namespace}/${name} on ${node}`;
+}
+
+export function answerLines(answer: Answer): string[] {
+  const { address, domain, owner, state, since, node, object, pools, slice, keeper, why, uid, vm, identity, users } =
+    answer;
+  const nic = nicOfIdentity(identity);
+  const network = domain
+    .replace(/^network:$/, "the network without a name")
+    .replace(/^network:/, "network ")
+    .replace(/^slice:/, "the sliced range ");
+  const facts: readonly (readonly [string, string])[] = [
+    ["object", object],
+    [owner.startsWith("claim ") ? "claim UID" : "pod UID", uid],
+    ["VM", vm === "" || nic === "" ? vm : `${vm}, its network ${nic}`],
+    ["used by", users.join(", ")],
+    ["since", since],
+    ["node", node],
+    ["slice", slice],
+    ["pool", pools.join(", ")],
+    ["kept by", keeper],
+    ["why", why],
+  ];
+  const width = vm === "" ? 8 : 9;
+  const head =
+    state === "held"
+      ? `${address} of ${network}: ${owner}`
+      : `${address} of ${network}: nobody, it cools down after ${owner}`;
+  return [head, ...facts.flatMap(([name, text]) => (text === "" ? [] : [`  ${name.padEnd(width)} ${text}`]))];
+}
