@@ -18,7 +18,6 @@ import { installDefinitions } from "../ledger/definitions.ts";
 import { Line } from "../slices/line.ts";
 import { CheckerRecord } from "./checker-record.ts";
 import { claims } from "./claim-objects.ts";
-import { untilCollected } from "./collected.ts";
 import { install } from "./kubevirt/crds.ts";
 import { Kubevirt } from "./kubevirt/kubevirt.ts";
 import { addNode, removeNode, setReady } from "./kubevirt/nodes.ts";
@@ -51,7 +50,6 @@ export async function prepare(client: KubeClient): Promise<void> {
       what: `${resource.plural} to be served`,
     });
   }
-  await untilCollected(client);
 }
 
 /** A real controller-manager takes a node for lost that has said nothing for 40 s. */

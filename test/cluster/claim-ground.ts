@@ -1,22 +1,20 @@
 // What the tests of persistent addresses on real nodes share: a cluster with Holdfast and KubeVirt's kinds, KubeVirt played with real launcher
 // pods, and three sides of the truth about an address: the kernels of the nodes, its hold, and the claim as a user sees it.
+import { claimDefinition } from "../../src/claims/crd.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
 import { claims } from "../claims/claim-objects.ts";
-import { untilCollected } from "../claims/collected.ts";
-import { install } from "../claims/kubevirt/crds.ts";
+import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import { find } from "../claims/kubevirt/edit.ts";
 import { Kubevirt } from "../claims/kubevirt/kubevirt.ts";
 import type { Launcher } from "../claims/kubevirt/launcher.ts";
 import type { Machine } from "../claims/kubevirt/machine.ts";
 import { type Nic, type Pod, pods } from "../claims/kubevirt/objects.ts";
 import type { Cluster } from "../lab/cluster.ts";
-import { run } from "../lab/command.ts";
 import { kernelAddresses } from "../lab/holdfast/addresses.ts";
 import { type LabHoldfast, runHoldfast } from "../lab/holdfast/holdfast.ts";
-import { holdfastCommand } from "../lab/holdfast/launch.ts";
 import type { LabNode } from "../lab/node.ts";
 import { cluster } from "../lab/start.ts";
 import { until } from "../lab/wait.ts";
@@ -37,11 +35,6 @@ export interface ClaimStatus {
   readonly ips?: readonly string[];
   readonly ownerPod?: { readonly name: string };
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
-}
-
-interface GroundOptions {
-  readonly collects: boolean;
-  readonly webhooks?: boolean;
 }
 
 export class ClaimGround {
@@ -66,21 +59,14 @@ export class ClaimGround {
     this.kubevirt = new Kubevirt({ client, kubelet: this.kubelet, place, pace: async () => {}, podSpec: launcherSpec });
   }
 
-  /** `collects`: garbage collection knows the kinds, which takes it up to half a minute. `webhooks`: those of deploy/webhooks.yaml are there. */
-  static async open({ collects, webhooks = false }: GroundOptions): Promise<ClaimGround> {
-    const lab = await cluster({ nodes: 3, log: console.error });
+  /** `webhooks`: those of deploy/webhooks.yaml are there. */
+  static async open({ webhooks = false } = {}): Promise<ClaimGround> {
+    const lab = await cluster({ nodes: 3, log: console.error, definitions: [...kubevirtCrds, claimDefinition()] });
     try {
       const connection = connect(await loadKubeconfig({ path: lab.kubeconfig }));
-      const { client } = connection;
-      await install(client);
-      await run(holdfastCommand("claims", "install-crd", `--kubeconfig=${lab.kubeconfig}`));
-      await until(async () => client.list(claims).then(() => true), { what: "claims to be served" });
       const more = webhooks ? await applyWebhooks(lab) : [];
       const controllerArgs = ["--observe-seconds=5", "--superseded-seconds=5", ...more];
-      const [holdfast] = await Promise.all([
-        runHoldfast(lab, { controllerArgs }),
-        collects ? untilCollected(client) : undefined,
-      ]);
+      const holdfast = await runHoldfast(lab, { controllerArgs });
       const ground = new ClaimGround(lab, holdfast, connection);
       await ground.#defineAll();
       return ground;

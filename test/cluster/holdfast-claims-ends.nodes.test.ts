@@ -12,7 +12,7 @@ import { ipsOf } from "./slice-ground.ts";
 
 let ground: ClaimGround;
 beforeAll(async () => {
-  ground = await ClaimGround.open({ collects: true });
+  ground = await ClaimGround.open();
 }, coldStartTimeoutMs);
 afterAll(() => ground?.close());
 beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));

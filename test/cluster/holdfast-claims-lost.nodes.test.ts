@@ -10,7 +10,7 @@ import { ClaimGround, ports, statusOf, storyMs } from "./claim-ground.ts";
 
 let ground: ClaimGround;
 beforeAll(async () => {
-  ground = await ClaimGround.open({ collects: false });
+  ground = await ClaimGround.open();
 }, coldStartTimeoutMs);
 afterAll(() => ground?.close());
 beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));

@@ -23,7 +23,7 @@ const floating = parseCidr("10.84.0.192/26").prefix;
 
 let ground: ClaimGround;
 beforeAll(async () => {
-  ground = await ClaimGround.open({ collects: false, webhooks: true });
+  ground = await ClaimGround.open({ webhooks: true });
   const ipRanges = [{ range: "10.83.0.0/24" }, { range: "fd83::/64" }];
   const cut = { range: "10.84.0.0/24", node_slice_size: "/28", floating_slice_size: "/26" };
   for (const [name, ipam] of Object.entries({ both: { ipRanges }, sliced: cut }))

@@ -9,7 +9,7 @@ import { blue, ClaimGround, green, ports, statusOf, storyMs } from "./claim-grou
 
 let ground: ClaimGround;
 beforeAll(async () => {
-  ground = await ClaimGround.open({ collects: false });
+  ground = await ClaimGround.open();
 }, coldStartTimeoutMs);
 afterAll(() => ground?.close());
 beforeEach(() => onTestFailed(() => console.error(ground.holdfast.lastWords())));

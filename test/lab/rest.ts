@@ -19,6 +19,12 @@ export class RestError extends Error {
   }
 }
 
+/** JSON unless said otherwise. */
+interface Media {
+  readonly type?: string;
+  readonly accept?: string | undefined;
+}
+
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** How long one request of the lab may take: an API server that starts under load needs seconds, not minutes. */
@@ -33,8 +39,8 @@ export class Rest {
     this.#agent = new Agent({ ca: access.ca, keepAlive: true });
   }
 
-  get<T>(path: string): Promise<T> {
-    return this.#send("GET", path);
+  get<T>(path: string, accept?: string): Promise<T> {
+    return this.#send("GET", path, undefined, { accept });
   }
 
   create<T>(path: string, body: unknown): Promise<T> {
@@ -43,28 +49,32 @@ export class Rest {
 
   /** Server-side apply: creates it or makes it so. */
   apply<T>(path: string, body: unknown): Promise<T> {
-    return this.#send("PATCH", `${path}?fieldManager=holdfast-lab&force=true`, body, "application/apply-patch+yaml");
+    return this.#send("PATCH", `${path}?fieldManager=holdfast-lab&force=true`, body, {
+      type: "application/apply-patch+yaml",
+    });
   }
 
   /** A merge patch: what is named is set, null removes. */
   patch<T>(path: string, body: unknown): Promise<T> {
-    return this.#send("PATCH", path, body, "application/merge-patch+json");
+    return this.#send("PATCH", path, body, { type: "application/merge-patch+json" });
   }
 
   delete<T>(path: string): Promise<T> {
     return this.#send("DELETE", path);
   }
 
-  async #send<T>(method: Method, path: string, body?: unknown, type = "application/json"): Promise<T> {
-    const { status, words } = await this.#exchange(method, path, body === undefined ? "" : JSON.stringify(body), type);
+  async #send<T>(method: Method, path: string, body?: unknown, media: Media = {}): Promise<T> {
+    const content = body === undefined ? "" : JSON.stringify(body);
+    const { status, words } = await this.#exchange(method, path, content, media);
     if (status >= 300) throw new RestError(method, path, status, words);
     return (words.startsWith("{") ? JSON.parse(words) : words) as T;
   }
 
-  #exchange(method: Method, path: string, body: string, type: string): Promise<{ status: number; words: string }> {
+  #exchange(method: Method, path: string, body: string, media: Media): Promise<{ status: number; words: string }> {
+    const { type = "application/json", accept = "application/json" } = media;
     const headers = {
       authorization: `Bearer ${this.#access.token}`,
-      accept: "application/json",
+      accept,
       ...(body !== "" && { "content-type": type, "content-length": Buffer.byteLength(body) }),
     };
     const signal = AbortSignal.timeout(deadlineMs);

@@ -36,7 +36,7 @@ const shapes: readonly Shape[] = [
 const group = "kubevirt.io";
 const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
-export const kubevirtCrds: readonly AnyObject[] = shapes.map(({ kind, plural, shortName, hasStatus }) => ({
+export const kubevirtCrds = shapes.map(({ kind, plural, shortName, hasStatus }) => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: `${plural}.${group}` },
