@@ -11,11 +11,11 @@ import { readClaims } from "../src/claims/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
 import type { LookOptions } from "../src/cli/pools.ts";
+import { fetchState, readState } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { defaultUpstreamNamespaces } from "../src/ledger/coexistence/upstream.ts";
 import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
-import { fetchState, readState } from "../src/ledger/state.ts";
 import { defaultLimits } from "../src/pools/judge.ts";
 import { connected } from "./connected.ts";
 

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { Registry } from "prom-client";
 
 import { ClaimsLeader } from "../src/claims/leader.ts";
+import { FollowedDefinitions } from "../src/cluster/definition-informer.ts";
 import { flatFileFolders } from "../src/cni/merge.ts";
 import { realClock } from "../src/kube/clock.ts";
 import { EventRecorder } from "../src/kube/events.ts";
@@ -11,7 +12,6 @@ import { Elector } from "../src/kube/leader.ts";
 import { Manager } from "../src/kube/manager.ts";
 import { nodeNameOf, OwnNode } from "../src/kube/own-node.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
-import { FollowedDefinitions } from "../src/ledger/followed-definitions.ts";
 import { type HeldObject, readHeld } from "../src/ledger/held-objects.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";

@@ -1,7 +1,7 @@
 // The cluster of the benchmark: KubeVirt's kinds, the networks, nodes with the daemon's own code, and the controller as a process.
 import { join } from "node:path";
 
-import { nodes as nodeKind } from "../../src/ledger/resources.ts";
+import { nodes as nodeKind } from "../../src/cluster/resources.ts";
 import { install } from "../../test/claims/kubevirt/crds.ts";
 import { until } from "../../test/lab/wait.ts";
 import { type BenchLab, root } from "../cni/lab.ts";

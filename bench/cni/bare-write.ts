@@ -1,4 +1,4 @@
-import { reservations } from "../../src/ledger/resources.ts";
+import { reservations } from "../../src/cluster/resources.ts";
 import type { Access } from "../../test/lab/rest.ts";
 import type { BenchPod } from "./attachment.ts";
 import { type Figures, figuresOf } from "./figures.ts";

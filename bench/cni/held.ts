@@ -1,8 +1,8 @@
 // Addresses that are held before a measurement: objects as a daemon writes them, of pods that exist, on other nodes.
 import { formatDomain } from "../../src/api/domain.ts";
 import { reservationOf } from "../../src/api/reservation-hold.ts";
+import { reservations, type StoredReservation } from "../../src/cluster/resources.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { reservations, type StoredReservation } from "../../src/ledger/resources.ts";
 import { type Address, next } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";
 import { attachmentOf, type BenchPod } from "./attachment.ts";

@@ -2,11 +2,11 @@
 // and nobody but the service accounts of deploy/ on the measured path.
 import { join } from "node:path";
 
+import { holds, ipPools, reservations } from "../../src/cluster/resources.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { bearer, fixedCredentials } from "../../src/kube/credentials.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { holds, ipPools, reservations } from "../../src/ledger/resources.ts";
 import type { Cluster } from "../../test/lab/cluster.ts";
 import { applyManifests } from "../../test/lab/holdfast/manifests.ts";
 import type { Access } from "../../test/lab/rest.ts";

@@ -1,6 +1,6 @@
 // A network as it is in a cluster that has used it before: its pool exists, and the leader has told what is free.
-import { decodeFreeMap, freeMapName } from "../../src/ledger/free-map.ts";
-import { configMaps } from "../../src/ledger/resources.ts";
+import { decodeFreeMap, freeMapName } from "../../src/cluster/free-map.ts";
+import { configMaps } from "../../src/cluster/resources.ts";
 import { until } from "../../test/lab/wait.ts";
 import { attachmentOf } from "./attachment.ts";
 import { Fleet } from "./fleet.ts";

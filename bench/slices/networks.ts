@@ -2,7 +2,7 @@
 //
 // 10.0.0.0/8 in slices of /22, as the proposal has it: 16,384 slices of 1,024 addresses, three times what 5,000 nodes need.
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
-import { networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
+import { networkAttachmentDefinitions } from "../../src/cluster/resources.ts";
 import { until } from "../../test/lab/wait.ts";
 import type { BenchLab } from "../cni/lab.ts";
 import { eachAtOnce } from "../cni/population.ts";

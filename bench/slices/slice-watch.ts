@@ -3,9 +3,9 @@
 // The administrator's watch of two kinds: one more reader for the API server, as `kubectl get -w` would be.
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { ipPools, leases, type StoredPool } from "../../src/cluster/resources.ts";
 import { Informer } from "../../src/kube/informer.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
-import { ipPools, leases, type StoredPool } from "../../src/ledger/resources.ts";
 import { plus } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";
 import { type BenchLab, systemNamespace } from "../cni/lab.ts";

@@ -8,7 +8,7 @@ import { holdfastGroup } from "./kind.ts";
 
 /** Annotation, written by the daemon: the node's name, in full. */
 export const leaseNodeAnnotation = `${holdfastGroup}/node`;
-/** Annotation, written by the daemon: the version of the sliced ranges (src/ledger/sliced-ranges.ts) that it works by. */
+/** Annotation, written by the daemon: the version of the sliced ranges (src/cluster/sliced-ranges.ts) that it works by. */
 export const seenAnnotation = `${holdfastGroup}/seen`;
 /** Annotation, written by the daemon: the slices that its journal has a grant of and has not sealed, whatever the API server knows. */
 export const journalAnnotation = `${holdfastGroup}/journal`;

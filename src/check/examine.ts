@@ -1,6 +1,6 @@
 // All inconsistencies between pools, holds, networks and pods. Pure: a snapshot in, findings out.
-import { readSlicedRanges, slicedKey } from "../ledger/sliced-ranges.ts";
-import { stateName } from "../ledger/state.ts";
+import { readSlicedRanges, slicedKey } from "../cluster/sliced-ranges.ts";
+import { stateName } from "../cluster/state.ts";
 import { examineClaims } from "./examine/claim-holds.ts";
 import { examineHolds } from "./examine/holds.ts";
 import { examineMirrors } from "./examine/mirrors.ts";

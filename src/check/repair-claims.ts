@@ -3,7 +3,7 @@ import type { PerformOptions } from "../claims/hold-writes.ts";
 import type { Move } from "../claims/move.ts";
 import { perform } from "../claims/perform.ts";
 import type { ClaimsSnapshot } from "../claims/snapshot.ts";
-import { restsOf } from "../ledger/state.ts";
+import { restsOf } from "../cluster/state.ts";
 import type { Finding } from "./finding.ts";
 import type { Done } from "./repair.ts";
 

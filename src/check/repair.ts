@@ -1,3 +1,5 @@
+import { heldBack } from "../cluster/mass-release-breaker.ts";
+import { ipPools, pods } from "../cluster/resources.ts";
 // What `holdfast check --repair` does: the safe findings, under the rules of the controller.
 // Promised: addresses that running pods use are held first, before anything is freed; nothing is freed without a second look,
 // later, at pod and node read anew, nor where too much looks leaked at once; every write is guarded. Not promised: all of it.
@@ -8,8 +10,6 @@ import { type Clock, sleep } from "../kube/clock.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { heldBack } from "../ledger/breaker.ts";
-import { ipPools, pods } from "../ledger/resources.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "../pools/adopter.ts";
 import { removeHeld } from "../pools/cooled.ts";

@@ -1,5 +1,5 @@
 // Which addresses are handed out by the slices of nodes, and which slice has one. Pure.
-import type { SlicedRanges } from "../ledger/sliced-ranges.ts";
+import type { SlicedRanges } from "../cluster/sliced-ranges.ts";
 import type { Address } from "../net/address.ts";
 import { contains, Prefix } from "../net/prefix.ts";
 import type { NetworkUse } from "../pools/networks.ts";

@@ -3,14 +3,14 @@
 // what a draining node moves from its slice to the reservations meanwhile is seen twice rather than never.
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
+import { poolNamespaceOf } from "../cluster/coexistence-word.ts";
+import * as kinds from "../cluster/resources.ts";
+import { fetchState } from "../cluster/state.ts";
 import { listServed } from "../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
 import { listHolds } from "../ledger/held-objects.ts";
-import * as kinds from "../ledger/resources.ts";
-import { fetchState } from "../ledger/state.ts";
 import type { Held } from "../pools/held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
 import { type Networks, networksOf } from "../pools/networks.ts";

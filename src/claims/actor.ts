@@ -2,6 +2,7 @@
 // resourceVersion, hold version); what cannot be undone is first planned again from the server; a failed step stops no
 // other; done twice, a step does nothing. Not promised: that all is done; what is left throws and is planned again.
 import { claimFinalizer, isManagedClaim } from "../api/claim-marks.ts";
+import { ipamClaims, type StoredClaim } from "../cluster/resources.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { ownerKey } from "../ipam/owner.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -12,8 +13,7 @@ import { removeFinalizer } from "../kube/finalizer.ts";
 import { untracked } from "../kube/managed-fields.ts";
 import type { ObjectName } from "../kube/meta.ts";
 import { Recent } from "../kube/recent.ts";
-import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
-import { unless } from "../ledger/unless.ts";
+import { unless } from "../kube/unless.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimHold } from "./plan/facts.ts";
 import { type ClaimStep, confirmed, isFinal, type ClaimEvent } from "./plan/steps.ts";

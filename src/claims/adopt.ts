@@ -3,9 +3,9 @@
 // meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
 import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../api/claim-marks.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
+import type { StoredClaim } from "../cluster/resources.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import {

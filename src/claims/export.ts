@@ -4,8 +4,8 @@ import { z } from "zod";
 
 import { homeOf } from "../api/claim-family.ts";
 import { macLabelName, ownershipOf } from "../api/claim-marks.ts";
+import type { StoredClaim } from "../cluster/resources.ts";
 import { parseKey } from "../kube/meta.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, nicOfClaim, type Move, newClaim, noteFor, partOfHeld, remarked, type Verdict } from "./move.ts";

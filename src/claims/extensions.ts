@@ -2,13 +2,13 @@
 // think a claim theirs would each undo what the other keeps. Errs on the side of "runs": what may not be read counts as
 // running, with the reason. A leader says once when it comes and once when it goes: a metric, a line, an event.
 import { claimOwnerAnnotation, upstreamClaimFinalizer } from "../api/claim-marks.ts";
+import { type Deployment, deployments, type StoredClaim } from "../cluster/resources.ts";
+import { stateName } from "../cluster/state.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type Deployment, deployments, type StoredClaim } from "../ledger/resources.ts";
-import { stateName } from "../ledger/state.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { ClaimWorld } from "./world.ts";
 

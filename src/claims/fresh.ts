@@ -4,13 +4,13 @@
 import { claimInstanceAnnotation, claimName } from "../api/claim-marks.ts";
 import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../api/kubevirt.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
+import type { Standing } from "../cluster/fencing.ts";
+import { askStanding } from "../cluster/node-presence.ts";
+import * as kinds from "../cluster/resources.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { type KubeObject, type ObjectName, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { Standing } from "../ledger/fencing.ts";
-import { askStanding } from "../ledger/presence.ts";
-import * as kinds from "../ledger/resources.ts";
 import type { FamilyObjects } from "./gather.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";

@@ -1,10 +1,10 @@
+import type { ClaimsState } from "../cluster/claims-state.ts";
+import { Followed } from "../cluster/optional-informer.ts";
 // Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
 // Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { Runnable } from "../kube/stages.ts";
-import type { ClaimsState } from "../ledger/claims-state.ts";
-import { Followed } from "../ledger/followed.ts";
 import type { FollowOptions } from "./world.ts";
 
 export const gateModes = ["on", "off", "kubevirt"] as const;

@@ -2,10 +2,10 @@
 import { holdFamilyOf } from "../api/claim-family.ts";
 import { claimNicAnnotation } from "../api/claim-marks.ts";
 import type { VmiSpec } from "../api/kubevirt.ts";
+import type { Standing } from "../cluster/fencing.ts";
+import type { Pod, StoredClaim } from "../cluster/resources.ts";
 import type { Hold, HoldUser } from "../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../kube/meta.ts";
-import type { Standing } from "../ledger/fencing.ts";
-import type { Pod, StoredClaim } from "../ledger/resources.ts";
 import type { Gate } from "./gate.ts";
 import { type HeldClaims, ownerUidOf } from "./holds.ts";
 import { isPodOver, launcherPodOf } from "./launchers.ts";

@@ -1,10 +1,10 @@
+import { ensurePool } from "../cluster/pool-object.ts";
+import type { StoredClaim } from "../cluster/resources.ts";
 // Writes of a move to the ledger, each with its way back; and what every write of a move needs.
 import type { AmendableLedger, AmendRequest, Hold, HoldNote, HoldUser } from "../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../ipam/owner.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ensurePool } from "../ledger/pool-object.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import { claimOwner, type Move } from "./move.ts";
 import type { Place } from "./place.ts";

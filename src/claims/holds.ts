@@ -4,12 +4,12 @@ import { holdFamilyOf } from "../api/claim-family.ts";
 import { ownerOfIdentity } from "../api/claim-marks.ts";
 import { ownerKindAnnotation } from "../api/hold-marks.ts";
 import { holdKind } from "../api/hold.ts";
+import type { StoredHold } from "../cluster/resources.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
 import { MultiMap } from "../kube/multi-map.ts";
 import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
-import type { StoredHold } from "../ledger/resources.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { HeldClaim } from "./plan/facts.ts";
 

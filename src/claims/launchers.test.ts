@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { hashedInterfaceName } from "../api/kubevirt.ts";
-import type { Pod } from "../ledger/resources.ts";
+import type { Pod } from "../cluster/resources.ts";
 import { launcherPodOf } from "./launchers.ts";
 
 const blue = hashedInterfaceName("blue");

@@ -3,10 +3,10 @@ import { primaryClaimAnnotation } from "../api/claim-marks.ts";
 import { hashedInterfaceName, type NicElement, nicOf, type VmiSpec } from "../api/kubevirt.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
 import { readNetworkStatus, statusAnnotation } from "../api/network-status.ts";
+import type { Pod } from "../cluster/resources.ts";
 import { CniError } from "../cni/error.ts";
 import { type Selection, selectionsOf } from "../cni/selection.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { Pod } from "../ledger/resources.ts";
 import type { LauncherNic, LauncherPod } from "./plan/facts.ts";
 
 /** By what the NIC of an interface is found. */

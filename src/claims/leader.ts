@@ -1,3 +1,6 @@
+import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import type { Presence } from "../cluster/node-presence.ts";
+import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../cluster/resources.ts";
 // The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
 // already comes in: pods, nodes, reservations, holds, shared pools, definitions.
 import type { Clock } from "../kube/clock.ts";
@@ -6,9 +9,6 @@ import type { Informer } from "../kube/informer.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
-import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import type { Presence } from "../ledger/presence.ts";
-import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import { Gate, type GateMode } from "./gate.ts";
 import type { ClaimMetrics } from "./metrics.ts";

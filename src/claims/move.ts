@@ -12,10 +12,10 @@ import {
 import { ipamClaimKind } from "../api/ipam-claim.ts";
 import { apiVersionOf } from "../api/kind.ts";
 import { hashedInterfaceName } from "../api/kubevirt.ts";
+import type { StoredClaim } from "../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
 import type { ReadHold } from "../ledger/held-objects.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { Place } from "./place.ts";
 import { annotationsOf, labelsOf, referenceOf } from "./plan/object.ts";

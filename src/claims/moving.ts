@@ -1,7 +1,7 @@
+import { restsOf } from "../cluster/state.ts";
 // Plans and carries out moves, one NIC after the other, and says what became of each. What changed under it is looked at again.
 import { LedgerError } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
-import { restsOf } from "../ledger/state.ts";
 import { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import type { PerformOptions } from "./hold-writes.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
+import { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import { deepFreeze } from "../kube/freeze.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { KubeClient } from "../kube/rest.ts";
-import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { parseAddress } from "../net/address.ts";
 import { ClaimNetworks } from "./networks.ts";
 

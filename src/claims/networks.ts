@@ -2,13 +2,13 @@
 // read once per version. Promised: nothing is parsed that nobody asks for, so with the gate off definitions are not read.
 import { parseDomain } from "../api/domain.ts";
 import { poolNamesToRead } from "../api/pool-name.ts";
+import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import type { NetworkAttachmentDefinition } from "../cluster/resources.ts";
 import { type Definition, readDefinitions } from "../cni/definitions.ts";
 import { type Persistence, readPersistence } from "../cni/persistence.ts";
 import type { IpamRange } from "../cni/range.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import type { NetworkAttachmentDefinition } from "../ledger/resources.ts";
 import { type Address, compare } from "../net/address.ts";
 import { contains } from "../net/prefix.ts";
 

@@ -1,9 +1,9 @@
+import type { StoredClaim } from "../cluster/resources.ts";
 // Claims that are being made, or were made and are not shown by the watch yet. They count against the limit of their namespace: many VMs are planned in
 // the same moment, and each would take the last place for its own. And they are facts of their family: a plan from caches could make a second claim for
 // the same NIC under its other name, since the watch shows that the first name is free before it shows who has the second.
 import type { Clock } from "../kube/clock.ts";
 import { type DeepReadonly, keyOf, parseKey } from "../kube/meta.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 
 /** A claim that was made and gone before the watch came again is never shown. Where a watch lags longer, the limit is passed by what is in between. */
 const rememberMs = 60_000;

@@ -2,11 +2,11 @@
 // none, a failure is taken back; a held address is never nobody's: if its claim goes, the living owner is noted first. Not
 // promised: that a claim made goes again (the leader would make it), or the fate of a lost answer: the next call goes on.
 import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../api/claim-marks.ts";
+import { ipamClaims, type StoredClaim } from "../cluster/resources.ts";
 import { sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
-import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
-import { unless } from "../ledger/unless.ts";
+import { unless } from "../kube/unless.ts";
 import { type Done, Passing, type PerformOptions, Stopped, take } from "./hold-writes.ts";
 import { describeClaim, type Move } from "./move.ts";
 import type { MetadataPatch } from "./plan/steps.ts";

@@ -1,8 +1,8 @@
 // Where an address of a claim stands in the ledger, and when it has no place there.
 import { describe, expect, it, test } from "vitest";
 
-import type { NetworkAttachmentDefinition, StoredPool } from "../ledger/resources.ts";
-import { noSlicedRanges, type SlicedRange } from "../ledger/sliced-ranges.ts";
+import type { NetworkAttachmentDefinition, StoredPool } from "../cluster/resources.ts";
+import { noSlicedRanges, type SlicedRange } from "../cluster/sliced-ranges.ts";
 import { parseAddress } from "../net/address.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { Places } from "./place.ts";

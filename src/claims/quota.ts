@@ -2,10 +2,10 @@
 // Promised: a claim that is there is never taken away for it. Not promised: an exact limit where several create at once by
 // hand: the webhook counts before each create, and two that are counted at the same moment both pass.
 import { maxClaimsAnnotation } from "../api/claim-marks.ts";
+import { namespaces } from "../cluster/resources.ts";
 import { lookUp } from "../kube/look-up.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { namespaces } from "../ledger/resources.ts";
 
 /** Undefined: no limit. One that cannot be read is none: refusing every VM of the namespace would be worse. */
 export function claimLimit(annotations: Readonly<Record<string, string>> | undefined): number | undefined {

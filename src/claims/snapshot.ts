@@ -2,15 +2,15 @@
 // Not promised: one moment. Claims are read before holds: a hold precedes its claim's status, so an address that a claim shows is held
 // by the time the holds are listed. Pods come after the holds that name them.
 import { sliceLabelName } from "../api/slice-grant.ts";
+import { type ClaimsState, readClaimsState } from "../cluster/claims-state.ts";
+import * as kinds from "../cluster/resources.ts";
+import { readSlicedRanges, type SlicedRanges } from "../cluster/sliced-ranges.ts";
+import { fetchState, readState, type State } from "../cluster/state.ts";
 import { listServed } from "../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
-import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
 import { listHolds, type ReadHold } from "../ledger/held-objects.ts";
-import * as kinds from "../ledger/resources.ts";
-import { readSlicedRanges, type SlicedRanges } from "../ledger/sliced-ranges.ts";
-import { fetchState, readState, type State } from "../ledger/state.ts";
 import { type Extensions, readExtensions } from "./extensions.ts";
 import type { Instance, Machine } from "./trim.ts";
 

@@ -4,12 +4,12 @@
 import { tryAddress } from "../api/address-name.ts";
 import { allocationReasons, ownershipOf } from "../api/claim-marks.ts";
 import { type ClaimCondition, claimStatus } from "../api/claim-status.ts";
+import { ensurePool } from "../cluster/pool-object.ts";
+import { ipamClaims, type StoredClaim } from "../cluster/resources.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import { isEqual } from "../kube/conditions.ts";
 import { adoptPool } from "../ledger/adoption.ts";
-import { ensurePool } from "../ledger/pool-object.ts";
-import { ipamClaims, type StoredClaim } from "../ledger/resources.ts";
 import type { Address } from "../net/address.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { claimOwner } from "./move.ts";

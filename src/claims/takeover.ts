@@ -3,8 +3,8 @@
 // VM's own pod holds passes on; a conflict changes nothing. Not promised: claims of dead owners (garbage collection, check).
 import { homeOf } from "../api/claim-family.ts";
 import { isForeign, ownershipOf, upstreamClaimFinalizer, upstreamClaimName } from "../api/claim-marks.ts";
+import type { StoredClaim } from "../cluster/resources.ts";
 import { parseKey } from "../kube/meta.ts";
-import type { StoredClaim } from "../ledger/resources.ts";
 import type { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import { describeClaim, noteFor, remarked, type Verdict } from "./move.ts";

@@ -7,15 +7,15 @@
 // plan/ending.ts decides all three. Before each is done the breaker is asked (mass-end.ts), and the family is read from the server and planned again (fresh.ts).
 import { homeOf } from "../api/claim-family.ts";
 import { claimInstanceAnnotation } from "../api/claim-marks.ts";
+import type { StoredPool } from "../cluster/resources.ts";
+import type { SlicedRange } from "../cluster/sliced-ranges.ts";
+import { stateName } from "../cluster/state.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller, type Reconcile } from "../kube/controller.ts";
 import { keyOf } from "../kube/meta.ts";
 import { Recent } from "../kube/recent.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
-import type { StoredPool } from "../ledger/resources.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
-import { stateName } from "../ledger/state.ts";
 import { Actor, isStale } from "./actor.ts";
 import { watchExtensions } from "./extensions.ts";
 import { freshObjects } from "./fresh.ts";

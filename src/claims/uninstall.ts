@@ -3,12 +3,12 @@
 // them back. Not promised: that an address stays with its VM afterwards: what no longer protects it is said before anything is written.
 import { claimFinalizer } from "../api/claim-marks.ts";
 import { describeObject } from "../api/metadata.ts";
+import { ipamClaims, leases, type StoredClaim } from "../cluster/resources.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError } from "../kube/errors.ts";
 import { hasFinalizer, removeFinalizer } from "../kube/finalizer.ts";
 import { listServed, lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ipamClaims, leases, type StoredClaim } from "../ledger/resources.ts";
 import { ClaimsError } from "./claims-error.ts";
 
 export interface FinalizerReleaseOptions {

@@ -3,10 +3,10 @@
 import { familyKeysOf, holdFamilyOf } from "../api/claim-family.ts";
 import { ownershipOf } from "../api/claim-marks.ts";
 import { launchedBy } from "../api/launcher-pod.ts";
+import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../cluster/resources.ts";
 import { claimReferencesOf } from "../cni/claim-references.ts";
 import type { InformerEvent } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
-import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../ledger/resources.ts";
 import type { Gatherer, Sources } from "./gather.ts";
 import type { HeldClaim } from "./plan/facts.ts";
 

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { massReleaseAnnotation } from "../api/claim-marks.ts";
 import { type Api, openApi } from "../apiserver/api.ts";
+import { namespaces } from "../cluster/resources.ts";
 import { realClock } from "../kube/clock.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { KubeClient } from "../kube/rest.ts";
-import { namespaces } from "../ledger/resources.ts";
 import { ClaimWorld } from "./world.ts";
 
 let api: Api;

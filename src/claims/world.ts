@@ -3,10 +3,10 @@
 import { familyKeysOf } from "../api/claim-family.ts";
 import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../api/claim-marks.ts";
 import { definitionKeyOf, type VmiSpec } from "../api/kubevirt.ts";
+import { Followed, type FollowedOptions } from "../cluster/optional-informer.ts";
+import * as kinds from "../cluster/resources.ts";
 import { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../kube/meta.ts";
-import { Followed, type FollowedOptions } from "../ledger/followed.ts";
-import * as kinds from "../ledger/resources.ts";
 import type { FamilyFacts } from "./plan/facts.ts";
 import { claimLimit, claimsLeft, countIn } from "./quota.ts";
 import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";

@@ -1,14 +1,14 @@
 // Saying the operator's word on coexistence, and looking at what came of it: the state, the daemons' Leases, signs of whereabouts.
 import { seenAnnotation } from "../api/node-lease.ts";
 import { type Finding, found } from "../check/finding.ts";
+import { begunAt, inForce, poolNamespaceOf, readWord, type Word, wordData } from "../cluster/coexistence-word.ts";
+import { freshMs, nodeOfLease, renewTimeOf } from "../cluster/fencing.ts";
+import { configMaps, leases } from "../cluster/resources.ts";
+import { fetchState, stateName } from "../cluster/state.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { whyNotMoved } from "../ledger/coexistence/moving.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
-import { begunAt, inForce, poolNamespaceOf, readWord, type Word, wordData } from "../ledger/coexistence/word.ts";
-import { freshMs, nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
-import { configMaps, leases } from "../ledger/resources.ts";
-import { fetchState, stateName } from "../ledger/state.ts";
 import { strayWords } from "../pools/coexistence/verdict.ts";
 import { UsageError } from "./usage-error.ts";
 

@@ -8,17 +8,17 @@ import { adoptedAnnotation, domainAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { isAdopted, markedDomain } from "../api/pool-domain.ts";
+import { poolObject, type PoolObject, readPool } from "../cluster/pool-object.ts";
+import { ipPools } from "../cluster/resources.ts";
 import { type Domain, LedgerError } from "../ipam/ledger.ts";
 import type { Clock } from "../kube/clock.ts";
+import { inParallel } from "../kube/in-parallel.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { unless } from "../kube/unless.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
-import { inParallel } from "./in-parallel.ts";
 import { patiently } from "./patience.ts";
-import { poolObject, type PoolObject, readPool } from "./pool-object.ts";
 import { type Records, recordsOf, rewritten } from "./records.ts";
 import { removeObject } from "./removal.ts";
-import { ipPools } from "./resources.ts";
-import { unless } from "./unless.ts";
 
 export interface AdoptionOptions {
   readonly pool: PoolObject;

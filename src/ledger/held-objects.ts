@@ -8,9 +8,9 @@ import { holdKind } from "../api/hold.ts";
 import { parseObject } from "../api/kind.ts";
 import { holdsOfReservation } from "../api/reservation-hold.ts";
 import { reservationKind } from "../api/reservation.ts";
+import { holds, reservations, type StoredHold, type StoredReservation } from "../cluster/resources.ts";
 import type { Hold } from "../ipam/ledger.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { holds, reservations, type StoredHold, type StoredReservation } from "./resources.ts";
 
 export type HeldObject = StoredReservation | StoredHold;
 

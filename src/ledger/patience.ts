@@ -3,7 +3,7 @@
 // Promised: no wait outlives the caller's signal; together they last half a minute at most, then the refusal is passed on.
 import { type Clock, realClock, sleep } from "../kube/clock.ts";
 import { type ApiError, isApiError } from "../kube/errors.ts";
-import type { Signal } from "./unless.ts";
+import type { Signal } from "../kube/unless.ts";
 
 /** The API server asks for one second as a rule: about 20 tries with the jitter. A runtime gives up after minutes. */
 const waitMaxMs = 30_000;

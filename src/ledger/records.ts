@@ -7,14 +7,14 @@ import { holdName, holdObjectOf } from "../api/hold-object.ts";
 import { reservationOf } from "../api/reservation-hold.ts";
 import { reservationName, reservationNamesToRead } from "../api/reservation-name.ts";
 import { versionOf } from "../api/version.ts";
+import { holds, reservations, stored } from "../cluster/resources.ts";
+import { picked } from "../cluster/slice-object.ts";
 import type { Domain, Hold } from "../ipam/ledger.ts";
 import type { Owner } from "../ipam/owner.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import { type Address, equal } from "../net/address.ts";
 import { type HeldObject, readHeld } from "./held-objects.ts";
-import { holds, reservations, stored } from "./resources.ts";
-import { picked } from "./slice-object.ts";
 
 export interface Records {
   readonly domain: Domain;

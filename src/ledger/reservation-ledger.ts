@@ -27,6 +27,7 @@ import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts
 import type { Clock } from "../kube/clock.ts";
 import { Recent } from "../kube/recent.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { type Signal, unless } from "../kube/unless.ts";
 import type { Address } from "../net/address.ts";
 import { Beside } from "./coexistence/beside.ts";
 import { ledgerError, reading } from "./failure.ts";
@@ -45,7 +46,6 @@ import {
 } from "./records.ts";
 import { removeObject } from "./removal.ts";
 import { readObject, searchHolds } from "./search.ts";
-import { type Signal, unless } from "./unless.ts";
 
 export interface ReservationLedgerOptions {
   readonly client: KubeClient;

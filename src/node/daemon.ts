@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
+import { configMaps, pods } from "../cluster/resources.ts";
+import { stateName } from "../cluster/state.ts";
 import { defaultSpool } from "../cni/protocol/limits.ts";
 import { untilAborted } from "../kube/abort.ts";
 import { deadline } from "../kube/clock.ts";
@@ -12,8 +14,6 @@ import { Manager } from "../kube/manager.ts";
 import { Recent } from "../kube/recent.ts";
 import { Journal } from "../ledger/journal/journal.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
-import { configMaps, pods } from "../ledger/resources.ts";
-import { stateName } from "../ledger/state.ts";
 import { Attachments } from "./attachment.ts";
 import { isClaimGone, podState, serverFacts } from "./claims/fence-facts.ts";
 import { assembleClaims } from "./claims/parts.ts";

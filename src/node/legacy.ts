@@ -2,10 +2,10 @@
 // where this daemon knows nothing of the sandbox, since it reads whole pools.
 import { readAllocations } from "../api/allocations.ts";
 import { type PoolNaming, poolNamesToRead } from "../api/pool-name.ts";
+import { readPool } from "../cluster/pool-object.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
 import { Beside } from "../ledger/coexistence/beside.ts";
-import { readPool } from "../ledger/pool-object.ts";
 import { recordsOf } from "../ledger/records.ts";
 import { equal } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";

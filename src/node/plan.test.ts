@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
+import type { SlicedRange } from "../cluster/sliced-ranges.ts";
 import { parseIpamConfig } from "../cni/ipam-config.ts";
 import { parseNetwork } from "../cni/network.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { parseAddress } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { planOf } from "./plan.ts";

@@ -1,5 +1,6 @@
 // The pods of this node: from the informer, else from the API server. What an ADD needs to know of a pod, as one value.
 import { isPodOf, mirrorAnnotation } from "../api/pod-uid.ts";
+import { pods } from "../cluster/resources.ts";
 import type { AttachmentInvocation } from "../cni/invocation.ts";
 import { selectionOf } from "../cni/selection.ts";
 import { asError } from "../kube/abort.ts";
@@ -7,7 +8,6 @@ import { lookUp } from "../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Cache } from "../kube/store.ts";
-import { pods } from "../ledger/resources.ts";
 import type { LoadedConfig } from "./configs.ts";
 import type { Parts } from "./parts.ts";
 import type { ObjectName } from "./sandboxes.ts";

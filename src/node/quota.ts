@@ -2,11 +2,11 @@
 // limit. The holds are counted before the take, and again after it: of several that race for the last address all see too many
 // and give back. The annotation is read at most every few seconds, so a new limit counts from then on; holds stay.
 import { holdfastGroup } from "../api/kind.ts";
+import { namespaces } from "../cluster/resources.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { Recent } from "../kube/recent.ts";
 import { listHolds } from "../ledger/held-objects.ts";
-import { namespaces } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { Shared } from "./shared.ts";

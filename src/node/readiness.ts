@@ -1,7 +1,7 @@
+import { readSlicedRanges } from "../cluster/sliced-ranges.ts";
+import { fetchState, stateName } from "../cluster/state.ts";
 // Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
 import { deadline, sleep } from "../kube/clock.ts";
-import { readSlicedRanges } from "../ledger/sliced-ranges.ts";
-import { fetchState, stateName } from "../ledger/state.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { later, trimmed } from "./failure.ts";
 import type { History } from "./history.ts";

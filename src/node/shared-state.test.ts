@@ -1,10 +1,10 @@
 // What daemons are told, and when they must look at everything again.
 import { beforeEach, describe, expect, it, test } from "vitest";
 
+import type { ConfigMap } from "../cluster/resources.ts";
+import { slicedKey, writeSlicedRanges } from "../cluster/sliced-ranges.ts";
+import { stateObject } from "../cluster/state.ts";
 import type { InformerHandler } from "../kube/informer.ts";
-import type { ConfigMap } from "../ledger/resources.ts";
-import { slicedKey, writeSlicedRanges } from "../ledger/sliced-ranges.ts";
-import { stateObject } from "../ledger/state.ts";
 import { silent } from "../log/log.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { SharedState, type SharedStateOptions } from "./shared-state.ts";

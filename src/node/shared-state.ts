@@ -1,12 +1,12 @@
 // What the leader tells every daemon (ConfigMap holdfast-state). What is not told is not known, and nothing is handed out of shared
 // ranges before it is; what is given back meanwhile goes by the last word, and by the careful one where there was none.
 import { sliceUseKey } from "../api/node-lease.ts";
+import { type ClaimsState, readClaimsState } from "../cluster/claims-state.ts";
+import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../cluster/coexistence-word.ts";
+import type { ConfigMap } from "../cluster/resources.ts";
+import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../cluster/sliced-ranges.ts";
+import { readState, stateName } from "../cluster/state.ts";
 import type { Informer } from "../kube/informer.ts";
-import { type ClaimsState, readClaimsState } from "../ledger/claims-state.ts";
-import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../ledger/coexistence/word.ts";
-import type { ConfigMap } from "../ledger/resources.ts";
-import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../ledger/sliced-ranges.ts";
-import { readState, stateName } from "../ledger/state.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
 

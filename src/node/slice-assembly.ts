@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { ipPoolKind } from "../api/ip-pool.ts";
 import { apiVersionOf } from "../api/kind.ts";
+import type { Pod } from "../cluster/resources.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { Journal } from "../ledger/journal/journal.ts";
-import type { Pod } from "../ledger/resources.ts";
 import type { Attachments } from "./attachment.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { attachmentOf, type Held, type HeldEntry, placeOf } from "./held.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, it, test } from "vitest";
 
 import { formatDomain } from "../api/domain.ts";
+import type { SlicedRange } from "../cluster/sliced-ranges.ts";
 import { CniError } from "../cni/error.ts";
-import type { SlicedRange } from "../ledger/sliced-ranges.ts";
 import { parseAddress } from "../net/address.ts";
 import { formatInterval } from "../net/interval.ts";
 import { parsePrefix } from "../net/prefix.ts";

@@ -1,11 +1,11 @@
 // Deletes the objects of addresses that have cooled down. Each delete is guarded by uid and resourceVersion: an object that an
 // owner has taken back meanwhile stays.
 import { preconditionsOf } from "../api/version.ts";
+import { holds, reservations } from "../cluster/resources.ts";
+import { inParallel } from "../kube/in-parallel.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { inParallel } from "../ledger/in-parallel.ts";
 import { type Removal, removeObject } from "../ledger/removal.ts";
-import { holds, reservations } from "../ledger/resources.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { everyRound, type Work } from "./rounds.ts";
 

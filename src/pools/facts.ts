@@ -1,6 +1,6 @@
 // What is known of the things that an address's life depends on: a pod, a node, a StatefulSet. Values, made from objects at the
 // border; absence is a fact too, and stands here as `undefined`.
-import type { Standing } from "../ledger/fencing.ts";
+import type { Standing } from "../cluster/fencing.ts";
 
 export interface PodFacts {
   readonly uid: string;

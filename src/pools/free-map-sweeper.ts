@@ -1,11 +1,11 @@
+import { freeMapName, freeMapSelector } from "../cluster/free-map.ts";
+import { readPool } from "../cluster/pool-object.ts";
+import { type ConfigMap, configMaps } from "../cluster/resources.ts";
 // Deletes free maps whose pool is gone: those that were missed, because no leader was there when the pool went. The server's own
 // garbage collection does so too, where it runs.
 import { parseKey } from "../kube/meta.ts";
-import { freeMapName, freeMapSelector } from "../ledger/free-map.ts";
-import { readPool } from "../ledger/pool-object.ts";
+import { unless } from "../kube/unless.ts";
 import { removeObject } from "../ledger/removal.ts";
-import { type ConfigMap, configMaps } from "../ledger/resources.ts";
-import { unless } from "../ledger/unless.ts";
 import { everyRound, type Work } from "./rounds.ts";
 
 export interface SweeperOptions extends Omit<Work, "world"> {

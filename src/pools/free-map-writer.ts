@@ -1,13 +1,13 @@
 // Publishes which addresses of a pool are taken, for daemons that choose one: a hint, one ConfigMap per pool, written when it
 // has changed, and now and then all the same, since an old map reads as one without a leader. It belongs to the pool object, so that it goes with it.
 import type { IPPool } from "../api/ip-pool.ts";
+import { encodeFreeMap, freeMapName } from "../cluster/free-map.ts";
+import { type ConfigMap, configMaps } from "../cluster/resources.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { isApiError } from "../kube/errors.ts";
 import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { encodeFreeMap, freeMapName } from "../ledger/free-map.ts";
-import { type ConfigMap, configMaps } from "../ledger/resources.ts";
-import { unless } from "../ledger/unless.ts";
+import { unless } from "../kube/unless.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import type { Interval } from "../net/interval.ts";

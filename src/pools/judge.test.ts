@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { Standing } from "../ledger/fencing.ts";
+import type { Standing } from "../cluster/fencing.ts";
 import { defaultLimits, judge, type LeakReason, type Observation } from "./judge.ts";
 import { Observations } from "./observations.ts";
 import { factsOf, type HeldParts, heldOf, podOf, type World } from "./testing/values.ts";

@@ -1,6 +1,6 @@
 // Whether an address that is held is still somebody's: the heart of leak collection. Pure.
 // Promised: nothing is freed whose pod is alive, whatever the order in which facts arrive; nothing of a node that cannot be
-// reached, unless it is fenced (src/ledger/fencing.ts); nothing on one look: `free` needs an earlier observation of
+// reached, unless it is fenced (src/cluster/fencing.ts); nothing on one look: `free` needs an earlier observation of
 // the same hold, unchanged, long enough ago. Not promised: that the facts are fresh. So whoever frees asks again with facts
 // read just before, and guards the release by the hold's version (collector.ts).
 import { mayLackMirror } from "../api/pod-uid.ts";

@@ -1,12 +1,12 @@
+import { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import { stateName } from "../cluster/state.ts";
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { Ledger } from "../ipam/ledger.ts";
 import { Controller } from "../kube/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { Runnable } from "../kube/stages.ts";
-import { FollowedDefinitions } from "../ledger/followed-definitions.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
-import { stateName } from "../ledger/state.ts";
 import { KeptHolds } from "./coexistence/kept-holds.ts";
 import { strayWords } from "./coexistence/verdict.ts";
 import { type CollectorOptions, LeakCollector } from "./collector.ts";

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 
 import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
+import { type Standing, trimLease } from "../cluster/fencing.ts";
 import type { Lease } from "../kube/lease.ts";
-import { type Standing, trimLease } from "../ledger/fencing.ts";
 import { nodesOf } from "./look.ts";
 
 const at = (hour: number) => `2026-01-01T${String(hour).padStart(2, "0")}:00:00Z`;

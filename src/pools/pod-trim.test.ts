@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { Pod } from "../ledger/resources.ts";
+import type { Pod } from "../cluster/resources.ts";
 import { podIndexes, trimPod } from "./pod-trim.ts";
 
 const networks = "k8s.v1.cni.cncf.io/networks";

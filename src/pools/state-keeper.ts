@@ -8,11 +8,6 @@ import { keptFinalizer } from "../api/hold-marks.ts";
 import type { IPPool } from "../api/ip-pool.ts";
 import { seenAnnotation } from "../api/node-lease.ts";
 import { isAdopted } from "../api/pool-domain.ts";
-import { orAborted } from "../kube/abort.ts";
-import { keyOf } from "../kube/meta.ts";
-import { disownPools } from "../ledger/coexistence/disowning.ts";
-import { whyNotMoved } from "../ledger/coexistence/moving.ts";
-import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
 import {
   begun,
   begunAt,
@@ -22,11 +17,16 @@ import {
   readWord,
   type Word,
   wordData,
-} from "../ledger/coexistence/word.ts";
-import { nodeOfLease } from "../ledger/fencing.ts";
-import { type ConfigMap, configMaps } from "../ledger/resources.ts";
-import { fetchState, stateName } from "../ledger/state.ts";
-import { unless } from "../ledger/unless.ts";
+} from "../cluster/coexistence-word.ts";
+import { nodeOfLease } from "../cluster/fencing.ts";
+import { type ConfigMap, configMaps } from "../cluster/resources.ts";
+import { fetchState, stateName } from "../cluster/state.ts";
+import { orAborted } from "../kube/abort.ts";
+import { keyOf } from "../kube/meta.ts";
+import { unless } from "../kube/unless.ts";
+import { disownPools } from "../ledger/coexistence/disowning.ts";
+import { whyNotMoved } from "../ledger/coexistence/moving.ts";
+import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
 import { adopt } from "./adopter.ts";
 import { bareHolds } from "./coexistence/kept-holds.ts";
 import { firstWord, type Memory, nextCoexistence, unseenWords } from "./coexistence/verdict.ts";

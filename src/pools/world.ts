@@ -5,17 +5,17 @@ import { nodeLabelName, usedByAnnotation } from "../api/hold-marks.ts";
 import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
+import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../cluster/fencing.ts";
+import { Presence } from "../cluster/node-presence.ts";
+import * as kinds from "../cluster/resources.ts";
+import { picked } from "../cluster/slice-object.ts";
 import type { Clock } from "../kube/clock.ts";
 import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../ledger/fencing.ts";
 import { type HeldObject, type ReadHold, readHeld } from "../ledger/held-objects.ts";
-import { Presence } from "../ledger/presence.ts";
-import * as kinds from "../ledger/resources.ts";
-import { picked } from "../ledger/slice-object.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
 import { podIndexes, trimPod } from "./pod-trim.ts";
@@ -25,7 +25,7 @@ export interface WorldOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly systemNamespace: string;
-  /** When a node counts as off. Default: the rules of src/ledger/fencing.ts. */
+  /** When a node counts as off. Default: the rules of src/cluster/fencing.ts. */
   readonly fencing?: FenceRules;
   /** By which nodes are silent. Default: `clock`. */
   readonly silence?: Clock;

@@ -6,12 +6,12 @@
 // may have what nobody else remembers; those that the server has forgotten had time to speak.
 import { journalAnnotation, type JournalSlices, nodeLeaseName, readJournalSlices } from "../api/node-lease.ts";
 import { poolName } from "../api/pool-name.ts";
+import { nodeOfLease, renewTimeOf } from "../cluster/fencing.ts";
+import type { Presence } from "../cluster/node-presence.ts";
+import { prefixOf, readSlice } from "../cluster/slice-object.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import { nodeOfLease, renewTimeOf } from "../ledger/fencing.ts";
-import type { Presence } from "../ledger/presence.ts";
-import { prefixOf, readSlice } from "../ledger/slice-object.ts";
 import { difference } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";

@@ -1,3 +1,6 @@
+import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
+import type { Presence } from "../cluster/node-presence.ts";
+import type { Node, StoredHold, StoredReservation } from "../cluster/resources.ts";
 // The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
 import { Backoff } from "../kube/backoff.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
@@ -6,9 +9,6 @@ import type { Informer } from "../kube/informer.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Runnable } from "../kube/stages.ts";
-import type { FollowedDefinitions } from "../ledger/followed-definitions.ts";
-import type { Presence } from "../ledger/presence.ts";
-import type { Node, StoredHold, StoredReservation } from "../ledger/resources.ts";
 import type { Log } from "../log/log.ts";
 import type { CutRules } from "./consent.ts";
 import type { SliceMetrics } from "./metrics.ts";

@@ -7,11 +7,11 @@ import {
   slicesAnnotation,
   writeNodeSlices,
 } from "../api/node-lease.ts";
+import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../cluster/fencing.ts";
+import { leases } from "../cluster/resources.ts";
+import { readSlice, type SliceObject } from "../cluster/slice-object.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
-import { goneSinceAnnotation, goneSinceMs, noteOn, trimLease } from "../ledger/fencing.ts";
-import { leases } from "../ledger/resources.ts";
-import { readSlice, type SliceObject } from "../ledger/slice-object.ts";
 import type { SlicesOptions } from "./leader.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { NodeFacts } from "./plan/facts.ts";

@@ -8,13 +8,13 @@ import { formatDomain } from "../api/domain.ts";
 import { ipPoolKind } from "../api/ip-pool.ts";
 import { parseObject } from "../api/kind.ts";
 import { markedDomain } from "../api/pool-domain.ts";
+import { ensurePool } from "../cluster/pool-object.ts";
+import type { StoredPool } from "../cluster/resources.ts";
+import type { SlicePlace } from "../cluster/slice-object.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { type ApiError, isApiError, isNamespaceEnding } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ensurePool } from "../ledger/pool-object.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
-import type { StoredPool } from "../ledger/resources.ts";
-import type { SlicePlace } from "../ledger/slice-object.ts";
 import type { Reserved } from "./reserved.ts";
 
 export interface LeftBehindOptions {

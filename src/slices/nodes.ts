@@ -1,8 +1,8 @@
+import { nodeOfLease, renewTimeOf, trimLease } from "../cluster/fencing.ts";
+import { leases } from "../cluster/resources.ts";
 // The nodes of a cluster as the plan wants them: who is there, leaving, silent, gone, fenced.
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import { nodeOfLease, renewTimeOf, trimLease } from "../ledger/fencing.ts";
-import { leases } from "../ledger/resources.ts";
 import type { SlicesOptions } from "./leader.ts";
 import type { NodeFacts } from "./plan/facts.ts";
 import type { SliceWorld } from "./world.ts";

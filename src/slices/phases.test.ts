@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 
-import { noSlicedRanges, type SlicedPhase, type SlicedRanges } from "../ledger/sliced-ranges.ts";
+import { noSlicedRanges, type SlicedPhase, type SlicedRanges } from "../cluster/sliced-ranges.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { isSharedOver, nextSliced, type PhaseFacts, type PoolBlocks, toldAgain, type WantedRange } from "./phases.ts";
 

@@ -7,7 +7,7 @@
 //
 // Promised: a range opens only when every living daemon works by a version in which it was closing; what is still a slice is never shared;
 // versions rise, also where the state was lost.
-import type { SlicedPhase, SlicedRange, SlicedRanges } from "../ledger/sliced-ranges.ts";
+import type { SlicedPhase, SlicedRange, SlicedRanges } from "../cluster/sliced-ranges.ts";
 import { overlaps, type Prefix } from "../net/prefix.ts";
 
 /** One range and the NodeSlicePool's name. */

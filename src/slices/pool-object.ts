@@ -1,10 +1,10 @@
 // The NodeSlicePool, read and made. What whereabouts wrote is read too: entries without a node are slices that nobody has.
 import { networkAnnotation } from "../api/hold-marks.ts";
 import { holdfastGroup } from "../api/kind.ts";
+import type { StoredSlicePool } from "../cluster/resources.ts";
+import { prefixOf } from "../cluster/slice-object.ts";
+import { readPhase, type SlicedPhase } from "../cluster/sliced-ranges.ts";
 import type { DeepReadonly } from "../kube/meta.ts";
-import type { StoredSlicePool } from "../ledger/resources.ts";
-import { prefixOf } from "../ledger/slice-object.ts";
-import { readPhase, type SlicedPhase } from "../ledger/sliced-ranges.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";
 import type { Allocation } from "./plan/facts.ts";
 import type { ExistingPool, PoolSpec } from "./wishes.ts";
@@ -12,7 +12,7 @@ import type { ExistingPool, PoolSpec } from "./wishes.ts";
 /** Annotation: the prefix length of the floating part, which whereabouts has no field for. */
 const floatingSizeAnnotation = `${holdfastGroup}/floating-slice-size`;
 
-/** Annotation: whether the range is sliced (src/ledger/sliced-ranges.ts). On record here before any daemon is told. */
+/** Annotation: whether the range is sliced (src/cluster/sliced-ranges.ts). On record here before any daemon is told. */
 const phaseAnnotation = `${holdfastGroup}/phase`;
 
 export interface ReadPool extends ExistingPool {

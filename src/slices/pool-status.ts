@@ -1,8 +1,8 @@
 // The status of a NodeSlicePool, from a plan: what is assigned, totals, and the conditions Ready, Agreed and Exhausted. Pure.
 import { countOf } from "../api/fields.ts";
+import type { StoredSlicePool } from "../cluster/resources.ts";
+import type { SlicedPhase } from "../cluster/sliced-ranges.ts";
 import { type Condition, withCondition } from "../kube/conditions.ts";
-import type { StoredSlicePool } from "../ledger/resources.ts";
-import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { ReadPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";

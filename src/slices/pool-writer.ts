@@ -1,11 +1,11 @@
+import { nodeSlicePools, type StoredSlicePool } from "../cluster/resources.ts";
+import { readSlice, type SliceObject, type SlicePlace } from "../cluster/slice-object.ts";
+import type { SlicedPhase } from "../cluster/sliced-ranges.ts";
 // Brings one NodeSlicePool and its slices to the plan, in the order that plan/plan.ts asks for: removals, new objects without a grant, the
 // status, grants. Promised: a write that is refused ends the round, and the next begins from what is there then.
 import { isEqual } from "../kube/conditions.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { nodeSlicePools, type StoredSlicePool } from "../ledger/resources.ts";
-import { readSlice, type SliceObject, type SlicePlace } from "../ledger/slice-object.ts";
-import type { SlicedPhase } from "../ledger/sliced-ranges.ts";
 import type { Crowd } from "./crowd.ts";
 import type { Journals } from "./journals.ts";
 import { keyOf as allocationKey } from "./plan/entry.ts";

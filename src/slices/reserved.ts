@@ -5,13 +5,13 @@
 import { tryAddress } from "../api/address-name.ts";
 import { parseDomain } from "../api/domain.ts";
 import { readPoolName } from "../api/pool-name.ts";
+import type { StoredHold, StoredReservation } from "../cluster/resources.ts";
+import type { SliceObject } from "../cluster/slice-object.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { orAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
 import { type HeldObject, listHolds, readHeld } from "../ledger/held-objects.ts";
-import type { StoredHold, StoredReservation } from "../ledger/resources.ts";
-import type { SliceObject } from "../ledger/slice-object.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";

@@ -1,13 +1,13 @@
 // Writes of slice objects: made, taken over from whereabouts, granted, removed. Promised: a grant changes, and an object goes, only as it was
 // when that was decided; the outcome of a write whose answer was lost is known before the next plan.
 import { grantAnnotation, sliceLabelName, type SliceGrant, writeGrant } from "../api/slice-grant.ts";
+import { ipPools, leases, type StoredPool } from "../cluster/resources.ts";
+import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../cluster/slice-object.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { type DeepReadonly, keyOf, type ObjectKey, parseKey } from "../kube/meta.ts";
 import { pointer } from "../kube/patch.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ipPools, leases, type StoredPool } from "../ledger/resources.ts";
-import { prefixOf, readSlice, sliceMarks, sliceName, type SlicePlace, trimSlice } from "../ledger/slice-object.ts";
 import { StaleError } from "./latest.ts";
 import { gone, removed, type SliceWorld } from "./world.ts";
 

@@ -6,8 +6,8 @@ import { networkAnnotation } from "../api/hold-marks.ts";
 import { readSeen, seenAnnotation } from "../api/node-lease.ts";
 import { readPoolName } from "../api/pool-name.ts";
 import { sliceLabelName } from "../api/slice-grant.ts";
-import { configMaps, ipPools, type ConfigMap } from "../ledger/resources.ts";
-import { prefixOf } from "../ledger/slice-object.ts";
+import { configMaps, ipPools, type ConfigMap } from "../cluster/resources.ts";
+import { prefixOf } from "../cluster/slice-object.ts";
 import {
   readSlicedRanges,
   refusedKey,
@@ -17,8 +17,8 @@ import {
   type SlicedRanges,
   writeRefusals,
   writeSlicedRanges,
-} from "../ledger/sliced-ranges.ts";
-import { fetchState, readState, restsOf, stateName } from "../ledger/state.ts";
+} from "../cluster/sliced-ranges.ts";
+import { fetchState, readState, restsOf, stateName } from "../cluster/state.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Journals } from "./journals.ts";
 import type { SlicesOptions } from "./leader.ts";

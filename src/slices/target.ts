@@ -1,9 +1,9 @@
 // What each NodeSlicePool should be: the wishes of the definitions with their pools, and pools that nobody wishes any more. Pure.
 import { domainOfPool } from "../api/domain.ts";
 import { poolName } from "../api/pool-name.ts";
+import type { SliceObject } from "../cluster/slice-object.ts";
 import type { DefinitionObject } from "../cni/definitions.ts";
 import type { Domain } from "../ipam/ledger.ts";
-import type { SliceObject } from "../ledger/slice-object.ts";
 import { prefixesOf } from "../net/cover.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { intervalOf } from "../net/interval.ts";

@@ -1,14 +1,14 @@
 // One term of a leader of slices: from the moment it leads, with lists made after that, until it does not any more.
 import { journalAnnotation, seenAnnotation } from "../api/node-lease.ts";
 import { grantAnnotation } from "../api/slice-grant.ts";
+import { nodeOfLease } from "../cluster/fencing.ts";
+import type { Node, StoredPool } from "../cluster/resources.ts";
+import { readSlice } from "../cluster/slice-object.ts";
 import { sleep } from "../kube/clock.ts";
 import { Controller } from "../kube/controller.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../kube/meta.ts";
-import { nodeOfLease } from "../ledger/fencing.ts";
-import type { Node, StoredPool } from "../ledger/resources.ts";
-import { readSlice } from "../ledger/slice-object.ts";
 import { contains } from "../net/prefix.ts";
 import { defaultCutLimits, trustedNamespaces } from "./consent.ts";
 import { Crowd } from "./crowd.ts";

@@ -1,9 +1,9 @@
+import { networkAttachmentDefinitions } from "../cluster/resources.ts";
+import { picked } from "../cluster/slice-object.ts";
 // Events about pools and definitions: disagreement, overlap, exhaustion, conflicts. Each is told when it begins and when it is over, not at every look.
 import type { EventRecorder } from "../kube/events.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { apiVersionOf } from "../kube/resource.ts";
-import { networkAttachmentDefinitions } from "../ledger/resources.ts";
-import { picked } from "../ledger/slice-object.ts";
 import type { SlicePlan } from "./plan/facts.ts";
 import type { ReadPool } from "./pool-object.ts";
 import type { Target } from "./target.ts";

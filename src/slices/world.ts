@@ -1,15 +1,15 @@
 // Slice objects, NodeSlicePools and Leases of nodes that the leader follows, with its own writes. Promised: once `ready`, nothing that an
 // earlier leader wrote is missing, since the list is made after this one leads.
 import { sliceLabelName } from "../api/slice-grant.ts";
+import { nodeOfLease, trimLease } from "../cluster/fencing.ts";
+import * as kinds from "../cluster/resources.ts";
+import { readSlice, trimSlice } from "../cluster/slice-object.ts";
 import { isApiError } from "../kube/errors.ts";
 import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { nodeOfLease, trimLease } from "../ledger/fencing.ts";
-import * as kinds from "../ledger/resources.ts";
-import { readSlice, trimSlice } from "../ledger/slice-object.ts";
 import { Latest, type LatestListener } from "./latest.ts";
 import type { SlicesOptions } from "./leader.ts";
 

@@ -1,3 +1,4 @@
+import { ipPools, type StoredPool } from "../cluster/resources.ts";
 // A ValidatingAdmissionPolicy that lets nobody but this migration write pools and records. It stays when the migration is
 // killed: what is half moved must not be handed out from by a writer that knows neither pause nor lease.
 //
@@ -7,9 +8,8 @@ import { isApiError } from "../kube/errors.ts";
 import type { AnyObject, KubeObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
+import { unless } from "../kube/unless.ts";
 import { whoAmI } from "../kube/who-am-i.ts";
-import { ipPools, type StoredPool } from "../ledger/resources.ts";
-import { unless } from "../ledger/unless.ts";
 import { TransferError } from "./error.ts";
 import type { FenceOptions } from "./fence-pause.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
+import type { Pod } from "../cluster/resources.ts";
 import type { Owner } from "../ipam/owner.ts";
 import type { AnyObject } from "../kube/meta.ts";
-import type { Pod } from "../ledger/resources.ts";
 import { type Address, parseAddress } from "../net/address.ts";
 import { compare } from "./compare.ts";
 import { type ForeignAllocation, liveAddresses } from "./foreign.ts";

@@ -3,6 +3,8 @@
 import { readAllocations } from "../api/allocations.ts";
 import { domainOfPool } from "../api/domain.ts";
 import { markedDomain, settledDomain } from "../api/pool-domain.ts";
+import { ensurePool, poolObject } from "../cluster/pool-object.ts";
+import { pods } from "../cluster/resources.ts";
 import type { Owner } from "../ipam/owner.ts";
 import type { AnyObject } from "../kube/meta.ts";
 import { defineResource } from "../kube/resource.ts";
@@ -10,9 +12,7 @@ import type { KubeClient } from "../kube/rest.ts";
 import { adoptPool } from "../ledger/adoption.ts";
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import { listHolds } from "../ledger/held-objects.ts";
-import { ensurePool, poolObject } from "../ledger/pool-object.ts";
 import { ReservationLedger } from "../ledger/reservation-ledger.ts";
-import { pods } from "../ledger/resources.ts";
 import { compare } from "./compare.ts";
 import { TransferError } from "./error.ts";
 import { type Foreign, type ForeignAllocation, liveAddresses } from "./foreign.ts";

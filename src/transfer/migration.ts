@@ -1,8 +1,8 @@
 // What the way there (apply.ts) and the way back (rollback.ts) of a migration have in common.
 import { leaseName } from "../api/slice-name.ts";
+import { namespaces } from "../cluster/resources.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { namespaces } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 import { matchPools } from "./match.ts";
 import { networksOf } from "./network.ts";

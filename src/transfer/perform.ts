@@ -1,12 +1,12 @@
 // Does one step, or finds that it is done. Every write is guarded by what was read, so that a change by somebody else is never
 // overwritten: it ends the migration with a sentence instead.
 import { describeObject } from "../api/metadata.ts";
+import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../cluster/resources.ts";
 import { isApiError } from "../kube/errors.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { type KubeObject, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 import { hasSameContent, isStored } from "./same.ts";
 import type { Moved, Step } from "./step.ts";

@@ -3,7 +3,7 @@
 //
 // Promised where the server has policies: until `lift`, nobody but this migration writes, also after a crash of it. Elsewhere: everybody who
 // heeds pause or lease rests, and a writer that heeds neither is noticed if it writes before the migration begins.
-import { fetchState, readState } from "../ledger/state.ts";
+import { fetchState, readState } from "../cluster/state.ts";
 import { dropLeases, type HeldLeases, holdLeases, type LeasesOptions } from "./fence-leases.ts";
 import { pause, pauseOwner, unpause } from "./fence-pause.ts";
 import { lowerPolicy, raisePolicy } from "./fence-policy.ts";

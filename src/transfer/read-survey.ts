@@ -1,12 +1,12 @@
 // Reads what a plan is made of. A kind that the server does not have is a kind of which there is nothing.
 import { nodeSlicePoolKind } from "../api/node-slice-pool.ts";
+import { poolNamespaceOf } from "../cluster/coexistence-word.ts";
+import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../cluster/resources.ts";
+import { fetchState } from "../cluster/state.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { defineResource, type Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { poolNamespaceOf } from "../ledger/coexistence/word.ts";
-import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../ledger/resources.ts";
-import { fetchState } from "../ledger/state.ts";
-import { unless } from "../ledger/unless.ts";
+import { unless } from "../kube/unless.ts";
 import { type AttachmentDefinition, type Survey, surveyOf } from "./survey.ts";
 
 const { group, version, plural, kind } = nodeSlicePoolKind;

@@ -2,9 +2,9 @@
 // names the others by a generation, and is written last: whoever reads sees one whole record.
 import { gunzipSync, gzipSync } from "node:zlib";
 
+import { type ConfigMap, configMaps } from "../cluster/resources.ts";
 import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type ConfigMap, configMaps } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 import { decodeRecord, encodeRecord, type MigrationRecord, type RecordStore } from "./record.ts";
 

@@ -1,7 +1,7 @@
+import { holds, ipPools, reservations } from "../cluster/resources.ts";
 // Waits until nothing that is to be moved changes any more, by reading all of it twice.
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { holds, ipPools, reservations } from "../ledger/resources.ts";
 import { TransferError } from "./error.ts";
 import { everything } from "./read-survey.ts";
 

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import { planAdoption } from "../../src/claims/adopt.ts";
 import { moveAll, type MovingOptions } from "../../src/claims/moving.ts";
-import { configMaps, ipamClaims, ipPools, reservations, virtualMachines } from "../../src/ledger/resources.ts";
+import { configMaps, ipamClaims, ipPools, reservations, virtualMachines } from "../../src/cluster/resources.ts";
 import { system } from "../pools/stage.ts";
 import { movingOptions } from "./cli-moving.ts";
 import type { CliStage } from "./cli-stage.ts";

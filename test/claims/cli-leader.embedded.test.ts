@@ -7,7 +7,7 @@ import type { Books } from "../../src/claims/books.ts";
 import type { Verdict } from "../../src/claims/move.ts";
 import { moveAll, type MovingReport } from "../../src/claims/moving.ts";
 import { planTakeover } from "../../src/claims/takeover.ts";
-import * as kinds from "../../src/ledger/resources.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { movingOptions } from "./cli-moving.ts";
 import { shop, Stage } from "./leader-stage.ts";

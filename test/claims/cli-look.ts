@@ -1,7 +1,7 @@
 // `holdfast claims`, `who` and `check` on a server: what a person sees of a VM's addresses.
 import { beforeEach, expect, it } from "vitest";
 
-import { pods } from "../../src/ledger/resources.ts";
+import { pods } from "../../src/cluster/resources.ts";
 import type { CliStage } from "./cli-stage.ts";
 
 export function lookStories(stage: () => CliStage): void {

@@ -1,6 +1,7 @@
 // What the stories of `holdfast claims` and `holdfast adopt` stand on: a server with every kind, and VMs, claims, holds and pods as
 // KubeVirt, daemons, ipam-extensions and backups leave them. No leader runs, unless a story starts one.
 import { claimDefinition } from "../../src/claims/crd.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../../src/ipam/ledger.ts";
 import type { Owner } from "../../src/ipam/owner.ts";
 import { isApiError } from "../../src/kube/errors.ts";
@@ -8,7 +9,6 @@ import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { tellState } from "../ledger/told-state.ts";

@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from "vitest";
 
 import { moveAll } from "../../src/claims/moving.ts";
 import { planTakeover } from "../../src/claims/takeover.ts";
-import { reservations } from "../../src/ledger/resources.ts";
+import { reservations } from "../../src/cluster/resources.ts";
 import { movingOptions } from "./cli-moving.ts";
 import { type CliStage, theirFinalizer } from "./cli-stage.ts";
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { definitionOf } from "../../src/api/definition.ts";
 import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
+import { ipamClaims, pods } from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
-import { ipamClaims, pods } from "../../src/ledger/resources.ts";
 import { contains, parseCidr } from "../../src/net/prefix.ts";
 import { until } from "../lab/wait.ts";
 import type { Server } from "../node/world.ts";

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
+import { readClaimsState } from "../../src/cluster/claims-state.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
-import { readClaimsState } from "../../src/ledger/claims-state.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { shop, Stage, system } from "./leader-stage.ts";

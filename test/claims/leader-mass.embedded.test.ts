@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { massReleaseAnnotation } from "../../src/api/claim-marks.ts";
-import { namespaces } from "../../src/ledger/resources.ts";
+import { namespaces } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { Stage } from "./leader-stage.ts";

@@ -4,11 +4,11 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { claimName, claimNicAnnotation, claimOwnerAnnotation, identityOf } from "../../src/api/claim-marks.ts";
 import { hashedInterfaceName } from "../../src/api/kubevirt.ts";
+import { ipamClaims, pods, type StoredClaim, virtualMachineInstances } from "../../src/cluster/resources.ts";
 import type { Hold, HoldUser } from "../../src/ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipamClaims, pods, type StoredClaim, virtualMachineInstances } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import type { Cni } from "./kubevirt/kubelet.ts";
 import type { Port } from "./kubevirt/launcher.ts";

@@ -1,7 +1,7 @@
 // Many VMs whose addresses are settled: a leader that begins asks nothing about any of them.
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { ipamClaims } from "../../src/ledger/resources.ts";
+import { ipamClaims } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { Stage } from "./leader-stage.ts";

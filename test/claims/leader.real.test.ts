@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
-import type * as kinds from "../../src/ledger/resources.ts";
+import type * as kinds from "../../src/cluster/resources.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";
 import { shop, Stage } from "./leader-stage.ts";
 import { realServer } from "./real-server.ts";

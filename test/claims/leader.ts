@@ -1,11 +1,11 @@
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed between any two
 // writes.
 import { ClaimsLeader } from "../../src/claims/leader.ts";
+import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { defaultCutLimits } from "../../src/slices/consent.ts";

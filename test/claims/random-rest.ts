@@ -1,8 +1,8 @@
+import { holds, reservations } from "../../src/cluster/resources.ts";
 // What must be so when a random world has come to rest: while its VMs live, and when nobody does any more.
 import type { AnyObject } from "../../src/kube/meta.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { holds, reservations } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { type Claim, claimOf } from "./checker-reading.ts";
 import { claims } from "./claim-objects.ts";

@@ -5,14 +5,14 @@ import { setImmediate as turn, setTimeout as pause } from "node:timers/promises"
 import { definitionOf } from "../../src/api/definition.ts";
 import { ipamClaimKind } from "../../src/api/ipam-claim.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import { readClaimsState } from "../../src/cluster/claims-state.ts";
+import { namespaces, networkAttachmentDefinitions } from "../../src/cluster/resources.ts";
+import { fetchState, readState } from "../../src/cluster/state.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { readClaimsState } from "../../src/ledger/claims-state.ts";
-import { namespaces, networkAttachmentDefinitions } from "../../src/ledger/resources.ts";
-import { fetchState, readState } from "../../src/ledger/state.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { Line } from "../slices/line.ts";

@@ -9,11 +9,11 @@ import {
   installClaimDefinition,
 } from "../../src/claims/crd.ts";
 import { releaseFinalizers } from "../../src/claims/uninstall.ts";
+import { ipamClaims, leases } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ipamClaims, leases } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 
 export interface SetupGround {

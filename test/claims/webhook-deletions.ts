@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { overrideAnnotation } from "../../src/api/claim-marks.ts";
-import { ipamClaims, namespaces, type StoredClaim } from "../../src/ledger/resources.ts";
+import { ipamClaims, namespaces, type StoredClaim } from "../../src/cluster/resources.ts";
 import { until } from "../lab/wait.ts";
 import { unplug } from "./kubevirt/hotplug.ts";
 import { scenes } from "./webhook-scenes.ts";

@@ -5,7 +5,7 @@ import {
   claimOwnerAnnotation,
   managedLabelName,
 } from "../../src/api/claim-marks.ts";
-import { ipamClaims, pods, type StoredClaim, virtualMachines } from "../../src/ledger/resources.ts";
+import { ipamClaims, pods, type StoredClaim, virtualMachines } from "../../src/cluster/resources.ts";
 import type { Machine } from "./kubevirt/machine.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";
 import { claimOf, type Stage } from "./webhook-stage.ts";

@@ -9,14 +9,8 @@ import {
   webhookServiceName,
 } from "../../src/claims/webhook/configuration.ts";
 import { ClaimsWebhook } from "../../src/claims/webhook/server.ts";
-import { realClock } from "../../src/kube/clock.ts";
-import { isApiError } from "../../src/kube/errors.ts";
-import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
-import { defineResource, type Resource } from "../../src/kube/resource.ts";
-import type { KubeClient } from "../../src/kube/rest.ts";
-import { webhookConfigurations } from "../../src/kube/webhook-configuration.ts";
-import { claimsKey, writeClaimsState } from "../../src/ledger/claims-state.ts";
-import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
+import { claimsKey, writeClaimsState } from "../../src/cluster/claims-state.ts";
+import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
 import {
   configMaps,
   holds,
@@ -25,8 +19,14 @@ import {
   networkAttachmentDefinitions,
   reservations,
   type StoredClaim,
-} from "../../src/ledger/resources.ts";
-import { stateName } from "../../src/ledger/state.ts";
+} from "../../src/cluster/resources.ts";
+import { stateName } from "../../src/cluster/state.ts";
+import { realClock } from "../../src/kube/clock.ts";
+import { isApiError } from "../../src/kube/errors.ts";
+import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
+import { defineResource, type Resource } from "../../src/kube/resource.ts";
+import type { KubeClient } from "../../src/kube/rest.ts";
+import { webhookConfigurations } from "../../src/kube/webhook-configuration.ts";
 import { freePort } from "../lab/port.ts";
 import { until } from "../lab/wait.ts";
 import { install } from "./kubevirt/crds.ts";

@@ -11,10 +11,10 @@ import {
 import { moveAll } from "../../src/claims/moving.ts";
 import { readClaims } from "../../src/claims/snapshot.ts";
 import { planTakeover } from "../../src/claims/takeover.ts";
+import { ipamClaims, pods, virtualMachines } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipamClaims, pods, virtualMachines } from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { plug, unplug } from "./kubevirt/hotplug.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";

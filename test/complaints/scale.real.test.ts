@@ -2,7 +2,7 @@
 // Nothing here asserts a time: bench/ measures. What is shown is that the causes are gone.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
-import { freeMapName } from "../../src/ledger/free-map.ts";
+import { freeMapName } from "../../src/cluster/free-map.ts";
 import type { AuditedRequest } from "../lab/audit.ts";
 import { type PodIdentity, World } from "../lab/holdfast/world.ts";
 import { coldStartTimeoutMs } from "../lab/start.ts";

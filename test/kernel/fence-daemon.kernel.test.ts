@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { openApi } from "../../src/apiserver/api.ts";
+import { ipamClaims, namespaces, pods, reservations } from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { ipamClaims, namespaces, pods, reservations } from "../../src/ledger/resources.ts";
 import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
 import { until } from "../lab/wait.ts";

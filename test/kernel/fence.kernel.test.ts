@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
+import { namespaces, pods } from "../../src/cluster/resources.ts";
 import type { AmendableLedger } from "../../src/ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { namespaces, pods } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { serverFacts } from "../../src/node/claims/fence-facts.ts";

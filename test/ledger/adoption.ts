@@ -1,15 +1,15 @@
 // Pools that whereabouts filled, taken over.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { ensurePool } from "../../src/cluster/pool-object.ts";
+import { ipPools } from "../../src/cluster/resources.ts";
 import { LedgerError } from "../../src/ipam/ledger.ts";
 import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { adoptPool, type AdoptionOptions } from "../../src/ledger/adoption.ts";
 import { disownPools } from "../../src/ledger/coexistence/disowning.ts";
-import { ensurePool } from "../../src/ledger/pool-object.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipPools } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { Corner, type Entry, type LedgerWorld } from "./world.ts";

@@ -1,13 +1,13 @@
 // Side by side with whereabouts: whatever one of the two has, the other does not get.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { ipPools, reservations } from "../../src/cluster/resources.ts";
 import { LedgerError } from "../../src/ipam/ledger.ts";
 import { type Owner, ownerKey, type PodOwner } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { removeObject } from "../../src/ledger/removal.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipPools, reservations } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { Corner, type LedgerWorld } from "./world.ts";
 

@@ -5,11 +5,11 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { parseAllDocuments } from "yaml";
 
+import { holds, ipPools, reservations } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { holds, ipPools, reservations } from "../../src/ledger/resources.ts";
 
 const folder = join(import.meta.dirname, "..", "..", "deploy", "crds");
 

@@ -1,12 +1,12 @@
 // Pool objects under all of their names, and the objects of holds as tools read them.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { ensurePool } from "../../src/cluster/pool-object.ts";
+import { ipPools } from "../../src/cluster/resources.ts";
 import type { Owner } from "../../src/ipam/owner.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { type HeldObjectsOptions, listHolds } from "../../src/ledger/held-objects.ts";
-import { ensurePool } from "../../src/ledger/pool-object.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipPools } from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";
 import { Corner, type LedgerWorld } from "./world.ts";

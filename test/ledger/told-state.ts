@@ -1,10 +1,10 @@
+import { poolNamespaceKey } from "../../src/cluster/coexistence-word.ts";
+import { type ConfigMap, configMaps } from "../../src/cluster/resources.ts";
+import { slicedKey, type SlicedRanges, writeSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
+import { stateObject } from "../../src/cluster/state.ts";
 // What a leader has told the daemons, for tests that have none: whereabouts is away, nothing is paused, and these ranges are sliced.
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { poolNamespaceKey } from "../../src/ledger/coexistence/word.ts";
-import { type ConfigMap, configMaps } from "../../src/ledger/resources.ts";
-import { slicedKey, type SlicedRanges, writeSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
-import { stateObject } from "../../src/ledger/state.ts";
 
 export interface ToldState extends Partial<SlicedRanges> {
   readonly coexistence?: boolean;

@@ -1,12 +1,12 @@
 // Is whereabouts at work here? The signs are put on the server one by one.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import { configMaps, daemonSets, deployments, ipPools, leases, nodeSlicePools } from "../../src/cluster/resources.ts";
+import { fetchState, readState, stateObject } from "../../src/cluster/state.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { LeaseLock } from "../../src/kube/lease.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { detectUpstream } from "../../src/ledger/coexistence/upstream.ts";
-import { configMaps, daemonSets, deployments, ipPools, leases, nodeSlicePools } from "../../src/ledger/resources.ts";
-import { fetchState, readState, stateObject } from "../../src/ledger/state.ts";
 import { Corner, type LedgerWorld } from "./world.ts";
 
 const labels = { app: "x" };

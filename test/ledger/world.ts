@@ -1,8 +1,8 @@
+import { holds, ipPools, namespaces, reservations, type StoredPool } from "../../src/cluster/resources.ts";
 // What the tests of src/ledger share: a server, a client of it, a namespace for each test, and objects as whereabouts writes them.
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import type { HeldObject } from "../../src/ledger/held-objects.ts";
-import { holds, ipPools, namespaces, reservations, type StoredPool } from "../../src/ledger/resources.ts";
 
 export interface LedgerWorld {
   readonly transport: () => Transport;

@@ -1,3 +1,4 @@
+import { ipPools, reservations, type StoredPool } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 // whereabouts 0.9.4, played call by call: the lease, a list of all pools, the pool, the lowest free address, the reservation, one JSON
 // patch that tests the pool's version, the new reservation. What it gets wrong is played too: a patch that fails otherwise than by its
@@ -7,7 +8,6 @@ import type { JsonPatchOperation } from "../../src/kube/patch.ts";
 import { pointer } from "../../src/kube/patch.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { ipPools, reservations, type StoredPool } from "../../src/ledger/resources.ts";
 import { type Address, plus } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import type { RaceNetwork, Writer } from "./race.ts";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
+import { configMaps, pods } from "../../src/cluster/resources.ts";
+import { stateName } from "../../src/cluster/state.ts";
 import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
-import { configMaps, pods } from "../../src/ledger/resources.ts";
-import { stateName } from "../../src/ledger/state.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { tellState } from "../ledger/told-state.ts";

@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import { ipPools, networkAttachmentDefinitions, nodeSlicePools, nodes } from "../../src/cluster/resources.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { defineResource } from "../../src/kube/resource.ts";
-import { ipPools, networkAttachmentDefinitions, nodeSlicePools, nodes } from "../../src/ledger/resources.ts";
 import { until } from "../conformance/api/until.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";

@@ -1,10 +1,10 @@
+import { namespaces, type Pod, pods } from "../../src/cluster/resources.ts";
 // What the stories of the daemon share: a server, daemons on it, networks, pods, and what the server holds afterwards.
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { listHolds } from "../../src/ledger/held-objects.ts";
-import { namespaces, type Pod, pods } from "../../src/ledger/resources.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
 import { Rig, type RigOptions } from "./rig.ts";

@@ -1,9 +1,9 @@
 // Leak collection on a server: what is freed, what never is, and the complaints of whereabouts' users about its reconciler.
 import { beforeEach, describe, expect, it } from "vitest";
 
+import * as kinds from "../../src/cluster/resources.ts";
 import { removeObject } from "../../src/ledger/removal.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";

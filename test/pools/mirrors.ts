@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import type { PoolAllocation } from "../../src/api/ip-pool.ts";
-import { decodeFreeMap, encodeFreeMap, freeMapName } from "../../src/ledger/free-map.ts";
-import * as kinds from "../../src/ledger/resources.ts";
+import { decodeFreeMap, encodeFreeMap, freeMapName } from "../../src/cluster/free-map.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { FreeMapSweeper } from "../../src/pools/free-map-sweeper.ts";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
+import * as kinds from "../../src/cluster/resources.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import { until } from "../conformance/api/until.ts";
 import { command } from "./command.ts";
 import { type Stage, system } from "./stage.ts";

@@ -1,10 +1,10 @@
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { nowMs } from "../../src/check/slices/testing/snapshot.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import {
   type SliceParts,
   sliceObject,

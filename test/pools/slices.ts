@@ -7,9 +7,9 @@ import { poolRows } from "../../src/check/pool-table.ts";
 import { repair } from "../../src/check/repair.ts";
 import { readSnapshot } from "../../src/check/snapshot.ts";
 import { parseAsked, whoHolds } from "../../src/check/who.ts";
+import { offBy } from "../../src/cluster/fencing.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
-import { offBy } from "../../src/ledger/fencing.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import {
   leaseObject,
   type SliceParts,

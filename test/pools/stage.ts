@@ -7,6 +7,8 @@ import { parseAllDocuments } from "yaml";
 import type { IPPool, PoolAllocation } from "../../src/api/ip-pool.ts";
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
+import { noteOn, offAnnotation } from "../../src/cluster/fencing.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import type { PodOwner } from "../../src/ipam/owner.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { isApiError } from "../../src/kube/errors.ts";
@@ -15,9 +17,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { noteOn, offAnnotation } from "../../src/ledger/fencing.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../conformance/api/until.ts";
 

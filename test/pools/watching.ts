@@ -1,13 +1,13 @@
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
+import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
+import { leases } from "../../src/cluster/resources.ts";
 // A leader's eyes in a test: its informers, and its leak collection under a clock of the test's own.
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { defaultRules, type FenceRules } from "../../src/ledger/fencing.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { leases } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { type CollectorOptions, LeakCollector } from "../../src/pools/collector.ts";
 import type { LeakReason } from "../../src/pools/judge.ts";

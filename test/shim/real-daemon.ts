@@ -8,10 +8,10 @@ import { parseAllDocuments } from "yaml";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { serve, type Served } from "../../src/apiserver/serve/server.ts";
+import { reservations } from "../../src/cluster/resources.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { reservations } from "../../src/ledger/resources.ts";
 import { tellState } from "../ledger/told-state.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");

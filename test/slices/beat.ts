@@ -1,8 +1,8 @@
+import { leases } from "../../src/cluster/resources.ts";
 // A Lease that is renewed all the time, as the elector of a controller does: whoever listens for silent nodes hears that it can hear.
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { leases } from "../../src/ledger/resources.ts";
 
 /** Until the signal aborts. */
 export async function beat(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {

@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { networkAttachmentDefinitions, nodes, pods } from "../../src/cluster/resources.ts";
+import { fetchState, readState } from "../../src/cluster/state.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { networkAttachmentDefinitions, nodes, pods } from "../../src/ledger/resources.ts";
-import { fetchState, readState } from "../../src/ledger/state.ts";
 import { haste, hastened } from "../haste.ts";
 import { until } from "../lab/wait.ts";
 import { Rig, type RigOptions } from "../node/rig.ts";

@@ -19,6 +19,7 @@ import {
   writeGrant,
 } from "../../src/api/slice-grant.ts";
 import type { Api } from "../../src/apiserver/api.ts";
+import { ipPools, leases, nodeSlicePools, pods, type StoredPool } from "../../src/cluster/resources.ts";
 import type { Hold } from "../../src/ipam/ledger.ts";
 import { type PodOwner } from "../../src/ipam/owner.ts";
 import type { Clock } from "../../src/kube/clock.ts";
@@ -30,7 +31,6 @@ import type { Transport } from "../../src/kube/transport.ts";
 import type { JournalDisk } from "../../src/ledger/journal/disk.ts";
 import { Journal } from "../../src/ledger/journal/journal.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { ipPools, leases, nodeSlicePools, pods, type StoredPool } from "../../src/ledger/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";

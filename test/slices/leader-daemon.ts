@@ -22,14 +22,14 @@ import {
   writeGrant,
   writeNodeWord,
 } from "../../src/api/slice-grant.ts";
+import * as kinds from "../../src/cluster/resources.ts";
+import type { SlicedRanges } from "../../src/cluster/sliced-ranges.ts";
 import type { Clock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { Lease } from "../../src/kube/lease.ts";
 import { parseKey } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import * as kinds from "../../src/ledger/resources.ts";
-import type { SlicedRanges } from "../../src/ledger/sliced-ranges.ts";
 import { type Address, next, plus } from "../../src/net/address.ts";
 import { IntervalSet } from "../../src/net/interval-set.ts";
 import { intervalOf, parseBlock } from "../../src/net/interval.ts";

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { nodeLeaseName, seenAnnotation } from "../../src/api/node-lease.ts";
 import { readGrant } from "../../src/api/slice-grant.ts";
+import * as kinds from "../../src/cluster/resources.ts";
+import { readRefusal } from "../../src/cluster/sliced-ranges.ts";
+import { stateName } from "../../src/cluster/state.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import * as kinds from "../../src/ledger/resources.ts";
-import { readRefusal } from "../../src/ledger/sliced-ranges.ts";
-import { stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { Stage, system } from "./leader-stage.ts";
 

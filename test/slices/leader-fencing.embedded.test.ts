@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
-import { noteOn, offAnnotation } from "../../src/ledger/fencing.ts";
-import * as kinds from "../../src/ledger/resources.ts";
+import { noteOn, offAnnotation } from "../../src/cluster/fencing.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { Stage, system } from "./leader-stage.ts";
 
 // A quarantine of a day is 8,640 looks of ten seconds.

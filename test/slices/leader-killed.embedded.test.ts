@@ -2,7 +2,7 @@
 // is given twice (the stage throws) and none is lost.
 import { expect, it } from "vitest";
 
-import * as kinds from "../../src/ledger/resources.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { stepsOf } from "../volume.ts";
 import { type Leader, Stage, system } from "./leader-stage.ts";
 

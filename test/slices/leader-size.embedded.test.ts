@@ -1,7 +1,7 @@
 // A pool of 5,000 nodes, on the real object: below the 512 KiB at which a write is a burden to etcd and to whoever follows it.
 import { expect, it } from "vitest";
 
-import * as kinds from "../../src/ledger/resources.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { Stage } from "./leader-stage.ts";
 
 const nodes = 5000;

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { nodeLeaseName } from "../../src/api/node-lease.ts";
 import { readGrant } from "../../src/api/slice-grant.ts";
-import * as kinds from "../../src/ledger/resources.ts";
-import { sliceMarks, sliceName } from "../../src/ledger/slice-object.ts";
+import * as kinds from "../../src/cluster/resources.ts";
+import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { crds, Stage, system } from "./leader-stage.ts";
 

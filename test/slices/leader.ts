@@ -1,11 +1,11 @@
+import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
+import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed
 // between any two writes.
 import type { Clock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { defaultRules, type FenceRules } from "../../src/ledger/fencing.ts";
-import { FollowedDefinitions } from "../../src/ledger/followed-definitions.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { SlicesLeader } from "../../src/slices/leader.ts";
@@ -13,7 +13,7 @@ import { beat } from "./beat.ts";
 import type { Line } from "./line.ts";
 
 export interface LeaderSettings {
-  /** Those of src/ledger/fencing.ts, but for these. With `silentMs` others' Leases are heard all the time, as in a cluster. */
+  /** Those of src/cluster/fencing.ts, but for these. With `silentMs` others' Leases are heard all the time, as in a cluster. */
   readonly fencing?: Partial<FenceRules>;
   readonly log?: Log;
 }

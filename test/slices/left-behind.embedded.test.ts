@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
+import { ipPools, reservations } from "../../src/cluster/resources.ts";
+import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { ApiResponse } from "../../src/kube/transport.ts";
-import { ipPools, reservations } from "../../src/ledger/resources.ts";
-import { sliceMarks, sliceName } from "../../src/ledger/slice-object.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { recordLeft } from "../../src/slices/left-behind.ts";
 import type { Reserved } from "../../src/slices/reserved.ts";

@@ -8,11 +8,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { journalAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
+import { leases, nodes, reservations } from "../../src/cluster/resources.ts";
+import { readSlicedRanges } from "../../src/cluster/sliced-ranges.ts";
+import { fetchState } from "../../src/cluster/state.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { leases, nodes, reservations } from "../../src/ledger/resources.ts";
-import { readSlicedRanges } from "../../src/ledger/sliced-ranges.ts";
-import { fetchState } from "../../src/ledger/state.ts";
 import { Fleet, moment, systemNamespace } from "./fleet.ts";
 import { added, addMany, eventsOf } from "./scenes.ts";
 import { prepare } from "./wipe.ts";

@@ -1,10 +1,10 @@
 // An API server as an administrator prepares it, and as if nobody had used it since: before the stories, and between them.
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import * as kinds from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import * as kinds from "../../src/ledger/resources.ts";
 import { until } from "../lab/wait.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 

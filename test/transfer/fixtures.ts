@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
+import { holds, ipPools, namespaces, networkAttachmentDefinitions, reservations } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { holds, ipPools, namespaces, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
 
 export const system = "kube-system";
 

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { takeOver } from "../../bin/transfer.ts";
 import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { serve, type Served } from "../../src/apiserver/serve/server.ts";
+import { pods, reservations } from "../../src/cluster/resources.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { pods, reservations } from "../../src/ledger/resources.ts";
 import { definition, installDefinitions, settleIn, system } from "./fixtures.ts";
 
 const hostLocal = "/usr/lib/cni/host-local";

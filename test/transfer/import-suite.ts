@@ -1,11 +1,11 @@
 // What taking over promises, on a server that claims to be the Kubernetes API.
 import { describe, expect, it } from "vitest";
 
+import { ipPools, type Pod, pods, reservations } from "../../src/cluster/resources.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ipPools, type Pod, pods, reservations } from "../../src/ledger/resources.ts";
 import { type ImportOptions, runImport } from "../../src/transfer/import.ts";
 import { crds, definition, portrait, settleIn, system, village } from "./fixtures.ts";
 

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { readAllocations } from "../../src/api/allocations.ts";
+import { fetchState } from "../../src/cluster/state.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { fetchState } from "../../src/ledger/state.ts";
 import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
 import { readSurvey } from "../../src/transfer/read-survey.ts";

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
+import { ipPools } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { ipPools } from "../../src/ledger/resources.ts";
 import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
 import { fileStore } from "../../src/transfer/record-file.ts";

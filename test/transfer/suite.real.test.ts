@@ -9,11 +9,11 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 
+import { ipPools } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ipPools } from "../../src/ledger/resources.ts";
 import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/goal.ts";
 import { quiesce } from "../../src/transfer/quiesce.ts";

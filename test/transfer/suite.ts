@@ -5,13 +5,19 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
+import {
+  configMaps,
+  ipPools,
+  leases,
+  networkAttachmentDefinitions,
+  reservations,
+} from "../../src/cluster/resources.ts";
+import { fetchState, stateName } from "../../src/cluster/state.ts";
 import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
-import { configMaps, ipPools, leases, networkAttachmentDefinitions, reservations } from "../../src/ledger/resources.ts";
-import { fetchState, stateName } from "../../src/ledger/state.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";

@@ -31,40 +31,44 @@ export const folders: Readonly<Record<string, Folder>> = {
   ovsdb: { about: "RFC 7047: notation, session, monitor cache, transactions", imports: [] },
   ovn: { about: "northbound tables and operations", imports: ["net", "ovsdb"] },
   log: { about: "what a process says while it runs: lines of JSON, or of text for a terminal", imports: [] },
-  ledger: {
-    about: "ledgers on durable things: one Kubernetes object per address; adoption, free maps, the shared state",
+  cluster: {
+    about: "what daemons and leader tell each other: the shared state, free maps, slice objects, Leases, who is fenced",
     imports: features,
+  },
+  ledger: {
+    about: "ledgers on durable things: one Kubernetes object per address, a journal per node; adoption, coexistence",
+    imports: [...features, "cluster"],
   },
   pools: {
     about: "the leader's reconcilers of shared pools: mirror, free maps, coexistence, leak collection",
-    imports: [...features, "cni", "ledger", "log"],
+    imports: [...features, "cni", "cluster", "ledger", "log"],
   },
   transfer: {
     about: "moving in from other systems: migrate, import, compare",
-    imports: [...features, "cni", "ledger", "log"],
+    imports: [...features, "cni", "cluster", "ledger", "log"],
   },
   node: {
     about: "the node daemon: socket, requests, pending releases, probes, journal",
-    imports: [...features, "cni", "ledger", "log", "ovn"],
+    imports: [...features, "cni", "cluster", "ledger", "log", "ovn"],
   },
   slices: {
     about:
       "the node slice reconcilers: who has which slice of a range, grants, leases of nodes, the sliced ranges of the state",
-    imports: [...features, "cni", "ledger", "log"],
+    imports: [...features, "cni", "cluster", "ledger", "log"],
   },
   claims: {
     about: "persistent addresses: which claims a VM has, whose they are, and when their addresses are free again",
-    imports: [...features, "cni", "ledger", "log"],
+    imports: [...features, "cni", "cluster", "ledger", "log"],
   },
   check: {
     about: "what an operator's commands see and set right: one snapshot, findings, repairs, tables",
-    imports: [...features, "cni", "claims", "ledger", "log", "pools", "slices"],
+    imports: [...features, "cni", "claims", "cluster", "ledger", "log", "pools", "slices"],
   },
   vmnet: { about: "the managed DHCP reconcilers", imports: [...features, "dhcp"] },
   migration: { about: "the live migration reconcilers", imports: [...features, "ovn"] },
   cli: {
     about: "the commands of ./holdfast",
-    imports: [...features, "check", "cni", "claims", "ledger", "log", "pools", "slices", "transfer"],
+    imports: [...features, "check", "cni", "claims", "cluster", "ledger", "log", "pools", "slices", "transfer"],
   },
 };
 

@@ -4,8 +4,8 @@ import { claimFinalizer, isForeign, upstreamClaimFinalizer } from "../../api/cla
 import type { Books } from "../../claims/books.ts";
 import type { FamilyFacts } from "../../claims/plan/facts.ts";
 import { type ClaimView, familyOf } from "../../claims/plan/family.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import { describeHold } from "../examine/claims.ts";
 import { Families } from "./families.ts";
 import { type ClaimFilter, type ClaimRow, claimRows } from "./table.ts";

@@ -5,11 +5,11 @@ import type { Books } from "../../claims/books.ts";
 import { launchersIn, orphansFamily, userStateOf } from "../../claims/gather.ts";
 import { launcherPodOf } from "../../claims/launchers.ts";
 import type { ClaimHold, FamilyFacts } from "../../claims/plan/facts.ts";
+import { isReady } from "../../cluster/fencing.ts";
+import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { MultiMap } from "../../kube/multi-map.ts";
-import { isReady } from "../../ledger/fencing.ts";
 import type { ReadHold } from "../../ledger/held-objects.ts";
-import type { Pod, StoredClaim } from "../../ledger/resources.ts";
 
 export class Families {
   readonly #books: Books;

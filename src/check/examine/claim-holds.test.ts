@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 
 import { continuesAnnotation } from "../../api/claim-marks.ts";
+import type { Node, Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
-import type { Node, Pod, StoredClaim } from "../../ledger/resources.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Held } from "../../pools/held.ts";
 import { judge } from "../../pools/judge.ts";

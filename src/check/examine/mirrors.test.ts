@@ -1,7 +1,7 @@
 // What check finds about the addresses of slices: mirrors, reservations and running pods against each other.
 import { describe, expect, it, test } from "vitest";
 
-import type { Pod } from "../../ledger/resources.ts";
+import type { Pod } from "../../cluster/resources.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 import type { Held } from "../../pools/held.ts";
 import { PoolIndex } from "../../pools/membership.ts";

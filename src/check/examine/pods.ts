@@ -2,9 +2,9 @@
 import { type InterfaceStatus, readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
 import { mirrorAnnotation } from "../../api/pod-uid.ts";
 import { markedDomain } from "../../api/pool-domain.ts";
+import type { Pod } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, type PodOwner } from "../../ipam/owner.ts";
-import type { Pod } from "../../ledger/resources.ts";
 import type { Address } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import { describeHeld, type Held } from "../../pools/held.ts";

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 
 import { SliceStage } from "../../../test/pools/slice-stage.ts";
 import { nodeLeaseName, slicesAnnotation } from "../../api/node-lease.ts";
+import { offAnnotation, offBy } from "../../cluster/fencing.ts";
+import * as kinds from "../../cluster/resources.ts";
 import { lookUp } from "../../kube/look-up.ts";
-import { offAnnotation, offBy } from "../../ledger/fencing.ts";
-import * as kinds from "../../ledger/resources.ts";
 import { entry, leaseObject, offLease, system } from "../../slices/testing/objects.ts";
 import { releaseNode, type ReleaseOptions } from "./release-node.ts";
 import { nowMs } from "./testing/snapshot.ts";

@@ -1,13 +1,13 @@
 // `holdfast slices release`: an operator's word that a node is off, on its Lease. What it has goes to others after five silent minutes
-// (src/ledger/fencing.ts). Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a
+// (src/cluster/fencing.ts). Promised: nothing is written before every check passed; the word is guarded by the version that was judged, and a
 // renewal takes it back. Not promised: that the node is off.
 import { nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
 import { leaseNodeAnnotation, nodeLeaseName } from "../../api/node-lease.ts";
+import { noteOn, offAnnotation, offBy } from "../../cluster/fencing.ts";
+import { holds, leases, reservations } from "../../cluster/resources.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { noteOn, offAnnotation, offBy } from "../../ledger/fencing.ts";
-import { holds, leases, reservations } from "../../ledger/resources.ts";
 import { count } from "./count.ts";
 import { assertReleasable, assertSilent, ReleaseError, releaseLines } from "./release.ts";
 import { awaitRemoval } from "./removal-watch.ts";

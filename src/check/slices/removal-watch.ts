@@ -1,7 +1,7 @@
+import { ipPools, leases } from "../../cluster/resources.ts";
 // Waits until the controller has removed the fenced slices of a node, and says how far it is.
 import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
-import { ipPools, leases } from "../../ledger/resources.ts";
 import { count } from "./count.ts";
 import type { ReleaseOptions } from "./release-node.ts";
 import { ReleaseError } from "./release.ts";

@@ -3,16 +3,16 @@
 import { nodeLabel, nodeLabelName } from "../../api/hold-marks.ts";
 import { nodeLeaseName, type NodeSlices, readNodeSlices, slicesAnnotation } from "../../api/node-lease.ts";
 import { floatingNode, sliceLabelName } from "../../api/slice-grant.ts";
+import { nodeOfLease, offBy } from "../../cluster/fencing.ts";
+import * as kinds from "../../cluster/resources.ts";
+import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../cluster/sliced-ranges.ts";
+import { fetchState } from "../../cluster/state.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { Lease } from "../../kube/lease.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeObject, ObjectName } from "../../kube/meta.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient, Scope } from "../../kube/rest.ts";
-import { nodeOfLease, offBy } from "../../ledger/fencing.ts";
-import * as kinds from "../../ledger/resources.ts";
-import { readSlicedRanges, type SlicedRange, type SlicedRanges } from "../../ledger/sliced-ranges.ts";
-import { fetchState } from "../../ledger/state.ts";
 import { readPool } from "../../slices/pool-object.ts";
 import {
   isUnreadable,

@@ -4,11 +4,11 @@
 // read from the server (`isFinal` and `confirmed` in steps.ts), in this order: VM, VMI, claims, then pods (those of the family, and each user
 // of the holds by name). A claim that was gone before the pods were listed is not met by a pod that came later: docs/decisions/0014.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
+import type { ClaimsState } from "../../cluster/claims-state.ts";
+import type { Standing } from "../../cluster/fencing.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import type { Hold, HoldUser } from "../../ipam/ledger.ts";
-import type { ClaimsState } from "../../ledger/claims-state.ts";
-import type { Standing } from "../../ledger/fencing.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 
 export interface LauncherNic {
   /** The network's name in the VM's spec, by `nicOf`; undefined where it cannot be told. */

@@ -3,7 +3,7 @@
 // recorded: the VMI's UID on the claim, the VM that started the VMI, or a pod of that VMI among the users of its address.
 import { homeOf } from "../../api/claim-family.ts";
 import * as marks from "../../api/claim-marks.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ClaimHold, FamilyFacts } from "./facts.ts";
 import { formerUids, type Life, livesOf } from "./lives.ts";
 import { networksOf, type WantedNic, wantedOf } from "./wanted.ts";

@@ -14,8 +14,8 @@ import {
 } from "../../api/claim-marks.ts";
 import { hashedInterfaceName, macOf, type VmiSpec } from "../../api/kubevirt.ts";
 import { readRequested, type Requested } from "../../api/requested-addresses.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import type { Family } from "./family.ts";
 import type { Life } from "./lives.ts";
 import type { WantedNic } from "./wanted.ts";

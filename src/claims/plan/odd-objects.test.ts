@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import { planFamily } from "./plan.ts";
 import { namespace } from "./testing/cluster.ts";
 import { gather } from "./testing/gather.ts";

@@ -1,13 +1,13 @@
 // A cluster as a value, for tests: VMs, claims, holds and pods on two networks, in a few words each.
 import { claimFinalizer, claimNicAnnotation, claimOwnerAnnotation, managedLabelName } from "../../api/claim-marks.ts";
 import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../cluster/resources.ts";
+import { noSlicedRanges } from "../../cluster/sliced-ranges.ts";
 import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { ownerKey } from "../../ipam/owner.ts";
 import { keyOf } from "../../kube/meta.ts";
 import type { ReadHold } from "../../ledger/held-objects.ts";
-import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../ledger/resources.ts";
-import { noSlicedRanges } from "../../ledger/sliced-ranges.ts";
 import { parseAddress } from "../../net/address.ts";
 import { Books } from "../books.ts";
 import type { ClaimsSnapshot } from "../snapshot.ts";

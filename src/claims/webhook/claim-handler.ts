@@ -2,10 +2,10 @@
 // Promised: our own controller, garbage collection and the end of namespaces are never kept waiting by a look at the cluster. What cannot be
 // read ends the answer with an error, and the API server goes on without us.
 import { familyKeysOf } from "../../api/claim-family.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
 import type { AdmissionHandler } from "../../kube/admission.ts";
 import { type AnyObject, parseKey } from "../../kube/meta.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import { judgeCreation, type KnownNetwork, saysRestored } from "./creation.ts";
 import { asksToDelete, isFreeToGo, judgeDeletion } from "./deletion.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";

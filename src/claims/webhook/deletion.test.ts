@@ -8,7 +8,7 @@ import {
   overrideAnnotation,
 } from "../../api/claim-marks.ts";
 import type { VmInterface, VmNetwork } from "../../api/kubevirt.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import { isTrusted } from "./claim-handler.ts";
 import { asksToDelete, judgeDeletion, type Machine } from "./deletion.ts";
 import { claim, owned, words } from "./testing/claim.ts";

@@ -11,8 +11,8 @@ import {
 import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/kubevirt.ts";
 import { describeObject } from "../../api/metadata.ts";
 import { hasNic, isClaimOf } from "../../api/vm-owner.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply } from "../../kube/admission-review.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 
 /** One VM name that the claim may be of, as the server has it now. */
 export interface Machine {

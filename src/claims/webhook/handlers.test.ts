@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 
 import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claim-marks.ts";
 import { hashedInterfaceName } from "../../api/kubevirt.ts";
+import type { ClaimsState } from "../../cluster/claims-state.ts";
 import { persistenceOf } from "../../cni/persistence.ts";
 import type { AdmissionRequest } from "../../kube/admission-review.ts";
 import type { AnyObject } from "../../kube/meta.ts";
-import type { ClaimsState } from "../../ledger/claims-state.ts";
 import { claimHandler, type ClaimHandlerView } from "./claim-handler.ts";
 import { launcherHandler, type LauncherView } from "./launcher-handler.ts";
 

@@ -5,12 +5,12 @@ import { homeOf } from "../../api/claim-family.ts";
 import { primaryClaimAnnotation, claimName, ownershipOf, swappedClaimName } from "../../api/claim-marks.ts";
 import { nicOf, type VirtualMachineInstance, type VmNetwork, type NicElement } from "../../api/kubevirt.ts";
 import { isClaimOf } from "../../api/vm-owner.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import { referenceKey } from "../../cni/claim-references.ts";
 import { isObject, type JsonObject } from "../../cni/json.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { type JsonPatchOperation, pointer } from "../../kube/patch.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import { firstSelection, podNetworkOf } from "./primary.ts";
 
 export const networksAnnotation = "k8s.v1.cni.cncf.io/networks";

@@ -10,7 +10,7 @@ import {
   overrideAnnotation,
   requestedAnnotation,
 } from "../../api/claim-marks.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import { asksToOverride, judgeUpdate } from "./marks.ts";
 import { claim, type Metadata, owned, words } from "./testing/claim.ts";
 

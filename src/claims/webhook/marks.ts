@@ -13,8 +13,8 @@ import {
   requestedAnnotation,
 } from "../../api/claim-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply } from "../../kube/admission-review.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 
 /** They say whose a claim is: a wrong one gives an address to another, or frees it. */
 const ownAnnotations = [

@@ -8,10 +8,10 @@ import { type AdmissionHandler, AdmissionServer } from "../../kube/admission.ts"
 import { type Clock, sleep } from "../../kube/clock.ts";
 import { caBundle, type ServingMaterial } from "../../kube/serving-certificate.ts";
 import type { Runnable } from "../../kube/stages.ts";
+import { unless } from "../../kube/unless.ts";
 import { WebhookCertificate } from "../../kube/webhook-certificate.ts";
 import { trustAuthority } from "../../kube/webhook-configuration.ts";
 import { whoAmI } from "../../kube/who-am-i.ts";
-import { unless } from "../../ledger/unless.ts";
 import { claimHandler } from "./claim-handler.ts";
 import { configurationName, paths, webhookServiceName } from "./configuration.ts";
 import { launcherHandler } from "./launcher-handler.ts";

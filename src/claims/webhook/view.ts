@@ -2,13 +2,7 @@
 // picture could refer a pod to another's claim, or refuse a delete that is due. Definitions come from the controller's
 // cache; one that is not there is asked for before it counts as missing.
 import type { VirtualMachine, VirtualMachineInstance } from "../../api/kubevirt.ts";
-import { type Persistence, readPersistence } from "../../cni/persistence.ts";
-import type { AdmissionRequest } from "../../kube/admission-review.ts";
-import { listServed, lookUp } from "../../kube/look-up.ts";
-import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
-import { type Resource, defineResource } from "../../kube/resource.ts";
-import type { KubeClient } from "../../kube/rest.ts";
-import { type ClaimsState, readClaimsState } from "../../ledger/claims-state.ts";
+import { type ClaimsState, readClaimsState } from "../../cluster/claims-state.ts";
 import {
   ipamClaims,
   type NetworkAttachmentDefinition,
@@ -16,8 +10,14 @@ import {
   type StoredClaim,
   virtualMachineInstances,
   virtualMachines,
-} from "../../ledger/resources.ts";
-import { fetchState } from "../../ledger/state.ts";
+} from "../../cluster/resources.ts";
+import { fetchState } from "../../cluster/state.ts";
+import { type Persistence, readPersistence } from "../../cni/persistence.ts";
+import type { AdmissionRequest } from "../../kube/admission-review.ts";
+import { listServed, lookUp } from "../../kube/look-up.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import { type Resource, defineResource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 import { type NamespaceFacts, readNamespace } from "../quota.ts";
 
 export type Requester = Pick<AdmissionRequest, "username" | "groups">;

@@ -7,12 +7,12 @@ import { reservationKind } from "../../api/reservation.ts";
 import { type Hold, LedgerError, type TakeRequest } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";
+import type { Signal } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
 import type { HeldObject } from "../held-objects.ts";
 import type { Records } from "../records.ts";
 import { removeObject } from "../removal.ts";
 import { readObject } from "../search.ts";
-import type { Signal } from "../unless.ts";
 import { claimAlias, dropAlias } from "./alias.ts";
 import { claimEntry, dropEntry, entryPlace } from "./pool-entry.ts";
 

@@ -2,9 +2,9 @@
 // adopted again. The leader calls this before it writes `coexistence: off`; daemons then look at the pool again.
 import { adoptedAnnotation } from "../../api/hold-marks.ts";
 import { sliceLabelName } from "../../api/slice-grant.ts";
+import { ipPools } from "../../cluster/resources.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { ipPools } from "../resources.ts";
-import { unless } from "../unless.ts";
+import { unless } from "../../kube/unless.ts";
 
 /** How many pools were adopted, and no longer are. Without a namespace: in all of them. */
 export async function disownPools(

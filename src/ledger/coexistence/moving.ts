@@ -1,7 +1,7 @@
+import { holds, ipPools, nodeSlicePools, reservations } from "../../cluster/resources.ts";
 // Whether pools may be kept in another namespace from now on: only where the old one has nothing. What is left would be a second ledger of its range.
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { holds, ipPools, nodeSlicePools, reservations } from "../resources.ts";
 
 /** A sentence: what keeps them, and what to do. */
 export async function whyNotMoved(

@@ -8,16 +8,16 @@ import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
 import { ownerOfRecord } from "../../api/owner-record.ts";
 import { parseRange } from "../../api/range.ts";
 import { versionOf } from "../../api/version.ts";
+import { entryPatch, readPool } from "../../cluster/pool-object.ts";
+import { ipPools } from "../../cluster/resources.ts";
 import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
 import { type ObjectName, parseKey } from "../../kube/meta.ts";
 import type { JsonPatchOperation } from "../../kube/patch.ts";
 import type { KubeClient } from "../../kube/rest.ts";
+import type { Signal } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
-import { entryPatch, readPool } from "../pool-object.ts";
-import { ipPools } from "../resources.ts";
-import type { Signal } from "../unless.ts";
 
 export interface EntryPlace {
   readonly client: KubeClient;

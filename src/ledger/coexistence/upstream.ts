@@ -3,11 +3,11 @@
 // and whether an operator's "off" may take effect; later it warns. Errs on the side of "active". An hour's window
 // forgives other machines' clocks. It reads every IPPool of the namespace: ask once a minute.
 import { sliceLabelName } from "../../api/slice-grant.ts";
+import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "../../cluster/resources.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { type DaemonSet, daemonSets, type Deployment, deployments, ipPools, leases } from "../resources.ts";
-import type { Signal } from "../unless.ts";
+import type { Signal } from "../../kube/unless.ts";
 
 export interface UpstreamOptions {
   readonly systemNamespace: string;

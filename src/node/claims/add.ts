@@ -4,11 +4,11 @@
 // at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
 import { allocationReasons, continuesAnnotation } from "../../api/claim-marks.ts";
 import { allocatedWords, type ClaimCondition } from "../../api/claim-status.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import { answerOf } from "../../cni/answer.ts";
 import { consentFault, placeFault } from "../../cni/by-number.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { formatCidr } from "../../cni/route.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import { type Address, equal } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
 import type { Addition } from "../add.ts";

@@ -1,13 +1,13 @@
 // What the fence asks the API server for, each time anew: an informer that stood still through an outage is what it is there for.
 import { coolingOf } from "../../api/hold-marks.ts";
 import { isPodOf } from "../../api/pod-uid.ts";
+import { ipamClaims, type Pod, pods } from "../../cluster/resources.ts";
 import type { Attachment } from "../../cni/attachments.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { readRecord, recordsOf } from "../../ledger/records.ts";
-import { ipamClaims, type Pod, pods } from "../../ledger/resources.ts";
 import { readObject } from "../../ledger/search.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../sandboxes.ts";

@@ -6,12 +6,12 @@ import { allocationReasons } from "../../api/claim-marks.ts";
 import { definitionOf } from "../../api/definition.ts";
 import { ipamClaimKind } from "../../api/ipam-claim.ts";
 import { openApi } from "../../apiserver/api.ts";
+import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
 import { realClock } from "../../kube/clock.ts";
 import type { AnyObject } from "../../kube/meta.ts";
 import { defineResource } from "../../kube/resource.ts";
 import { KubeClient } from "../../kube/rest.ts";
 import type { Transport } from "../../kube/transport.ts";
-import { ipamClaims, type StoredClaim } from "../../ledger/resources.ts";
 import { silent } from "../../log/log.ts";
 import { type StatusOrder, StatusWriter } from "./status-writer.ts";
 

@@ -1,8 +1,8 @@
 // A claim that an ADD goes by, with all that is decided by it.
 import { identityOf, ownershipOf, requestedAnnotation } from "../../api/claim-marks.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import type { ClaimOwner } from "../../ipam/owner.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 
 export interface ClaimUse {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
+import type { Pod } from "../../cluster/resources.ts";
 import { ApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Pod } from "../../ledger/resources.ts";
 import { hasRoom, type LiveUser, UserPods } from "./users.ts";
 
 const { signal } = new AbortController();

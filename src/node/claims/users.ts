@@ -1,10 +1,10 @@
 // Who is at an address of a claim: counted from the pods themselves, as the API server has them now. A node that died sends no DEL, and the list on
 // the hold is of all that ever came and have not been seen to end.
 import { launchedBy } from "../../api/launcher-pod.ts";
+import { type Pod, pods } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { type Pod, pods } from "../../ledger/resources.ts";
 import type { ClaimUse } from "./use.ts";
 
 /** One who lives, or of whom that cannot be said. */

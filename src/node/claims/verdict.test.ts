@@ -9,7 +9,7 @@ import {
   swappedClaimName,
 } from "../../api/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 import { judgeClaims, type Seeker, type Verdict } from "./verdict.ts";
 
 const vmi = (owner = "vm-1", nics: readonly string[] = ["blue", "green"]): VirtualMachineInstance => ({

@@ -3,7 +3,7 @@
 import { claimName, ownershipOf, swappedClaimName, upstreamClaimName } from "../../api/claim-marks.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { isClaimOf } from "../../api/vm-owner.ts";
-import type { StoredClaim } from "../../ledger/resources.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
 
 export interface Seeker {
   readonly namespace: string;

@@ -1,3 +1,4 @@
+import { ensurePool } from "../../cluster/pool-object.ts";
 // Moves what a draining slice holds to the reservation ledger: an object per address, its owner unchanged. Running pods are not touched.
 //
 // Promised: at every instant the address is recorded, in one ledger or in both, whatever crashes between. A hold that is given back or
@@ -7,7 +8,6 @@ import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import { ensurePool } from "../../ledger/pool-object.ts";
 import type { SharedPlace } from "./slice-object.ts";
 
 export interface DrainParts {

@@ -5,14 +5,14 @@
 import { formatDomain, parseDomain } from "../../api/domain.ts";
 import { type NodeSlices, readNodeSlices, sliceUseKey, writeJournalSlices } from "../../api/node-lease.ts";
 import { poolName } from "../../api/pool-name.ts";
+import type { Pod } from "../../cluster/resources.ts";
+import type { SlicedRange } from "../../cluster/sliced-ranges.ts";
 import type { Domain, Hold, Ledger } from "../../ipam/ledger.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Cache } from "../../kube/store.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import type { Pod } from "../../ledger/resources.ts";
-import type { SlicedRange } from "../../ledger/sliced-ranges.ts";
 import type { Log } from "../../log/log.ts";
 import { Authority, type Memory, type Moment } from "./authority.ts";
 import { NodeLease } from "./lease.ts";
@@ -70,7 +70,7 @@ export interface SliceKeeperOptions {
 
 /**
  * How long after a renewal of its Lease a node may still write into shared ranges. The leader cuts one without a node that it has not seen
- * renew for 240 s (src/ledger/fencing.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
+ * renew for 240 s (src/cluster/fencing.ts). A renewal may be answered 10 s after it was done; a write that is decided now may be put off by the
  * server's "later" for 30 s, and one whose answer is lost may be done a minute after it was sent: 120 + 10 + 30 + 60 = 220. A renewal is due every 66 s at the latest.
  */
 const waitedForMs = 120_000;

@@ -2,12 +2,12 @@
 import { ApiError as BadObject } from "../../api/error.ts";
 import type { IPPool } from "../../api/ip-pool.ts";
 import { readNetworkStatus, statusAnnotation } from "../../api/network-status.ts";
+import { readPool } from "../../cluster/pool-object.ts";
+import type { Pod } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { type DeepReadonly, parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import { readPool } from "../../ledger/pool-object.ts";
-import type { Pod } from "../../ledger/resources.ts";
 import { contains } from "../../net/prefix.ts";
 import { leave } from "./leave.ts";
 import { makeAgain, readSlicePool } from "./lost-object.ts";

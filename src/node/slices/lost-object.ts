@@ -4,13 +4,13 @@ import { parseDomain } from "../../api/domain.ts";
 import { parseObject } from "../../api/kind.ts";
 import { type NodeSlicePool, nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
 import { grantAnnotation, writeGrant } from "../../api/slice-grant.ts";
+import { ipPools, nodeSlicePools, type StoredPool } from "../../cluster/resources.ts";
+import { sliceMarks } from "../../cluster/slice-object.ts";
 import { isApiError, isNamespaceEnding } from "../../kube/errors.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { JournalGrant } from "../../ledger/journal/grant.ts";
-import { ipPools, nodeSlicePools, type StoredPool } from "../../ledger/resources.ts";
-import { sliceMarks } from "../../ledger/slice-object.ts";
 import { formatInterval } from "../../net/interval.ts";
 
 interface Call {

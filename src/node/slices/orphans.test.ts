@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
+import type { Pod } from "../../cluster/resources.ts";
 import { ownerOf, parseInvocation } from "../../cni/invocation.ts";
 import type { Owner, PodOwner } from "../../ipam/owner.ts";
-import type { Pod } from "../../ledger/resources.ts";
 import { isJudged, isOver } from "./orphans.ts";
 
 const owner: PodOwner = { kind: "pod", uid: "u1", namespace: "ns", name: "web", interface: "net1" };

@@ -3,6 +3,7 @@
 //
 // Never freed: what the API server need not know of (podman, no namespace, a static pod without a mirror), what something keeps, what no pod owns.
 import { isOffServer, isPodOf, mayLackMirror, mirrorAnnotation } from "../../api/pod-uid.ts";
+import { type Pod, pods } from "../../cluster/resources.ts";
 import type { Hold } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey, type PodOwner } from "../../ipam/owner.ts";
 import { asError } from "../../kube/abort.ts";
@@ -10,7 +11,6 @@ import { sleep } from "../../kube/clock.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
-import { type Pod, pods } from "../../ledger/resources.ts";
 import type { SliceKeeperOptions } from "./keeper.ts";
 
 export interface OrphansOptions extends Pick<

@@ -6,10 +6,10 @@ import type { IPPool } from "../../api/ip-pool.ts";
 import { markedDomain } from "../../api/pool-domain.ts";
 import { poolName } from "../../api/pool-name.ts";
 import type { SliceGrant } from "../../api/slice-grant.ts";
+import type { StoredPool } from "../../cluster/resources.ts";
+import { readSlice, type SliceObject as ReadSlice } from "../../cluster/slice-object.ts";
 import type { Domain, Hold } from "../../ipam/ledger.ts";
 import { keyOf, parseKey } from "../../kube/meta.ts";
-import type { StoredPool } from "../../ledger/resources.ts";
-import { readSlice, type SliceObject as ReadSlice } from "../../ledger/slice-object.ts";
 import { type Interval, parseBlock } from "../../net/interval.ts";
 import { containsPrefix, parsePrefix, type Prefix } from "../../net/prefix.ts";
 

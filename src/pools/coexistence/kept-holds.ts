@@ -4,14 +4,14 @@
 // Promised: each write is guarded by what was read; a hold that changes meanwhile is looked at again. Not promised:
 // that whereabouts has done nothing in the seconds before: what it gave to another is said, and stays.
 import { keptFinalizer, ownerLabelName } from "../../api/hold-marks.ts";
+import { reservations, type StoredReservation } from "../../cluster/resources.ts";
 import { describeOwner } from "../../ipam/owner.ts";
+import { inParallel } from "../../kube/in-parallel.ts";
 import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
+import { unless } from "../../kube/unless.ts";
 import { claimAlias } from "../../ledger/coexistence/alias.ts";
-import { inParallel } from "../../ledger/in-parallel.ts";
 import { isAlias, isKept, recordsOf } from "../../ledger/records.ts";
 import { removeObject } from "../../ledger/removal.ts";
-import { reservations, type StoredReservation } from "../../ledger/resources.ts";
-import { unless } from "../../ledger/unless.ts";
 import type { Held } from "../held.ts";
 import { everyRound, type Work } from "../rounds.ts";
 import type { World } from "../world.ts";

@@ -1,8 +1,8 @@
 // Values for the tests of this folder: a hold of a pod, facts where all is well, a pool as whereabouts writes it.
 import type { IPPool, PoolAllocation } from "../../api/ip-pool.ts";
+import type { Standing } from "../../cluster/fencing.ts";
 import type { HoldNote } from "../../ipam/ledger.ts";
 import type { PodOwner } from "../../ipam/owner.ts";
-import type { Standing } from "../../ledger/fencing.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Facts, PodFacts } from "../facts.ts";
 import type { Held } from "../held.ts";

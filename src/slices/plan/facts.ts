@@ -19,7 +19,7 @@ export interface SliceFacts extends Allocation {
 export interface NodeFacts {
   readonly name: string;
   readonly isPresent: boolean;
-  /** Why its slices are not its own any more (src/ledger/fencing.ts). */
+  /** Why its slices are not its own any more (src/cluster/fencing.ts). */
   readonly fenced?: string;
   /** It has been fenced for so long that nobody asks any more. */
   readonly isOver?: boolean;

@@ -20,11 +20,11 @@ import {
   writeGrant,
   writeNodeWord,
 } from "../../api/slice-grant.ts";
+import { noteOn, offAnnotation } from "../../cluster/fencing.ts";
+import type { ConfigMap, Node, StoredSlicePool, StoredPool } from "../../cluster/resources.ts";
+import { type SlicedRange, slicedKey, writeSlicedRanges } from "../../cluster/sliced-ranges.ts";
+import { stateObject } from "../../cluster/state.ts";
 import type { Lease } from "../../kube/lease.ts";
-import { noteOn, offAnnotation } from "../../ledger/fencing.ts";
-import type { ConfigMap, Node, StoredSlicePool, StoredPool } from "../../ledger/resources.ts";
-import { type SlicedRange, slicedKey, writeSlicedRanges } from "../../ledger/sliced-ranges.ts";
-import { stateObject } from "../../ledger/state.ts";
 import { parsePrefix } from "../../net/prefix.ts";
 
 export const system = "kube-system";

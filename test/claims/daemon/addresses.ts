@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 
 import { requestedAnnotation } from "../../../src/api/claim-marks.ts";
+import { ipamClaims, namespaces, pods } from "../../../src/cluster/resources.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
-import { ipamClaims, namespaces, pods } from "../../../src/ledger/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { podArgs } from "../../node/shim.ts";
 import type { LauncherOptions } from "./objects.ts";

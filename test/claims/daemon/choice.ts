@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from "vitest";
 
 import { swappedClaimName } from "../../../src/api/claim-marks.ts";
-import { ipamClaims, pods } from "../../../src/ledger/resources.ts";
+import { ipamClaims, pods } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { network } from "../../node/world.ts";
 import type { GetClaimWorld } from "./suite.ts";

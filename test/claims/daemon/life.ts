@@ -1,7 +1,7 @@
 // The life of one address: start, stop, start elsewhere, migration, forced deletion.
 import { expect, it } from "vitest";
 
-import { pods } from "../../../src/ledger/resources.ts";
+import { pods } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { addressesOf, conditionOf, persistent } from "./world.ts";

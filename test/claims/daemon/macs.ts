@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import { macLabelName } from "../../../src/api/claim-marks.ts";
-import { ipamClaims, pods } from "../../../src/ledger/resources.ts";
+import { ipamClaims, pods } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { addressesOf, conditionOf, persistent } from "./world.ts";

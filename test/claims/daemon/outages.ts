@@ -1,7 +1,7 @@
 // What goes wrong between the commit and its answer: daemons that die, answers that are lost, whereabouts beside us.
 import { expect, it } from "vitest";
 
-import { pods } from "../../../src/ledger/resources.ts";
+import { pods } from "../../../src/cluster/resources.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { addressesOf, conditionOf, persistent } from "./world.ts";
 

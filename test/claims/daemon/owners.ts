@@ -8,7 +8,7 @@ import {
   claimOwnerAnnotation,
   continuesAnnotation,
 } from "../../../src/api/claim-marks.ts";
-import { ipamClaims, pods, virtualMachines } from "../../../src/ledger/resources.ts";
+import { ipamClaims, pods, virtualMachines } from "../../../src/cluster/resources.ts";
 import type { Machine } from "./objects.ts";
 import type { GetClaimWorld } from "./suite.ts";
 import { addressesOf, conditionOf, namespace, persistent } from "./world.ts";

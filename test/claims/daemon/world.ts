@@ -9,16 +9,7 @@ import {
 import { definitionOf } from "../../../src/api/definition.ts";
 import { ipamClaimKind } from "../../../src/api/ipam-claim.ts";
 import { hashedInterfaceName } from "../../../src/api/kubevirt.ts";
-import type { Hold } from "../../../src/ipam/ledger.ts";
-import { ownerKey } from "../../../src/ipam/owner.ts";
-import { isApiError } from "../../../src/kube/errors.ts";
-import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
-import { defineResource } from "../../../src/kube/resource.ts";
-import type { KubeClient } from "../../../src/kube/rest.ts";
-import type { ApiRequest, Transport } from "../../../src/kube/transport.ts";
-import { claimsKey, writeClaimsState } from "../../../src/ledger/claims-state.ts";
-import { listHolds } from "../../../src/ledger/held-objects.ts";
-import { ReservationLedger } from "../../../src/ledger/reservation-ledger.ts";
+import { claimsKey, writeClaimsState } from "../../../src/cluster/claims-state.ts";
 import {
   configMaps,
   ipamClaims,
@@ -28,8 +19,17 @@ import {
   type StoredClaim,
   virtualMachineInstances,
   virtualMachines,
-} from "../../../src/ledger/resources.ts";
-import { stateName } from "../../../src/ledger/state.ts";
+} from "../../../src/cluster/resources.ts";
+import { stateName } from "../../../src/cluster/state.ts";
+import type { Hold } from "../../../src/ipam/ledger.ts";
+import { ownerKey } from "../../../src/ipam/owner.ts";
+import { isApiError } from "../../../src/kube/errors.ts";
+import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
+import { defineResource } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/kube/rest.ts";
+import type { ApiRequest, Transport } from "../../../src/kube/transport.ts";
+import { listHolds } from "../../../src/ledger/held-objects.ts";
+import { ReservationLedger } from "../../../src/ledger/reservation-ledger.ts";
 import { until } from "../../lab/wait.ts";
 import { toldState } from "../../ledger/told-state.ts";
 import type { Rig, RigOptions } from "../../node/rig.ts";

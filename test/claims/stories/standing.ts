@@ -4,7 +4,7 @@ import { expect } from "vitest";
 
 import { planAdoption } from "../../../src/claims/adopt.ts";
 import { moveAll } from "../../../src/claims/moving.ts";
-import { networkAttachmentDefinitions } from "../../../src/ledger/resources.ts";
+import { networkAttachmentDefinitions } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { movingOptions } from "../cli-moving.ts";
 import { unplug } from "../kubevirt/hotplug.ts";

@@ -4,12 +4,12 @@
 // Promised: at the end of every story the checker has seen every change and objects to none, everybody is deleted, and nothing is left held.
 import { setTimeout as pause } from "node:timers/promises";
 
+import { readClaimsState } from "../../../src/cluster/claims-state.ts";
+import { namespaces, networkAttachmentDefinitions } from "../../../src/cluster/resources.ts";
+import { fetchState, readState } from "../../../src/cluster/state.ts";
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { KubeClient } from "../../../src/kube/rest.ts";
 import type { Transport } from "../../../src/kube/transport.ts";
-import { readClaimsState } from "../../../src/ledger/claims-state.ts";
-import { namespaces, networkAttachmentDefinitions } from "../../../src/ledger/resources.ts";
-import { fetchState, readState } from "../../../src/ledger/state.ts";
 import { haste, hastened } from "../../haste.ts";
 import { until } from "../../lab/wait.ts";
 import type { RigOptions } from "../../node/rig.ts";

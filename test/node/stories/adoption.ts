@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 
 import { type IPPool } from "../../../src/api/ip-pool.ts";
-import { encodeFreeMap } from "../../../src/ledger/free-map.ts";
-import { configMaps, ipPools, reservations } from "../../../src/ledger/resources.ts";
+import { encodeFreeMap } from "../../../src/cluster/free-map.ts";
+import { configMaps, ipPools, reservations } from "../../../src/cluster/resources.ts";
 import { parseBlock } from "../../../src/net/interval.ts";
 import { parsePrefix } from "../../../src/net/prefix.ts";
 import type { GetWorld } from "../suite.ts";

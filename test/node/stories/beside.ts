@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { ipPools, reservations } from "../../../src/ledger/resources.ts";
+import { ipPools, reservations } from "../../../src/cluster/resources.ts";
 import { volume } from "../../volume.ts";
 import { PlayedWhereabouts } from "../played-whereabouts.ts";
 import { DaemonWriter, race, type RaceNetwork } from "../race.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
-import { encodeFreeMap } from "../../../src/ledger/free-map.ts";
-import { configMaps } from "../../../src/ledger/resources.ts";
+import { encodeFreeMap } from "../../../src/cluster/free-map.ts";
+import { configMaps } from "../../../src/cluster/resources.ts";
 import { parseBlock } from "../../../src/net/interval.ts";
 import { parsePrefix } from "../../../src/net/prefix.ts";
 import type { GetWorld } from "../suite.ts";

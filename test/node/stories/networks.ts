@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { ipPools } from "../../../src/ledger/resources.ts";
+import { ipPools } from "../../../src/cluster/resources.ts";
 import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";

@@ -2,7 +2,7 @@
 // nobody configured.
 import { expect, it } from "vitest";
 
-import { ipPools, pods } from "../../../src/ledger/resources.ts";
+import { ipPools, pods } from "../../../src/cluster/resources.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 

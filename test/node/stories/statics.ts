@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { reservations } from "../../../src/ledger/resources.ts";
+import { reservations } from "../../../src/cluster/resources.ts";
 import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { pods } from "../../../src/ledger/resources.ts";
+import { pods } from "../../../src/cluster/resources.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 

@@ -3,9 +3,9 @@
 import { describe, expect, it } from "vitest";
 
 import { nodeLeaseName, seenAnnotation } from "../../../src/api/node-lease.ts";
-import { configMaps, leases, reservations } from "../../../src/ledger/resources.ts";
-import { slicedKey, writeSlicedRanges } from "../../../src/ledger/sliced-ranges.ts";
-import { stateName } from "../../../src/ledger/state.ts";
+import { configMaps, leases, reservations } from "../../../src/cluster/resources.ts";
+import { slicedKey, writeSlicedRanges } from "../../../src/cluster/sliced-ranges.ts";
+import { stateName } from "../../../src/cluster/state.ts";
 import { parseAddress } from "../../../src/net/address.ts";
 import { contains, parsePrefix } from "../../../src/net/prefix.ts";
 import { until } from "../../lab/wait.ts";

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { expect, it } from "vitest";
 
-import { nodes } from "../../../src/ledger/resources.ts";
+import { nodes } from "../../../src/cluster/resources.ts";
 import type { Fleet } from "../fleet.ts";
 import { added, addMany } from "../scenes.ts";
 import { refused, soon, tight } from "./nodes.ts";

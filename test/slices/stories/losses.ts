@@ -3,10 +3,10 @@
 import { describe, expect, it } from "vitest";
 
 import { journalAnnotation, nodeLeaseName } from "../../../src/api/node-lease.ts";
+import { configMaps, ipPools, leases, nodeSlicePools } from "../../../src/cluster/resources.ts";
+import { readSlicedRanges, slicedKey } from "../../../src/cluster/sliced-ranges.ts";
+import { fetchState, stateName, stateObject } from "../../../src/cluster/state.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
-import { configMaps, ipPools, leases, nodeSlicePools } from "../../../src/ledger/resources.ts";
-import { readSlicedRanges, slicedKey } from "../../../src/ledger/sliced-ranges.ts";
-import { fetchState, stateName, stateObject } from "../../../src/ledger/state.ts";
 import { type Fleet, type Guest, type Network, systemNamespace } from "../fleet.ts";
 import { added } from "../scenes.ts";
 

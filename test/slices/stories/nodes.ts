@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 
 import { nodeLeaseName } from "../../../src/api/node-lease.ts";
-import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/ledger/fencing.ts";
-import { leases } from "../../../src/ledger/resources.ts";
+import { goneSinceAnnotation, noteOn, offAnnotation } from "../../../src/cluster/fencing.ts";
+import { leases } from "../../../src/cluster/resources.ts";
 import { haste } from "../../haste.ts";
 import { type Fleet, type Guest, moment, type Network, systemNamespace } from "../fleet.ts";
 import { added, addMany } from "../scenes.ts";

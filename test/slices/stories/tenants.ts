@@ -1,8 +1,8 @@
 // Definitions of namespaces that nobody trusts with the whole cluster: what they ask for never takes from what others hand out, and they are told.
 import { expect, it } from "vitest";
 
+import { ipPools, namespaces, nodeSlicePools } from "../../../src/cluster/resources.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
-import { ipPools, namespaces, nodeSlicePools } from "../../../src/ledger/resources.ts";
 import { type Fleet, moment, systemNamespace } from "../fleet.ts";
 import { added, eventsOf } from "../scenes.ts";
 

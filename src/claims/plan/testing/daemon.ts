@@ -1,9 +1,9 @@
 // Plays the node daemon: an ADD by a claim, as docs/decisions/0014 has it. It yields before everything that it reads or writes, so that
 // anything may come between, or it may die there.
 import { claimName, identityOf, ownershipOf, swappedClaimName } from "../../../api/claim-marks.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Hold, HoldUser } from "../../../ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../../ipam/owner.ts";
-import type { StoredClaim } from "../../../ledger/resources.ts";
 import { parseAddress } from "../../../net/address.ts";
 import { type ModelCluster, namespace } from "./cluster.ts";
 import type { ModelPod, ModelVmi, PodNic } from "./objects.ts";

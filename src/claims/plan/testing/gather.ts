@@ -1,7 +1,7 @@
 // The facts of a family of a model cluster, now or as a cache had them: each kind may be of another moment.
 import { familyKeysOf, holdFamilyOf } from "../../../api/claim-family.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Hold } from "../../../ipam/ledger.ts";
-import type { StoredClaim } from "../../../ledger/resources.ts";
 import type { ClaimHold, FamilyFacts, LauncherNic, LauncherPod } from "../facts.ts";
 import { type ModelCluster, namespace } from "./cluster.ts";
 import type { ModelPod, ModelVm, ModelVmi, PodNic } from "./objects.ts";

@@ -8,7 +8,7 @@ import {
   ownershipOf,
   persistenceLabelName,
 } from "../../../api/claim-marks.ts";
-import type { StoredClaim } from "../../../ledger/resources.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
 import { parseAddress } from "../../../net/address.ts";
 import type { FamilyFacts } from "../facts.ts";
 import { planFamily } from "../plan.ts";

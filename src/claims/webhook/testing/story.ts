@@ -3,8 +3,8 @@ import { expect } from "vitest";
 
 import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claim-marks.ts";
 import { hashedInterfaceName, type VirtualMachineInstance } from "../../../api/kubevirt.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
 import type { Persistence } from "../../../cni/persistence.ts";
-import type { StoredClaim } from "../../../ledger/resources.ts";
 import { judgeLauncher, type LauncherFacts } from "../launcher.ts";
 
 const networks = "k8s.v1.cni.cncf.io/networks";

@@ -1,7 +1,7 @@
 // The operator's word on coexistence, in holdfast-state beside what is in force (`coexistence`): said by `holdfast coexistence`, or
 // decided once by the leader where nobody has said one. Pure.
-import type { ConfigMap } from "../resources.ts";
-import { readSlicedRanges, slicedKey, writeSlicedRanges } from "../sliced-ranges.ts";
+import type { ConfigMap } from "./resources.ts";
+import { readSlicedRanges, slicedKey, writeSlicedRanges } from "./sliced-ranges.ts";
 
 export interface Word {
   readonly word: "on" | "off";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { heldBack } from "./breaker.ts";
+import { heldBack } from "./mass-release-breaker.ts";
 
 it.each([
   ["none of none", 0, 0, false],

@@ -1,5 +1,5 @@
 // A call that may be refused because somebody was faster: that is an answer, not a failure.
-import { type ApiError, isApiError } from "../kube/errors.ts";
+import { type ApiError, isApiError } from "./errors.ts";
 
 export type Signal = AbortSignal | undefined;
 

@@ -7,8 +7,8 @@ import { ManualClock } from "../kube/manual-clock.ts";
 import { defineResource } from "../kube/resource.ts";
 import { KubeClient } from "../kube/rest.ts";
 import type { Transport } from "../kube/transport.ts";
-import { FollowedDefinitions } from "./followed-definitions.ts";
-import { Followed } from "./followed.ts";
+import { FollowedDefinitions } from "./definition-informer.ts";
+import { Followed } from "./optional-informer.ts";
 import { networkAttachmentDefinitions, virtualMachines } from "./resources.ts";
 
 const crds = defineResource({

@@ -1,5 +1,5 @@
 // Network attachment definitions, followed as soon as the cluster has the kind: it may get its multi-network plugin after us.
-import { Followed, type FollowedOptions } from "./followed.ts";
+import { Followed, type FollowedOptions } from "./optional-informer.ts";
 import { type NetworkAttachmentDefinition, networkAttachmentDefinitions } from "./resources.ts";
 
 export class FollowedDefinitions extends Followed<NetworkAttachmentDefinition> {

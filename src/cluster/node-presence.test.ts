@@ -8,7 +8,7 @@ import { ManualClock } from "../kube/manual-clock.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import { type Indexes, Store } from "../kube/store.ts";
 import { defaultRules, freshMs, nodeOfLease } from "./fencing.ts";
-import { Presence } from "./presence.ts";
+import { Presence } from "./node-presence.ts";
 import type { Node } from "./resources.ts";
 
 const minuteMs = 60_000;

@@ -3,7 +3,7 @@
 // not paused.
 import { lookUp } from "../kube/look-up.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { poolNamespaceKey, readWord } from "./coexistence/word.ts";
+import { poolNamespaceKey, readWord } from "./coexistence-word.ts";
 import { type ConfigMap, configMaps } from "./resources.ts";
 
 export const stateName = "holdfast-state";
