@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 import type { Owner } from "../src/ipam/owner.ts";
+import { RestClock } from "../src/ledger/journal/cooldown-clock.ts";
 import { realJournalDisk } from "../src/ledger/journal/disk.ts";
 import { encodeFrame } from "../src/ledger/journal/frame.ts";
 import type { JournalGrant } from "../src/ledger/journal/grant.ts";
 import { Journal } from "../src/ledger/journal/journal.ts";
 import { decodeRecord, encodeRecord, type JournalRecord } from "../src/ledger/journal/record.ts";
-import { RestClock } from "../src/ledger/journal/rest-clock.ts";
 import { State } from "../src/ledger/journal/state.ts";
 import { plus } from "../src/net/address.ts";
 import { parsePrefix } from "../src/net/prefix.ts";

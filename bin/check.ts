@@ -15,7 +15,7 @@ import { fetchState, readState } from "../src/cluster/state.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { defaultUpstreamNamespaces } from "../src/ledger/coexistence/upstream.ts";
-import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../src/ledger/reservation/reservation-ledger.ts";
 import { defaultLimits } from "../src/pools/judge.ts";
 import { connected } from "./connected.ts";
 

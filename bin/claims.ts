@@ -18,7 +18,7 @@ import type { Output } from "../src/cli/program.ts";
 import { UsageError } from "../src/cli/usage-error.ts";
 import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
-import { ReservationLedger } from "../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../src/ledger/reservation/reservation-ledger.ts";
 import { connected } from "./connected.ts";
 
 export const claims: Omit<Claims, keyof ClaimsSetup> = {

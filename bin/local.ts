@@ -12,7 +12,7 @@ import { Elector } from "../src/kube/leader.ts";
 import { Manager } from "../src/kube/manager.ts";
 import { nodeNameOf, OwnNode } from "../src/kube/own-node.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
-import { type HeldObject, readHeld } from "../src/ledger/held-objects.ts";
+import { type HeldObject, readHeld } from "../src/ledger/reservation/list-holds.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
 import { realDisk } from "../src/node/flat-file.ts";

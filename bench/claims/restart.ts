@@ -2,7 +2,7 @@
 //
 // Caught up: it has made the claim of a VM that came while nobody led, and has looked at every other. From the start of the process on.
 import { formatDomain } from "../../src/api/domain.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { previous } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";
 import { until } from "../../test/lab/wait.ts";

@@ -10,7 +10,7 @@ import { listServed } from "../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { listHolds } from "../ledger/held-objects.ts";
+import { listHolds } from "../ledger/reservation/list-holds.ts";
 import type { Held } from "../pools/held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
 import { type Networks, networksOf } from "../pools/networks.ts";

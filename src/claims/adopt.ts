@@ -5,7 +5,7 @@ import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "
 import { launchedBy } from "../api/launcher-pod.ts";
 import type { StoredClaim } from "../cluster/resources.ts";
 import { describeOwner } from "../ipam/owner.ts";
-import type { ReadHold } from "../ledger/held-objects.ts";
+import type { ReadHold } from "../ledger/reservation/list-holds.ts";
 import type { Books } from "./books.ts";
 import { ClaimsError } from "./claims-error.ts";
 import {

@@ -1,7 +1,7 @@
 // A snapshot of claims with its indexes: whose an address is, what a claim holds, what an owner has. Pure.
 import { ownershipOf } from "../api/claim-marks.ts";
 import type { StoredClaim } from "../cluster/resources.ts";
-import type { ReadHold } from "../ledger/held-objects.ts";
+import type { ReadHold } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";
 import { type Place, Places } from "./place.ts";
 import type { ClaimsSnapshot } from "./snapshot.ts";

@@ -9,7 +9,7 @@ import type { Hold } from "../ipam/ledger.ts";
 import type { Informer } from "../kube/informer.ts";
 import { type DeepReadonly, keyOf } from "../kube/meta.ts";
 import { MultiMap } from "../kube/multi-map.ts";
-import { type HeldObject, readHeld } from "../ledger/held-objects.ts";
+import { type HeldObject, readHeld } from "../ledger/reservation/list-holds.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import type { HeldClaim } from "./plan/facts.ts";
 

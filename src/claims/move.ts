@@ -15,7 +15,7 @@ import { hashedInterfaceName } from "../api/kubevirt.ts";
 import type { StoredClaim } from "../cluster/resources.ts";
 import type { HoldNote, HoldUser } from "../ipam/ledger.ts";
 import type { ClaimOwner } from "../ipam/owner.ts";
-import type { ReadHold } from "../ledger/held-objects.ts";
+import type { ReadHold } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";
 import type { Place } from "./place.ts";
 import { annotationsOf, labelsOf, referenceOf } from "./plan/object.ts";

@@ -10,7 +10,7 @@ import { listServed } from "../kube/look-up.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient, Scope } from "../kube/rest.ts";
-import { listHolds, type ReadHold } from "../ledger/held-objects.ts";
+import { listHolds, type ReadHold } from "../ledger/reservation/list-holds.ts";
 import { type Extensions, readExtensions } from "./extensions.ts";
 import type { Instance, Machine } from "./trim.ts";
 

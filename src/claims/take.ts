@@ -9,7 +9,7 @@ import { ipamClaims, type StoredClaim } from "../cluster/resources.ts";
 import type { AmendableLedger } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
 import { isEqual } from "../kube/conditions.ts";
-import { adoptPool } from "../ledger/adoption.ts";
+import { adoptPool } from "../ledger/adoption/adoption.ts";
 import type { Address } from "../net/address.ts";
 import type { ClaimsOptions } from "./leader.ts";
 import { claimOwner } from "./move.ts";

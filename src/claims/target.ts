@@ -8,7 +8,7 @@ import type { Pod, StoredClaim } from "../cluster/resources.ts";
 import type { Persistence } from "../cni/persistence.ts";
 import type { HoldUser } from "../ipam/ledger.ts";
 import { describeOwner } from "../ipam/owner.ts";
-import type { ReadHold } from "../ledger/held-objects.ts";
+import type { ReadHold } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";
 import type { Books } from "./books.ts";
 import { isPodOver, launcherPodOf } from "./launchers.ts";

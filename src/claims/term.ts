@@ -15,7 +15,7 @@ import { sleep } from "../kube/clock.ts";
 import { Controller, type Reconcile } from "../kube/controller.ts";
 import { keyOf } from "../kube/meta.ts";
 import { Recent } from "../kube/recent.ts";
-import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import { Actor, isStale } from "./actor.ts";
 import { watchExtensions } from "./extensions.ts";
 import { freshObjects } from "./fresh.ts";

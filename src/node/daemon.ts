@@ -13,7 +13,7 @@ import { Informer } from "../kube/informer.ts";
 import { Manager } from "../kube/manager.ts";
 import { Recent } from "../kube/recent.ts";
 import { Journal } from "../ledger/journal/journal.ts";
-import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import { Attachments } from "./attachment.ts";
 import { isClaimGone, podState, serverFacts } from "./claims/fence-facts.ts";
 import { assembleClaims } from "./claims/parts.ts";

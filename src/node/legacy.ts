@@ -6,7 +6,7 @@ import { readPool } from "../cluster/pool-object.ts";
 import type { Attachment } from "../cni/attachments.ts";
 import { type Owner, ownerKey } from "../ipam/owner.ts";
 import { Beside } from "../ledger/coexistence/beside.ts";
-import { recordsOf } from "../ledger/records.ts";
+import { recordsOf } from "../ledger/reservation/records.ts";
 import { equal } from "../net/address.ts";
 import { parseCidr } from "../net/prefix.ts";
 import { attachmentOf, type HeldEntry } from "./held.ts";

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 
-import { Ballast } from "../ledger/journal/ballast.ts";
+import { Ballast } from "../ledger/journal/disk-reserve.ts";
 import { realJournalDisk as disk } from "../ledger/journal/disk.ts";
 import { JournalError, reasonOf } from "../ledger/journal/error.ts";
 import { type LogPlace, openLog, writeLog } from "../ledger/journal/rewrite.ts";

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 
 import { realClock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { HeldObject } from "../ledger/held-objects.ts";
-import { recordsOf } from "../ledger/records.ts";
+import type { HeldObject } from "../ledger/reservation/list-holds.ts";
+import { recordsOf } from "../ledger/reservation/records.ts";
 import { silent } from "../log/log.ts";
 import { parseAddress } from "../net/address.ts";
 import { Held } from "./held.ts";

@@ -2,7 +2,7 @@
 // address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
 import { preconditionsOf } from "../api/version.ts";
 import type { Hold } from "../ipam/ledger.ts";
-import { listHolds } from "../ledger/held-objects.ts";
+import { listHolds } from "../ledger/reservation/list-holds.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { attachmentOf, type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./held.ts";

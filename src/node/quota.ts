@@ -6,7 +6,7 @@ import { namespaces } from "../cluster/resources.ts";
 import { CniError, errorCodes } from "../cni/error.ts";
 import { lookUp } from "../kube/look-up.ts";
 import { Recent } from "../kube/recent.ts";
-import { listHolds } from "../ledger/held-objects.ts";
+import { listHolds } from "../ledger/reservation/list-holds.ts";
 import type { Log } from "../log/log.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import { Shared } from "./shared.ts";

@@ -14,7 +14,7 @@ import { type ClaimOwner, describeOwner, ownerKey, sameContainer, sameOwner, suc
 import { asError } from "../kube/abort.ts";
 import { isApiError } from "../kube/errors.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import { recordsOf } from "../ledger/records.ts";
+import { recordsOf } from "../ledger/reservation/records.ts";
 import { parseAddress } from "../net/address.ts";
 import type { FenceFacts } from "./claims/fence-facts.ts";
 import type { DaemonOptions } from "./daemon-options.ts";

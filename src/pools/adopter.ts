@@ -5,7 +5,7 @@ import { markedDomain } from "../api/pool-domain.ts";
 import { poolObject } from "../cluster/pool-object.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { adoptPool } from "../ledger/adoption.ts";
+import { adoptPool } from "../ledger/adoption/adoption.ts";
 import type { Log } from "../log/log.ts";
 import { networkOf, type PoolIndex, poolRangeOf } from "./membership.ts";
 import { domainOfUse, type NetworkUse } from "./networks.ts";

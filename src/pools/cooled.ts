@@ -5,7 +5,7 @@ import { holds, reservations } from "../cluster/resources.ts";
 import { inParallel } from "../kube/in-parallel.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type Removal, removeObject } from "../ledger/removal.ts";
+import { type Removal, removeObject } from "../ledger/reservation/guarded-delete.ts";
 import { describeHeld, type Held } from "./held.ts";
 import { everyRound, type Work } from "./rounds.ts";
 

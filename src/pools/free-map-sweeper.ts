@@ -5,7 +5,7 @@ import { type ConfigMap, configMaps } from "../cluster/resources.ts";
 // garbage collection does so too, where it runs.
 import { parseKey } from "../kube/meta.ts";
 import { unless } from "../kube/unless.ts";
-import { removeObject } from "../ledger/removal.ts";
+import { removeObject } from "../ledger/reservation/guarded-delete.ts";
 import { everyRound, type Work } from "./rounds.ts";
 
 export interface SweeperOptions extends Omit<Work, "world"> {

@@ -6,7 +6,7 @@ import { Controller } from "../kube/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { Runnable } from "../kube/stages.ts";
-import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import { KeptHolds } from "./coexistence/kept-holds.ts";
 import { strayWords } from "./coexistence/verdict.ts";
 import { type CollectorOptions, LeakCollector } from "./collector.ts";

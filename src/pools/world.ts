@@ -15,7 +15,7 @@ import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { type HeldObject, type ReadHold, readHeld } from "../ledger/held-objects.ts";
+import { type HeldObject, type ReadHold, readHeld } from "../ledger/reservation/list-holds.ts";
 import type { Held } from "./held.ts";
 import { poolRangeOf } from "./membership.ts";
 import { podIndexes, trimPod } from "./pod-trim.ts";

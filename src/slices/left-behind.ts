@@ -14,7 +14,7 @@ import type { SlicePlace } from "../cluster/slice-object.ts";
 import { LedgerError } from "../ipam/ledger.ts";
 import { type ApiError, isApiError, isNamespaceEnding } from "../kube/errors.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import { ReservationLedger } from "../ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import type { Reserved } from "./reserved.ts";
 
 export interface LeftBehindOptions {

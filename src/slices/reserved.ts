@@ -11,7 +11,7 @@ import type { Domain } from "../ipam/ledger.ts";
 import { orAborted } from "../kube/abort.ts";
 import type { Informer } from "../kube/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
-import { type HeldObject, listHolds, readHeld } from "../ledger/held-objects.ts";
+import { type HeldObject, listHolds, readHeld } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";
 import { IntervalSet } from "../net/interval-set.ts";
 import { type Interval, intervalOf } from "../net/interval.ts";

@@ -5,7 +5,7 @@ import type { MovingOptions } from "../../src/claims/moving.ts";
 import { readClaims } from "../../src/claims/snapshot.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 
 export function movingOptions(client: KubeClient, plan: (books: Books) => readonly Verdict[]): MovingOptions {
   const { signal } = new AbortController();

@@ -8,7 +8,7 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
+import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { tellState } from "../ledger/told-state.ts";

@@ -5,7 +5,7 @@ import * as marks from "../../src/api/claim-marks.ts";
 import { readClaimsState } from "../../src/cluster/claims-state.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";

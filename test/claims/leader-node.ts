@@ -8,7 +8,7 @@ import { ipamClaims, pods, type StoredClaim, virtualMachineInstances } from "../
 import type { Hold, HoldUser } from "../../src/ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import type { Cni } from "./kubevirt/kubelet.ts";
 import type { Port } from "./kubevirt/launcher.ts";

@@ -17,7 +17,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
-import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
+import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
 import { silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { until } from "../lab/wait.ts";

@@ -1,7 +1,7 @@
 // What random runs have found, told once more on purpose.
 import { expect } from "vitest";
 
-import { listHolds } from "../../src/ledger/held-objects.ts";
+import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { claims } from "./claim-objects.ts";
 import { find } from "./kubevirt/edit.ts";
 import { plug, unplug } from "./kubevirt/hotplug.ts";

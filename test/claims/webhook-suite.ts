@@ -14,7 +14,7 @@ import { planTakeover } from "../../src/claims/takeover.ts";
 import { ipamClaims, pods, virtualMachines } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { until } from "../lab/wait.ts";
 import { plug, unplug } from "./kubevirt/hotplug.ts";
 import { networksAnnotation } from "./kubevirt/objects.ts";

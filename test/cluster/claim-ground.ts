@@ -4,7 +4,7 @@ import { claimDefinition } from "../../src/claims/crd.ts";
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
-import { listHolds, type ReadHold } from "../../src/ledger/held-objects.ts";
+import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
 import { claims } from "../claims/claim-objects.ts";
 import { kubevirtCrds } from "../claims/kubevirt/crds.ts";
 import { find } from "../claims/kubevirt/edit.ts";

@@ -8,7 +8,7 @@ import { connect } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { nodeNameOf } from "../../src/kube/own-node.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { LeakCollector } from "../../src/pools/collector.ts";
 import { World } from "../../src/pools/world.ts";

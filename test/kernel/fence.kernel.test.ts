@@ -14,7 +14,7 @@ import type { AmendableLedger } from "../../src/ipam/ledger.ts";
 import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { serverFacts } from "../../src/node/claims/fence-facts.ts";

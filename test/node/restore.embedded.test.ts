@@ -10,7 +10,7 @@ import { examine } from "../../src/check/examine.ts";
 import { readSnapshot } from "../../src/check/snapshot.ts";
 import { holds, pods, reservations } from "../../src/cluster/resources.ts";
 import { NotSentError, type Transport } from "../../src/kube/transport.ts";
-import type { HeldObject } from "../../src/ledger/held-objects.ts";
+import type { HeldObject } from "../../src/ledger/reservation/list-holds.ts";
 import { tellState } from "../ledger/told-state.ts";
 import type { Rig, RigOptions } from "./rig.ts";
 import { podArgs, type Told } from "./shim.ts";

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
-import { listHolds } from "../../src/ledger/held-objects.ts";
+import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";
 import { Rig, type RigOptions } from "./rig.ts";

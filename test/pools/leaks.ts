@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import * as kinds from "../../src/cluster/resources.ts";
-import { removeObject } from "../../src/ledger/removal.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";

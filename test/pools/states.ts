@@ -12,7 +12,7 @@ import { ownerKey } from "../../src/ipam/owner.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
 import { Manager } from "../../src/kube/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";

@@ -7,7 +7,7 @@ import { isApiError } from "../../src/kube/errors.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
 import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { type CollectorOptions, LeakCollector } from "../../src/pools/collector.ts";
 import type { LeakReason } from "../../src/pools/judge.ts";

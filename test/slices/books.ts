@@ -16,7 +16,7 @@ import {
 import { ipPools, nodeSlicePools, type StoredPool, type StoredSlicePool } from "../../src/cluster/resources.ts";
 import type { Owner } from "../../src/ipam/owner.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { listHolds } from "../../src/ledger/held-objects.ts";
+import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import type { Address } from "../../src/net/address.ts";
 import { parsePrefix, type Prefix } from "../../src/net/prefix.ts";
 

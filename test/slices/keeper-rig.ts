@@ -30,7 +30,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import type { JournalDisk } from "../../src/ledger/journal/disk.ts";
 import { Journal } from "../../src/ledger/journal/journal.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";

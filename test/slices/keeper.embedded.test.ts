@@ -12,8 +12,8 @@ import { ipPools, nodeSlicePools, leases, pods } from "../../src/cluster/resourc
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseKey } from "../../src/kube/meta.ts";
 import { type ApiResponse, NotSentError, type Transport } from "../../src/kube/transport.ts";
-import { listHolds } from "../../src/ledger/held-objects.ts";
 import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
+import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { domain, heldBy, KeeperRig, keyOfSlice, namespace, podOwner, slice, take, use } from "./keeper-rig.ts";

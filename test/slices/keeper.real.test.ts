@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { connect, type Connection } from "../../src/kube/connect.ts";
 import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
-import { listHolds } from "../../src/ledger/held-objects.ts";
+import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { installDefinitions } from "../ledger/definitions.ts";

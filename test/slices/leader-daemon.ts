@@ -29,7 +29,7 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { Lease } from "../../src/kube/lease.ts";
 import { parseKey } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { type Address, next, plus } from "../../src/net/address.ts";
 import { IntervalSet } from "../../src/net/interval-set.ts";
 import { intervalOf, parseBlock } from "../../src/net/interval.ts";

@@ -6,7 +6,7 @@ import { readGrant } from "../../src/api/slice-grant.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { readRefusal } from "../../src/cluster/sliced-ranges.ts";
 import { stateName } from "../../src/cluster/state.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { Stage, system } from "./leader-stage.ts";
 

@@ -17,7 +17,7 @@ import { type ClaimOwner, ownerKey } from "../../src/ipam/owner.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { ReservationLedger } from "../../src/ledger/reservation-ledger.ts";
+import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
 import { destinations, plainGoal } from "../../src/transfer/goal.ts";

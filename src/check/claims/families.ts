@@ -9,7 +9,7 @@ import { isReady } from "../../cluster/fencing.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import { MultiMap } from "../../kube/multi-map.ts";
-import type { ReadHold } from "../../ledger/held-objects.ts";
+import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
 
 export class Families {
   readonly #books: Books;

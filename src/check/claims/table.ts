@@ -6,7 +6,7 @@ import { attachedPods, looseTarget, targetOf } from "../../claims/plan/attachmen
 import type { ClaimHold, FamilyFacts, LauncherPod } from "../../claims/plan/facts.ts";
 import { type ClaimView, familyOf, type LooseHold } from "../../claims/plan/family.ts";
 import { type ClaimState, stateOfClaim } from "../../claims/plan/state.ts";
-import type { ReadHold } from "../../ledger/held-objects.ts";
+import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
 import { columnLines } from "../../log/columns.ts";
 import { Families } from "./families.ts";
 

@@ -15,7 +15,7 @@ import { describeClaim, type Move, nicOfClaim } from "../../claims/move.ts";
 import { heldBy, ownNames, readIps, livingUsers, type Target, targetOf, usersOf } from "../../claims/target.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
-import type { ReadHold } from "../../ledger/held-objects.ts";
+import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
 import type { Finding } from "../finding.ts";
 
 export function examineClaims(books: Books): Finding[] {

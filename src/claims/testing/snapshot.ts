@@ -7,7 +7,7 @@ import type { HoldNote, HoldUser } from "../../ipam/ledger.ts";
 import type { Owner } from "../../ipam/owner.ts";
 import { ownerKey } from "../../ipam/owner.ts";
 import { keyOf } from "../../kube/meta.ts";
-import type { ReadHold } from "../../ledger/held-objects.ts";
+import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../net/address.ts";
 import { Books } from "../books.ts";
 import type { ClaimsSnapshot } from "../snapshot.ts";

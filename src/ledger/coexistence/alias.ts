@@ -7,10 +7,10 @@ import { ownerKey, succeeds } from "../../ipam/owner.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Signal } from "../../kube/unless.ts";
-import type { HeldObject } from "../held-objects.ts";
-import { isAlias, readRecord, type Records, rewritten, withFinalizer } from "../records.ts";
-import { removeObject } from "../removal.ts";
-import { readObject } from "../search.ts";
+import { removeObject } from "../reservation/guarded-delete.ts";
+import type { HeldObject } from "../reservation/list-holds.ts";
+import { isAlias, readRecord, type Records, rewritten, withFinalizer } from "../reservation/records.ts";
+import { readObject } from "../reservation/search.ts";
 
 /** Taken and given back again by others between our calls so often: not by chance. */
 const triesMax = 5;

@@ -9,10 +9,10 @@ import type { Owner } from "../../ipam/owner.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import type { Signal } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";
-import type { HeldObject } from "../held-objects.ts";
-import type { Records } from "../records.ts";
-import { removeObject } from "../removal.ts";
-import { readObject } from "../search.ts";
+import { removeObject } from "../reservation/guarded-delete.ts";
+import type { HeldObject } from "../reservation/list-holds.ts";
+import type { Records } from "../reservation/records.ts";
+import { readObject } from "../reservation/search.ts";
 import { claimAlias, dropAlias } from "./alias.ts";
 import { claimEntry, dropEntry, entryPlace } from "./pool-entry.ts";
 

@@ -18,15 +18,15 @@ import type { ReleaseOutcome, ReleaseRequest, TakeOutcome, TakeRequest } from ".
 import { describeOwner, type OwnerKey, unused } from "../../ipam/owner.ts";
 import { type Address, compare } from "../../net/address.ts";
 import type { IntervalSet } from "../../net/interval-set.ts";
-import { Ballast, ballastBytes } from "./ballast.ts";
 import { Commits } from "./commits.ts";
+import { RestClock } from "./cooldown-clock.ts";
+import { Ballast, ballastBytes } from "./disk-reserve.ts";
 import { type JournalDisk, realJournalDisk } from "./disk.ts";
 import { encodeFrame } from "./frame.ts";
 import type { JournalGrant } from "./grant.ts";
 import { judgeRelease, judgeTake, mergeMirror } from "./judge.ts";
 import { type Opened, openFolder } from "./opening.ts";
 import type { JournalRecord } from "./record.ts";
-import { RestClock } from "./rest-clock.ts";
 import type { LogPlace } from "./rewrite.ts";
 import { snapshotOf } from "./snapshot.ts";
 import type { State } from "./state.ts";

@@ -3,11 +3,11 @@
 // there on, since a take that cannot be read any more may be a running pod's.
 import { join } from "node:path";
 
-import type { Ballast } from "./ballast.ts";
+import type { RestClock } from "./cooldown-clock.ts";
+import type { Ballast } from "./disk-reserve.ts";
 import { JournalError, reasonOf } from "./error.ts";
 import { type Frame, scan } from "./frame.ts";
 import { decodeRecord, foreignFormat, type HeadRecord, type Intern } from "./record.ts";
-import type { RestClock } from "./rest-clock.ts";
 import { type LogFile, type LogPlace, openLog, removeBeside, writeLog } from "./rewrite.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { State } from "./state.ts";

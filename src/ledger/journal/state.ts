@@ -5,9 +5,9 @@ import type { Address } from "../../net/address.ts";
 import { common, type IntervalSet } from "../../net/interval-set.ts";
 import { contains } from "../../net/prefix.ts";
 import { Books } from "./books.ts";
+import type { RestClock } from "./cooldown-clock.ts";
 import { type JournalGrant, usableOf } from "./grant.ts";
 import { type JournalRecord, placeOf } from "./record.ts";
-import type { RestClock } from "./rest-clock.ts";
 
 export type Undo = () => void;
 type Grants = Map<string, JournalGrant>;

@@ -4,7 +4,7 @@
 // only the fsync failed, and `undoesUnsynced` is not set. After that the file is not used any more, since the kernel may have dropped what it says is written: the next
 // entry waits for a new file, written whole.
 import { LedgerError } from "../../ipam/ledger.ts";
-import { type Ballast, isFull } from "./ballast.ts";
+import { type Ballast, isFull } from "./disk-reserve.ts";
 import type { JournalFile } from "./disk.ts";
 import { reasonOf } from "./error.ts";
 import { Compaction, type LogFile, type LogPlace, removeBeside, type Snapshot } from "./rewrite.ts";

@@ -7,8 +7,8 @@ import type { Hold } from "../../ipam/ledger.ts";
 import { lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { readRecord, recordsOf } from "../../ledger/records.ts";
-import { readObject } from "../../ledger/search.ts";
+import { readRecord, recordsOf } from "../../ledger/reservation/records.ts";
+import { readObject } from "../../ledger/reservation/search.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { HoldPlace, ObjectName } from "../sandboxes.ts";
 

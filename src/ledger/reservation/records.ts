@@ -1,20 +1,20 @@
 // The objects of one domain: which kind, under which name, and how a hold is written into one and read from it. Pure.
 // Reading never fails: what stands under an address's name holds the address, whatever is in it. An owner that cannot be read
 // is one without a name, which nobody is.
-import { parseDomain } from "../api/domain.ts";
-import { aliasAnnotation, foreignMarks, keptFinalizer } from "../api/hold-marks.ts";
-import { holdName, holdObjectOf } from "../api/hold-object.ts";
-import { reservationOf } from "../api/reservation-hold.ts";
-import { reservationName, reservationNamesToRead } from "../api/reservation-name.ts";
-import { versionOf } from "../api/version.ts";
-import { holds, reservations, stored } from "../cluster/resources.ts";
-import { picked } from "../cluster/slice-object.ts";
-import type { Domain, Hold } from "../ipam/ledger.ts";
-import type { Owner } from "../ipam/owner.ts";
-import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { Resource } from "../kube/resource.ts";
-import { type Address, equal } from "../net/address.ts";
-import { type HeldObject, readHeld } from "./held-objects.ts";
+import { parseDomain } from "../../api/domain.ts";
+import { aliasAnnotation, foreignMarks, keptFinalizer } from "../../api/hold-marks.ts";
+import { holdName, holdObjectOf } from "../../api/hold-object.ts";
+import { reservationOf } from "../../api/reservation-hold.ts";
+import { reservationName, reservationNamesToRead } from "../../api/reservation-name.ts";
+import { versionOf } from "../../api/version.ts";
+import { holds, reservations, stored } from "../../cluster/resources.ts";
+import { picked } from "../../cluster/slice-object.ts";
+import type { Domain, Hold } from "../../ipam/ledger.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
+import { type Address, equal } from "../../net/address.ts";
+import { type HeldObject, readHeld } from "./list-holds.ts";
 
 export interface Records {
   readonly domain: Domain;

@@ -9,7 +9,7 @@
 // undoes those before. A release goes the other way, so that whatever it leaves behind still holds the address.
 // Promised besides the port: what is answered is on the server. Not promised: that a pool was adopted before; callers
 // do that.
-import { macLabelName } from "../api/claim-marks.ts";
+import { macLabelName } from "../../api/claim-marks.ts";
 import {
   coolingOf,
   heldSelector,
@@ -18,22 +18,22 @@ import {
   nodeLabelName,
   ownerLabelName,
   restingMarks,
-} from "../api/hold-marks.ts";
-import { hashLabel, ownerLabel } from "../api/owner-record.ts";
-import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../ipam/ledger.ts";
-import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../ipam/ledger.ts";
-import { LedgerError } from "../ipam/ledger.ts";
-import { describeOwner, type OwnerKey, ownerKey, unused } from "../ipam/owner.ts";
-import type { Clock } from "../kube/clock.ts";
-import { Recent } from "../kube/recent.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import { type Signal, unless } from "../kube/unless.ts";
-import type { Address } from "../net/address.ts";
-import { Beside } from "./coexistence/beside.ts";
-import { ledgerError, reading } from "./failure.ts";
-import type { HeldObject } from "./held-objects.ts";
+} from "../../api/hold-marks.ts";
+import { hashLabel, ownerLabel } from "../../api/owner-record.ts";
+import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, ReleaseRequest } from "../../ipam/ledger.ts";
+import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
+import { LedgerError } from "../../ipam/ledger.ts";
+import { describeOwner, type OwnerKey, ownerKey, unused } from "../../ipam/owner.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { Recent } from "../../kube/recent.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { type Signal, unless } from "../../kube/unless.ts";
+import type { Address } from "../../net/address.ts";
+import { Beside } from "../coexistence/beside.ts";
+import { removeObject } from "./guarded-delete.ts";
 import { judgeTake, judgeWrite, type Met } from "./judgement.ts";
-import { patiently } from "./patience.ts";
+import { ledgerError, reading } from "./ledger-error.ts";
+import type { HeldObject } from "./list-holds.ts";
 import {
   isAlias,
   isKept,
@@ -44,7 +44,7 @@ import {
   rewritten,
   withFinalizer,
 } from "./records.ts";
-import { removeObject } from "./removal.ts";
+import { patiently } from "./retry-after.ts";
 import { readObject, searchHolds } from "./search.ts";
 
 export interface ReservationLedgerOptions {

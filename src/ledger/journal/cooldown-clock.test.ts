@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
-import { RestClock } from "./rest-clock.ts";
+import { RestClock } from "./cooldown-clock.ts";
 
 it("goes on where it was when the wall clock jumps back, and with it when that jumps forward", () => {
   let wall = 1000;

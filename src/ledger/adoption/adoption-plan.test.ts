@@ -2,13 +2,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { coolingOf, restingMarks } from "../api/hold-marks.ts";
-import type { IPPool } from "../api/ip-pool.ts";
-import { type Owner, ownerKey } from "../ipam/owner.ts";
-import { parseAddress } from "../net/address.ts";
+import { coolingOf, restingMarks } from "../../api/hold-marks.ts";
+import type { IPPool } from "../../api/ip-pool.ts";
+import { type Owner, ownerKey } from "../../ipam/owner.ts";
+import { parseAddress } from "../../net/address.ts";
+import { type HeldObject, readHeld } from "../reservation/list-holds.ts";
+import { recordsOf, rewritten } from "../reservation/records.ts";
 import { planAdoption } from "./adoption-plan.ts";
-import { type HeldObject, readHeld } from "./held-objects.ts";
-import { recordsOf, rewritten } from "./records.ts";
 
 const namespace = "kube-system";
 const domain = "network:a";

@@ -3,13 +3,13 @@
 // had rested, and then it stays.
 import { isDeepStrictEqual } from "node:util";
 
-import { keptFinalizer } from "../api/hold-marks.ts";
-import { isApiError } from "../kube/errors.ts";
-import { lookUp } from "../kube/look-up.ts";
-import type { KubeObject } from "../kube/meta.ts";
-import { pointer } from "../kube/patch.ts";
-import type { Resource } from "../kube/resource.ts";
-import type { KubeClient } from "../kube/rest.ts";
+import { keptFinalizer } from "../../api/hold-marks.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import type { KubeObject } from "../../kube/meta.ts";
+import { pointer } from "../../kube/patch.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
 
 /** `changed`: since it was read, or another of its name is there; nothing was done. `gone`: it was, before. */
 export type Removal = "removed" | "gone" | "changed";

@@ -4,15 +4,15 @@ import { Readable } from "node:stream";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 
-import { installDefinitions } from "../../test/ledger/definitions.ts";
-import { type Api, openApi } from "../apiserver/api.ts";
-import { type Ledger, LedgerError } from "../ipam/ledger.ts";
-import { MemoryLedger, MemoryStore } from "../ipam/memory-ledger.ts";
-import { type Owner, ownerKey } from "../ipam/owner.ts";
-import { ManualClock } from "../kube/manual-clock.ts";
-import { KubeClient } from "../kube/rest.ts";
-import { type ApiResponse, NotSentError, type Transport } from "../kube/transport.ts";
-import { parseAddress } from "../net/address.ts";
+import { installDefinitions } from "../../../test/ledger/definitions.ts";
+import { type Api, openApi } from "../../apiserver/api.ts";
+import { type Ledger, LedgerError } from "../../ipam/ledger.ts";
+import { MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
+import { type Owner, ownerKey } from "../../ipam/owner.ts";
+import { ManualClock } from "../../kube/manual-clock.ts";
+import { KubeClient } from "../../kube/rest.ts";
+import { type ApiResponse, NotSentError, type Transport } from "../../kube/transport.ts";
+import { parseAddress } from "../../net/address.ts";
 import { ReservationLedger } from "./reservation-ledger.ts";
 
 const opened: Api[] = [];

@@ -1,8 +1,8 @@
 // Reading the objects of one domain: one by its name, or the holds that a selector finds. What stands under two names counts once, by the name that is written today.
-import type { Hold } from "../ipam/ledger.ts";
-import { lookUp } from "../kube/look-up.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import type { HeldObject } from "./held-objects.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { HeldObject } from "./list-holds.ts";
 import { holdsIn, type Records } from "./records.ts";
 
 export async function searchHolds(

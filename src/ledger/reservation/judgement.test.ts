@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import type { Cooling } from "../api/hold-marks.ts";
-import type { Hold, ReleaseRequest, TakeRequest } from "../ipam/ledger.ts";
-import { type Owner, ownerKey } from "../ipam/owner.ts";
-import { parseAddress } from "../net/address.ts";
+import type { Cooling } from "../../api/hold-marks.ts";
+import type { Hold, ReleaseRequest, TakeRequest } from "../../ipam/ledger.ts";
+import { type Owner, ownerKey } from "../../ipam/owner.ts";
+import { parseAddress } from "../../net/address.ts";
 import { judgeWrite, judgeTake, type TakeStep } from "./judgement.ts";
 
 const address = parseAddress("10.0.0.7");

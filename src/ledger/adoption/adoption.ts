@@ -4,21 +4,21 @@
 // planned anew from what is there after every round, each write is a create or guarded, and the mark is written only for the
 // very state of the pool whose plan was empty. A pool is not marked while whereabouts is active, or while an entry of it can
 // mean too many addresses. Not promised: which owner keeps an address that two claim; that is said in `warnings`.
-import { adoptedAnnotation, domainAnnotation } from "../api/hold-marks.ts";
-import { type IPPool, ipPoolKind } from "../api/ip-pool.ts";
-import { parseObject } from "../api/kind.ts";
-import { isAdopted, markedDomain } from "../api/pool-domain.ts";
-import { poolObject, type PoolObject, readPool } from "../cluster/pool-object.ts";
-import { ipPools } from "../cluster/resources.ts";
-import { type Domain, LedgerError } from "../ipam/ledger.ts";
-import type { Clock } from "../kube/clock.ts";
-import { inParallel } from "../kube/in-parallel.ts";
-import type { KubeClient } from "../kube/rest.ts";
-import { unless } from "../kube/unless.ts";
+import { adoptedAnnotation, domainAnnotation } from "../../api/hold-marks.ts";
+import { type IPPool, ipPoolKind } from "../../api/ip-pool.ts";
+import { parseObject } from "../../api/kind.ts";
+import { isAdopted, markedDomain } from "../../api/pool-domain.ts";
+import { poolObject, type PoolObject, readPool } from "../../cluster/pool-object.ts";
+import { ipPools } from "../../cluster/resources.ts";
+import { type Domain, LedgerError } from "../../ipam/ledger.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { inParallel } from "../../kube/in-parallel.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { unless } from "../../kube/unless.ts";
+import { removeObject } from "../reservation/guarded-delete.ts";
+import { type Records, recordsOf, rewritten } from "../reservation/records.ts";
+import { patiently } from "../reservation/retry-after.ts";
 import { type AdoptionPlan, planAdoption } from "./adoption-plan.ts";
-import { patiently } from "./patience.ts";
-import { type Records, recordsOf, rewritten } from "./records.ts";
-import { removeObject } from "./removal.ts";
 
 export interface AdoptionOptions {
   readonly pool: PoolObject;
