@@ -6,8 +6,8 @@ import { repair } from "../src/check/repair.ts";
 import { readSnapshot, type Snapshot } from "../src/check/snapshot.ts";
 import { type Answer, type Asked, whoHolds } from "../src/check/who.ts";
 // `holdfast check`, `pools` and `who`, put together: a connection, one snapshot, and what is asked of it.
-import { Books } from "../src/claims/books.ts";
-import { readClaims } from "../src/claims/snapshot.ts";
+import { Books } from "../src/claims/moves/snapshot-index.ts";
+import { readClaims } from "../src/claims/moves/snapshot.ts";
 import type { CheckedFinding, CheckOptions } from "../src/cli/check.ts";
 import { examineCoexistence, readCoexistence } from "../src/cli/coexistence-word.ts";
 import type { LookOptions } from "../src/cli/pools.ts";

@@ -3,8 +3,8 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
-import { ClaimsLeader } from "../src/claims/leader.ts";
-import { ClaimMetrics } from "../src/claims/metrics.ts";
+import { ClaimsLeader } from "../src/claims/leader/leader.ts";
+import { ClaimMetrics } from "../src/claims/leader/metrics.ts";
 import { ReviewMetrics, ClaimsWebhook } from "../src/claims/webhook/server.ts";
 import { clusterConfig } from "../src/cli/connection.ts";
 import type { ControllerOptions } from "../src/cli/controller.ts";

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 
 import { Registry } from "prom-client";
 
-import { ClaimsLeader } from "../src/claims/leader.ts";
+import { ClaimsLeader } from "../src/claims/leader/leader.ts";
 import { FollowedDefinitions } from "../src/cluster/definition-informer.ts";
 import { flatFileFolders } from "../src/cni/merge.ts";
 import { realClock } from "../src/kube/clock.ts";

@@ -1,4 +1,4 @@
-import type { Move } from "../claims/move.ts";
+import type { Move } from "../claims/moves/move.ts";
 // What `holdfast check` says: one inconsistency, the objects it is about, and what to do.
 import type { TakeRequest } from "../ipam/ledger.ts";
 import type { Held } from "../pools/held.ts";

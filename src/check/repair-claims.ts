@@ -1,8 +1,8 @@
 // `holdfast check --repair` for claims: what a claim shows and nobody holds is held for it. Nothing is freed here: only the leader frees what a claim has.
-import type { PerformOptions } from "../claims/hold-writes.ts";
-import type { Move } from "../claims/move.ts";
-import { perform } from "../claims/perform.ts";
-import type { ClaimsSnapshot } from "../claims/snapshot.ts";
+import type { PerformOptions } from "../claims/moves/hold-writes.ts";
+import type { Move } from "../claims/moves/move.ts";
+import { perform } from "../claims/moves/perform.ts";
+import type { ClaimsSnapshot } from "../claims/moves/snapshot.ts";
 import { restsOf } from "../cluster/state.ts";
 import type { Finding } from "./finding.ts";
 import type { Done } from "./repair.ts";

@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 
 import { persistenceLabelName } from "../api/claim-marks.ts";
-import { type GateMode, gateModes } from "../claims/gate.ts";
+import { type GateMode, gateModes } from "../claims/leader/feature-gate.ts";
 import { defaultUpstreamNamespaces } from "../ledger/coexistence/upstream.ts";
 import { type Level, levels } from "../log/log.ts";
 import { type CutRules, defaultCutLimits, trustedNamespaces } from "../slices/consent.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 import { beforeEach, describe, expect, it } from "vitest";
 
-import { planAdoption } from "../../src/claims/adopt.ts";
-import { moveAll, type MovingOptions } from "../../src/claims/moving.ts";
+import { planAdoption } from "../../src/claims/moves/adopt.ts";
+import { moveAll, type MovingOptions } from "../../src/claims/moves/move-all.ts";
 import { configMaps, ipamClaims, ipPools, reservations, virtualMachines } from "../../src/cluster/resources.ts";
 import { system } from "../pools/stage.ts";
 import { movingOptions } from "./cli-moving.ts";

@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
-import { planAdoption } from "../../src/claims/adopt.ts";
-import type { Books } from "../../src/claims/books.ts";
-import type { Verdict } from "../../src/claims/move.ts";
-import { moveAll, type MovingReport } from "../../src/claims/moving.ts";
-import { planTakeover } from "../../src/claims/takeover.ts";
+import { planAdoption } from "../../src/claims/moves/adopt.ts";
+import { moveAll, type MovingReport } from "../../src/claims/moves/move-all.ts";
+import type { Verdict } from "../../src/claims/moves/move.ts";
+import type { Books } from "../../src/claims/moves/snapshot-index.ts";
+import { planTakeover } from "../../src/claims/moves/takeover.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { movingOptions } from "./cli-moving.ts";

@@ -1,8 +1,8 @@
+import type { MovingOptions } from "../../src/claims/moves/move-all.ts";
+import type { Verdict } from "../../src/claims/moves/move.ts";
 // A move as the commands make it, in this process, so that a story can stand in its way.
-import type { Books } from "../../src/claims/books.ts";
-import type { Verdict } from "../../src/claims/move.ts";
-import type { MovingOptions } from "../../src/claims/moving.ts";
-import { readClaims } from "../../src/claims/snapshot.ts";
+import type { Books } from "../../src/claims/moves/snapshot-index.ts";
+import { readClaims } from "../../src/claims/moves/snapshot.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";

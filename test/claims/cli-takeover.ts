@@ -1,8 +1,8 @@
 // `holdfast claims takeover` on a server: claims of kubevirt/ipam-extensions become ours, one by one, whole or not at all.
 import { beforeEach, expect, it } from "vitest";
 
-import { moveAll } from "../../src/claims/moving.ts";
-import { planTakeover } from "../../src/claims/takeover.ts";
+import { moveAll } from "../../src/claims/moves/move-all.ts";
+import { planTakeover } from "../../src/claims/moves/takeover.ts";
 import { reservations } from "../../src/cluster/resources.ts";
 import { movingOptions } from "./cli-moving.ts";
 import { type CliStage, theirFinalizer } from "./cli-stage.ts";

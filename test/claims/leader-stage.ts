@@ -4,8 +4,8 @@ import { Registry } from "prom-client";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { claimDefinition } from "../../src/claims/crd.ts";
-import { ClaimsLeader, type ClaimsOptions } from "../../src/claims/leader.ts";
-import { ClaimMetrics } from "../../src/claims/metrics.ts";
+import { ClaimsLeader, type ClaimsOptions } from "../../src/claims/leader/leader.ts";
+import { ClaimMetrics } from "../../src/claims/leader/metrics.ts";
 import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
 import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";

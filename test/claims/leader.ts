@@ -1,6 +1,6 @@
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed between any two
 // writes.
-import { ClaimsLeader } from "../../src/claims/leader.ts";
+import { ClaimsLeader } from "../../src/claims/leader/leader.ts";
 import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
 import { EventRecorder } from "../../src/kube/events.ts";

@@ -8,9 +8,9 @@ import {
   maxClaimsAnnotation,
   overrideAnnotation,
 } from "../../src/api/claim-marks.ts";
-import { moveAll } from "../../src/claims/moving.ts";
-import { readClaims } from "../../src/claims/snapshot.ts";
-import { planTakeover } from "../../src/claims/takeover.ts";
+import { moveAll } from "../../src/claims/moves/move-all.ts";
+import { readClaims } from "../../src/claims/moves/snapshot.ts";
+import { planTakeover } from "../../src/claims/moves/takeover.ts";
 import { ipamClaims, pods, virtualMachines } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

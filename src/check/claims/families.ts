@@ -1,9 +1,9 @@
 // The facts about families from a snapshot: what the leader gathers from what it follows, for the commands that look once. Pure.
 import { familyKeysOf } from "../../api/claim-family.ts";
 import { launchedBy } from "../../api/launcher-pod.ts";
-import type { Books } from "../../claims/books.ts";
-import { launchersIn, orphansFamily, userStateOf } from "../../claims/gather.ts";
-import { launcherPodOf } from "../../claims/launchers.ts";
+import { launchersIn, orphansFamily, userStateOf } from "../../claims/leader/facts-reader.ts";
+import { launcherPodOf } from "../../claims/leader/launchers.ts";
+import type { Books } from "../../claims/moves/snapshot-index.ts";
 import type { ClaimHold, FamilyFacts } from "../../claims/plan/facts.ts";
 import { isReady } from "../../cluster/fencing.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";

@@ -12,7 +12,7 @@ import {
   scene,
   type SceneParts,
   user,
-} from "../../claims/testing/snapshot.ts";
+} from "../../claims/moves/testing/snapshot.ts";
 import { claimDetails, detailLines } from "./detail.ts";
 import { claimLines, claimRows } from "./table.ts";
 

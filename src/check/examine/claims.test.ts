@@ -12,7 +12,7 @@ import {
   scene,
   type SceneParts,
   user,
-} from "../../claims/testing/snapshot.ts";
+} from "../../claims/moves/testing/snapshot.ts";
 import { examineClaims } from "./claims.ts";
 
 const vm = machine("vm-1");

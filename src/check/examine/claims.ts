@@ -10,9 +10,17 @@ import {
   ownershipOf,
   upstreamClaimFinalizer,
 } from "../../api/claim-marks.ts";
-import type { Books } from "../../claims/books.ts";
-import { describeClaim, type Move, nicOfClaim } from "../../claims/move.ts";
-import { heldBy, ownNames, readIps, livingUsers, type Target, targetOf, usersOf } from "../../claims/target.ts";
+import { describeClaim, type Move, nicOfClaim } from "../../claims/moves/move.ts";
+import {
+  heldBy,
+  ownNames,
+  readIps,
+  livingUsers,
+  type Target,
+  targetOf,
+  usersOf,
+} from "../../claims/moves/new-owner.ts";
+import type { Books } from "../../claims/moves/snapshot-index.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import { parseKey } from "../../kube/meta.ts";
 import type { ReadHold } from "../../ledger/reservation/list-holds.ts";

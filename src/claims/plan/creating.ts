@@ -3,10 +3,10 @@
 // finishes it); one that we may not finish is said aloud, with the remedy.
 import { claimName, swappedClaimName } from "../../api/claim-marks.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { adoptionWords, fateOf } from "./fate.ts";
-import type { Life } from "./lives.ts";
+import { continuedBy } from "./hold-transfer.ts";
 import { draftOf, requestedOf } from "./object.ts";
-import { continuedBy } from "./passing.ts";
+import type { Life } from "./owners.ts";
+import { adoptionWords, fateOf } from "./retention.ts";
 import { ownerEvents, type ClaimStep } from "./steps.ts";
 import type { WantedNic } from "./wanted.ts";
 

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../api/claim-marks.ts";
 import type { FamilyFacts } from "./facts.ts";
-import { restoredGraceMs } from "./fate.ts";
 import { planFamily } from "./plan.ts";
+import { restoredGraceMs } from "./retention.ts";
 import { namespace } from "./testing/cluster.ts";
 import { gather } from "./testing/gather.ts";
 import type { ModelVmi } from "./testing/objects.ts";

@@ -8,9 +8,9 @@ import { attachedPods, isDetached, isInUse, looseTarget, type Target, targetOf }
 import { isSpare } from "./doubles.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family, LooseHold } from "./family.ts";
-import { adoptionWords, fateOf, mayBeThere } from "./fate.ts";
-import { hasInstance } from "./lives.ts";
-import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./passing.ts";
+import { hasReplacement, heirOf, isIdentified, isOnNetwork } from "./hold-transfer.ts";
+import { hasInstance } from "./owners.ts";
+import { adoptionWords, fateOf, mayBeThere } from "./retention.ts";
 import { claimEvent, ownerEvents, type ClaimStep } from "./steps.ts";
 import { isStillInGuest } from "./wanted.ts";
 

@@ -5,7 +5,7 @@ import { homeOf } from "../../api/claim-family.ts";
 import * as marks from "../../api/claim-marks.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { ClaimHold, FamilyFacts } from "./facts.ts";
-import { formerUids, type Life, livesOf } from "./lives.ts";
+import { formerUids, type Life, livesOf } from "./owners.ts";
 import { networksOf, type WantedNic, wantedOf } from "./wanted.ts";
 
 type ClaimKind =

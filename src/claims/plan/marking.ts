@@ -4,9 +4,9 @@ import * as marks from "../../api/claim-marks.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import { isInUse, targetOf } from "./attachment.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { fateOf } from "./fate.ts";
-import type { Life } from "./lives.ts";
 import { annotationsOf, labelsOf, macMark, referenceOf, requestedMarks, requestedOf } from "./object.ts";
+import type { Life } from "./owners.ts";
+import { fateOf } from "./retention.ts";
 import type { ClaimStep, MetadataPatch } from "./steps.ts";
 
 export function markingSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

@@ -17,7 +17,7 @@ import { readRequested, type Requested } from "../../api/requested-addresses.ts"
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import type { Family } from "./family.ts";
-import type { Life } from "./lives.ts";
+import type { Life } from "./owners.ts";
 import type { WantedNic } from "./wanted.ts";
 
 export interface DraftOptions {

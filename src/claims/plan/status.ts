@@ -9,7 +9,7 @@ import { attachedPods, targetOf } from "./attachment.ts";
 import { isSecond, isSpare } from "./doubles.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { fateOf } from "./fate.ts";
+import { fateOf } from "./retention.ts";
 import type { ClaimStep } from "./steps.ts";
 
 export function statusSteps(view: ClaimView, family: Family): readonly ClaimStep[] {

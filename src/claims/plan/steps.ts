@@ -7,7 +7,7 @@ import { type ClaimOwner, ownerKey } from "../../ipam/owner.ts";
 import type { OwnerReference } from "../../kube/meta.ts";
 import type { ClaimHold } from "./facts.ts";
 import type { ClaimView, Family } from "./family.ts";
-import type { Life } from "./lives.ts";
+import type { Life } from "./owners.ts";
 
 /** A merge patch; null takes a key away. Lists are whole. */
 export interface MetadataPatch {

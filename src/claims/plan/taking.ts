@@ -5,7 +5,7 @@ import { tryAddress } from "../../api/address-name.ts";
 import { allocatedCondition, allocationReasons, identityOf } from "../../api/claim-marks.ts";
 import { maxRequested } from "../../cni/by-number.ts";
 import type { ClaimView, Family } from "./family.ts";
-import { fateOf, mayBeThere } from "./fate.ts";
+import { fateOf, mayBeThere } from "./retention.ts";
 import type { ClaimStep } from "./steps.ts";
 
 /** After a conflict: the other may be gone by then, and nothing tells. */

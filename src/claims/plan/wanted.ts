@@ -5,7 +5,7 @@ import { takesPart } from "../../api/claim-choice.ts";
 import { definitionKeyOf, type VmInterface, type VmiSpec, type VmNetwork } from "../../api/kubevirt.ts";
 import type { Persistence } from "../../cni/persistence.ts";
 import type { FamilyFacts } from "./facts.ts";
-import type { Life } from "./lives.ts";
+import type { Life } from "./owners.ts";
 
 export interface WantedNic {
   /** The network's name in the VM's spec. */

@@ -2,7 +2,7 @@
 import { describeObject } from "../../api/metadata.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
 import type { AdmissionReply } from "../../kube/admission-review.ts";
-import { claimsLeft, describeQuota } from "../quota.ts";
+import { claimsLeft, describeQuota } from "../leader/quota.ts";
 import { marksOf } from "./marks.ts";
 
 /** A network attachment definition, as far as a claim may mean it. */

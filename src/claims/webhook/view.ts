@@ -18,7 +18,7 @@ import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { type Resource, defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import { type NamespaceFacts, readNamespace } from "../quota.ts";
+import { type NamespaceFacts, readNamespace } from "../leader/quota.ts";
 
 export type Requester = Pick<AdmissionRequest, "username" | "groups">;
 

@@ -2,8 +2,8 @@
 // by its row.
 import { expect } from "vitest";
 
-import { planAdoption } from "../../../src/claims/adopt.ts";
-import { moveAll } from "../../../src/claims/moving.ts";
+import { planAdoption } from "../../../src/claims/moves/adopt.ts";
+import { moveAll } from "../../../src/claims/moves/move-all.ts";
 import { networkAttachmentDefinitions } from "../../../src/cluster/resources.ts";
 import { until } from "../../lab/wait.ts";
 import { movingOptions } from "../cli-moving.ts";

@@ -1,0 +1,133 @@
+// What the leader follows for claims: VMs, VMIs and claims, which the cluster may get later, and namespaces; beside what others follow
+// already and hand in: definitions, pods, nodes, reservations, holds.
+import { familyKeysOf } from "../../api/claim-family.ts";
+import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../../api/claim-marks.ts";
+import { definitionKeyOf, type VmiSpec } from "../../api/kubevirt.ts";
+import { Followed, type FollowedOptions } from "../../cluster/optional-informer.ts";
+import * as kinds from "../../cluster/resources.ts";
+import { Informer } from "../../kube/informer.ts";
+import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
+import type { FamilyFacts } from "../plan/facts.ts";
+import { claimLimit, claimsLeft, countIn } from "./quota.ts";
+import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
+
+export type FollowOptions = Pick<FollowedOptions<KubeObject>, "client" | "clock" | "onError" | "retryMs">;
+
+export class ClaimWorld {
+  readonly machines: Followed<Machine>;
+  readonly instances: Followed<Instance>;
+  readonly claims: Followed<kinds.StoredClaim>;
+  readonly namespaces: Informer<KubeObject>;
+  readonly #nowMs: () => number;
+  /** Namespaces that were seen being deleted, and have not come back: a name each, for as long as this process runs. */
+  readonly #deleted = new Set<string>();
+  #ownersSince: number | "not yet" | undefined;
+
+  constructor(options: FollowOptions) {
+    this.#nowMs = () => options.clock.wallMs();
+    this.machines = new Followed<Machine>({
+      ...options,
+      resource: kinds.virtualMachines,
+      transform: trimMachine,
+      indexes: {
+        uid: uidOf,
+        namespace: namespaceOf,
+        definition: (vm) => definitionsOf(vm.metadata.namespace, vm.spec?.template?.spec),
+      },
+    });
+    this.instances = new Followed<Instance>({
+      ...options,
+      resource: kinds.virtualMachineInstances,
+      transform: trimInstance,
+      indexes: {
+        uid: uidOf,
+        namespace: namespaceOf,
+        definition: (vmi) => definitionsOf(vmi.metadata.namespace, vmi.spec),
+      },
+    });
+    this.claims = new Followed<kinds.StoredClaim>({
+      ...options,
+      resource: kinds.ipamClaims,
+      indexes: {
+        uid: uidOf,
+        namespace: namespaceOf,
+        family: familyKeysOf,
+        owner: (claim) => {
+          const ownership = ownershipOf(claim);
+          return ownership.kind === "owned" ? [ownership.uid] : [];
+        },
+        network: ({ spec }) => [spec.network],
+      },
+    });
+    this.namespaces = new Informer<KubeObject>({
+      ...options,
+      resource: kinds.namespaces,
+      transform: trimNamespace,
+    });
+    this.namespaces.handle((event) => {
+      const { name = "", deletionTimestamp } = event.object.metadata;
+      // A list without it is no word: the server may have been restored from a copy that is older than the namespace.
+      const isDeleted = deletionTimestamp !== undefined || (event.type === "delete" && !event.missed);
+      if (isDeleted) this.#deleted.add(name);
+      else if (event.type !== "delete") this.#deleted.delete(name);
+    });
+  }
+
+  /** Every kind that is served has been listed. */
+  get isKnown(): boolean {
+    return this.machines.isKnown && this.instances.isKnown && this.claims.isKnown;
+  }
+
+  /** Empty: as far as is known here the cluster has always had VMs and VMIs. */
+  get ownersFacts(): Pick<FamilyFacts, "areOwnersUnknown" | "ownersSinceMs"> {
+    const isListed = this.machines.isListed && this.instances.isListed;
+    if (!isListed) this.#ownersSince = "not yet";
+    else if (this.#ownersSince === "not yet") this.#ownersSince = this.#nowMs();
+    if (this.#ownersSince === undefined) return {};
+    return this.#ownersSince === "not yet" ? { areOwnersUnknown: true } : { ownersSinceMs: this.#ownersSince };
+  }
+
+  lives(namespace: string, uid: string): boolean {
+    return this.familyOf(uid)?.startsWith(`${namespace}/`) === true;
+  }
+
+  /** The family of the VM or VMI with this UID; undefined: there is none. */
+  familyOf(uid: string): string | undefined {
+    const found = this.machines.cache.byIndex("uid", uid)[0] ?? this.instances.cache.byIndex("uid", uid)[0];
+    return found === undefined ? undefined : `${found.metadata.namespace ?? ""}/${found.metadata.name ?? ""}`;
+  }
+
+  /** What a namespace may still get; undefined: no limit. `making`: those that are not in the cache yet. */
+  claimsLeft(namespace: string, making = 0): number | undefined {
+    const limit = claimLimit(this.namespaces.cache.get(namespace)?.metadata.annotations);
+    if (limit === undefined) return undefined;
+    return claimsLeft(limit, this.claims.cache.byIndex("namespace", namespace).length + making);
+  }
+
+  isTerminating(namespace: string): boolean {
+    return this.namespaces.cache.get(namespace)?.metadata.deletionTimestamp !== undefined;
+  }
+
+  /** Addresses freed at once: by an operator's word, or all where it was seen being deleted. One that is missing may not be restored yet: none. */
+  massReleaseOf(namespace: string): number {
+    if (this.#deleted.has(namespace)) return Number.POSITIVE_INFINITY;
+    return countIn(this.namespaces.cache.get(namespace)?.metadata.annotations, massReleaseAnnotation) ?? 0;
+  }
+
+  get isNobodyListed(): boolean {
+    return this.machines.cache.size === 0 && this.instances.cache.size === 0;
+  }
+}
+
+const uidOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.uid ?? ""];
+const namespaceOf = ({ metadata }: DeepReadonly<KubeObject>) => [metadata.namespace ?? ""];
+
+function definitionsOf(namespace = "", spec: DeepReadonly<VmiSpec> = {}): readonly string[] {
+  return [...new Set((spec.networks ?? []).flatMap((network) => definitionKeyOf(network, namespace) ?? []))];
+}
+
+function trimNamespace({ metadata, ...object }: KubeObject): KubeObject {
+  const annotations = picked(metadata.annotations, [maxClaimsAnnotation, massReleaseAnnotation]);
+  const kept = picked(metadata, ["name", "uid", "resourceVersion", "deletionTimestamp"]);
+  return { ...picked(object, ["apiVersion", "kind"]), metadata: { ...kept, annotations } };
+}

@@ -1,0 +1,104 @@
+// Addresses held for claims, found by claim, by family and by the nodes that use them; of 100,000 holds of pods nothing is
+// kept. Promised: only what is held, not what rests. Not promised: freshness; whoever changes one names its version.
+import { holdFamilyOf } from "../../api/claim-family.ts";
+import { ownerOfIdentity } from "../../api/claim-marks.ts";
+import { ownerKindAnnotation } from "../../api/hold-marks.ts";
+import { holdKind } from "../../api/hold.ts";
+import type { StoredHold } from "../../cluster/resources.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import type { Informer } from "../../kube/informer.ts";
+import { type DeepReadonly, keyOf } from "../../kube/meta.ts";
+import { MultiMap } from "../../kube/multi-map.ts";
+import { type HeldObject, readHeld } from "../../ledger/reservation/list-holds.ts";
+import type { HeldClaim } from "../plan/facts.ts";
+import type { ClaimsOptions } from "./leader.ts";
+
+export class HeldClaims {
+  readonly #options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">;
+  /** Kind and key of the object -> what it holds. */
+  readonly #byObject = new Map<string, readonly HeldClaim[]>();
+  readonly #byClaim = new MultiMap<HeldClaim>();
+  readonly #byFamily = new MultiMap<HeldClaim>();
+  readonly #byOwner = new MultiMap<HeldClaim>();
+  readonly #byNode = new MultiMap<HeldClaim>();
+  /** What is there already has been told. */
+  #isOn = false;
+
+  constructor(options: Pick<ClaimsOptions, "reservations" | "holds" | "clock">) {
+    this.#options = options;
+  }
+
+  /** Until the signal aborts. `onChange` is told after each change. */
+  follow(onChange: (changed: readonly HeldClaim[]) => void, signal: AbortSignal): void {
+    const { reservations, holds } = this.#options;
+    const ends = [this.#handle(reservations, onChange), this.#handle(holds, onChange)];
+    this.#isOn = true;
+    signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
+  }
+
+  *all(): IterableIterator<HeldClaim> {
+    for (const some of this.#byObject.values()) yield* some;
+  }
+
+  ofClaim(uid: string): readonly HeldClaim[] {
+    return this.#byClaim.get(uid);
+  }
+
+  ofFamily(key: string): readonly HeldClaim[] {
+    return this.#byFamily.get(key);
+  }
+
+  ofOwner(uid: string): readonly HeldClaim[] {
+    return this.#byOwner.get(uid);
+  }
+
+  onNode(node: string): readonly HeldClaim[] {
+    return this.#byNode.get(node);
+  }
+
+  families(): Iterable<string> {
+    return this.#byFamily.keys();
+  }
+
+  #handle<T extends HeldObject>(informer: Informer<T>, onChange: (changed: readonly HeldClaim[]) => void): () => void {
+    return informer.handle(({ type, object }) => {
+      const key = `${informer.resource.kind} ${keyOf(object)}`;
+      const before = this.#byObject.get(key) ?? [];
+      const after = type === "delete" ? [] : heldOf(object, this.#isOn ? this.#options.clock.wallMs() : undefined);
+      if (before.length === 0 && after.length === 0) return;
+      for (const each of before) this.#index(each, "delete");
+      for (const each of after) this.#index(each, "add");
+      if (after.length > 0) this.#byObject.set(key, after);
+      else this.#byObject.delete(key);
+      onChange([...before, ...after]);
+    });
+  }
+
+  #index(held: HeldClaim, change: "add" | "delete"): void {
+    const { hold } = held;
+    this.#byClaim[change](hold.owner.uid, held);
+    this.#byFamily[change](holdFamilyOf(hold.owner), held);
+    const owner = ownerUidOf(hold);
+    if (owner !== undefined) this.#byOwner[change](owner, held);
+    for (const node of new Set(hold.users?.map((user) => user.node))) this.#byNode[change](node, held);
+  }
+}
+
+/** The VM, or the VMI without one, that the claim of a hold is for, by UID; undefined where nothing says it. */
+export function ownerUidOf({ note }: Hold): string | undefined {
+  return ownerOfIdentity(note?.identity) || undefined;
+}
+
+function heldOf(object: DeepReadonly<HeldObject>, changedMs: number | undefined): HeldClaim[] {
+  // Most are of pods: their kind is seen without reading the rest.
+  const kind =
+    object.kind === holdKind.kind
+      ? (object as DeepReadonly<StoredHold>).spec.owner.kind
+      : object.metadata.annotations?.[ownerKindAnnotation];
+  if (kind !== "claim") return [];
+  return readHeld(object as HeldObject).flatMap((each) =>
+    each.unreadable === undefined && each.cooling === undefined && each.hold.owner.kind === "claim"
+      ? [{ hold: each.hold, namespace: each.namespace, ...(changedMs !== undefined && { changedMs }) }]
+      : [],
+  );
+}

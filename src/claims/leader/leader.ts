@@ -1,0 +1,79 @@
+import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
+import type { Presence } from "../../cluster/node-presence.ts";
+import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../../cluster/resources.ts";
+// The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
+// already comes in: pods, nodes, reservations, holds, shared pools, definitions.
+import type { Clock } from "../../kube/clock.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { KubeMetrics } from "../../kube/metrics.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Runnable } from "../../kube/stages.ts";
+import type { Log } from "../../log/log.ts";
+import { ClaimWorld } from "./caches.ts";
+import { Gate, type GateMode } from "./feature-gate.ts";
+import type { ClaimMetrics } from "./metrics.ts";
+import type { Trusted } from "./networks.ts";
+import { Term } from "./term.ts";
+
+export interface ClaimsOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly systemNamespace: string;
+  /** Namespaces whose definitions only administrators write. Default: the system namespace and `default`. */
+  readonly trusted?: Trusted;
+  /** Of networks that name none. */
+  readonly cooldownMs: number;
+  /** End claims also where the owners of very many seem to be gone at once. Default: no. */
+  readonly allowMassRelease?: boolean;
+  /** Default: on. */
+  readonly gate?: GateMode;
+  /** Only VMs with the label allow-persistent-ips.k8s.cni.cncf.io=true get claims. Default: no. */
+  readonly needsLabel?: boolean;
+  /** With the indexes `launcher` and `claim` (src/pools/pod-trim.ts). */
+  readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
+  readonly presence: Presence;
+  readonly pools: Informer<StoredPool>;
+  readonly reservations: Informer<StoredReservation>;
+  readonly holds: Informer<StoredHold>;
+  readonly definitions: FollowedDefinitions;
+  /** How often a cluster that lacks KubeVirt's kinds or claims is asked again. Default: 30 s. */
+  readonly retryMs?: number;
+  readonly events?: EventRecorder;
+  readonly metrics?: ClaimMetrics;
+  readonly kubeMetrics?: KubeMetrics;
+}
+
+export class ClaimsLeader {
+  readonly #options: ClaimsOptions;
+  readonly #world: ClaimWorld;
+  readonly #gate: Gate;
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
+    const { client, clock, log, retryMs, gate = "on", needsLabel = false } = options;
+    const onError = (error: Error) => log.warn("following claims and virtual machines", { error });
+    const common = { client, clock, onError, ...(retryMs !== undefined && { retryMs }) };
+    this.#world = new ClaimWorld(common);
+    this.#gate = new Gate({ ...common, mode: gate, needsLabel });
+  }
+
+  /** On every replica; every cluster has these kinds. */
+  get informers() {
+    return [this.#world.namespaces] as const;
+  }
+
+  /** On every replica; of kinds that may come later. The definitions are not among them: who shares them follows them. */
+  get follows(): readonly Runnable[] {
+    const { machines, instances, claims } = this.#world;
+    return [machines.follow, instances.follow, claims.follow, ...this.#gate.follows];
+  }
+
+  /** Under the lease. */
+  readonly lead: Runnable = {
+    name: "claims",
+    run: (signal) => new Term(this.#options, this.#world, this.#gate).run(signal),
+  };
+}

@@ -1,0 +1,139 @@
+// The objects of one family, read from the server before what cannot be undone (docs/decisions/0014). Promised: the order
+// VM, VMI, claims, pods, nodes: no VMI is made after its VM is gone, and a pod that comes later reads its claim's end. No
+// answer throws. Not promised: the holds. They are the caches', and every change of one names the version that was judged.
+import { claimInstanceAnnotation, claimName } from "../../api/claim-marks.ts";
+import { createdByLabelName, launcherLabelName, launcherValue, type VmiSpec } from "../../api/kubevirt.ts";
+import { launchedBy } from "../../api/launcher-pod.ts";
+import type { Standing } from "../../cluster/fencing.ts";
+import { askStanding } from "../../cluster/node-presence.ts";
+import * as kinds from "../../cluster/resources.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import { type KubeObject, type ObjectName, parseKey } from "../../kube/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { FamilyObjects } from "./facts-reader.ts";
+import type { ClaimsOptions } from "./leader.ts";
+import { type Instance, type Machine, trimInstance, trimMachine } from "./trim.ts";
+
+/** Of one kubernetes selector: 50 UIDs of 37 characters are 2 KB of a path. A VM that was restarted so often since is listed whole. */
+const selectorMax = 50;
+
+export interface FreshOptions extends Pick<ClaimsOptions, "client" | "presence" | "systemNamespace"> {
+  /** Claims that have gone, by UID -> the VMI that they were for. */
+  readonly instances: { get(claim: string): string | undefined };
+  readonly signal: AbortSignal;
+}
+
+export async function freshObjects(
+  options: FreshOptions,
+  family: string,
+  cached: FamilyObjects,
+): Promise<FamilyObjects> {
+  const { client, instances, signal } = options;
+  const { namespace = "", name } = parseKey(family);
+  const read = <T extends KubeObject>(resource: Resource<T>, at: ObjectName) =>
+    lookUp(client, resource, at, { signal });
+  const machine = await read<Machine>(kinds.virtualMachines, { namespace, name });
+  const vm = machine && trimMachine(machine);
+  const instance = await read<Instance>(kinds.virtualMachineInstances, { namespace, name });
+  const vmi = instance && trimInstance(instance);
+  const claims: kinds.StoredClaim[] = [];
+  for (const each of claimNames(name, cached, vm, vmi)) {
+    const claim = await read(kinds.ipamClaims, { namespace, name: each });
+    if (claim !== undefined) claims.push(claim);
+  }
+  const known = { ...cached, vmi, claims: [...claims, ...cached.claims] };
+  const former = cached.held.map(({ hold }) => instances.get(hold.owner.uid));
+  const pods = await freshPods(client, { namespace, name }, known, instanceUids(known, former), signal);
+  const nodes = await freshNodes(options, cached, [...pods.values()]);
+  const uids = new Set([vm?.metadata.uid, vmi?.metadata.uid]);
+  return {
+    vm,
+    vmi,
+    claims,
+    pods: [...pods.values()].filter((pod) => isOfFamily(pod, name, cached)),
+    held: cached.held,
+    // Those of other names are not read again: a claim's home is its owner's name.
+    lives: (uid) => uids.has(uid) || (!isCachedOwn(uid, cached) && cached.lives(uid)),
+    podNamed: (each) => pods.get(each),
+    node: (each) => nodes.get(each) ?? "unreachable",
+  };
+}
+
+/** Those that are known, those that the holds are for, and those that the VM's networks would have. */
+function claimNames(
+  name: string,
+  cached: FamilyObjects,
+  vm: Machine | undefined,
+  vmi: Instance | undefined,
+): ReadonlySet<string> {
+  const specs: readonly (VmiSpec | undefined)[] = [vm?.spec?.template?.spec, vmi?.spec];
+  return new Set([
+    ...cached.claims.map(({ metadata }) => metadata.name ?? ""),
+    ...cached.held.map(({ hold }) => hold.owner.name),
+    ...specs.flatMap((spec) =>
+      (spec?.networks ?? []).filter(({ multus }) => multus !== undefined).map((each) => claimName(name, each.name)),
+    ),
+  ]);
+}
+
+/** By name: launchers of every VMI that is known, and each pod that uses a hold or refers to a claim. */
+async function freshPods(
+  client: KubeClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  known: FamilyObjects,
+  uids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, kinds.Pod>> {
+  const of = uids.length > 0 && uids.length <= selectorMax ? `,${createdByLabelName} in (${uids.join(",")})` : "";
+  const labelSelector = `${launcherLabelName}=${launcherValue}${of}`;
+  const { items } = await client.list(kinds.pods, { namespace, labelSelector, signal });
+  const found = new Map(
+    items.filter(({ metadata }) => launchedBy(metadata)?.name === name).map((pod) => [pod.metadata.name ?? "", pod]),
+  );
+  const users = known.held.flatMap(({ hold }) => hold.users ?? []).map((user) => user.name);
+  const others = [...users, ...known.pods.map(({ metadata }) => metadata.name ?? "")];
+  for (const each of new Set(others)) {
+    if (each === "" || found.has(each)) continue;
+    const pod = await lookUp(client, kinds.pods, { namespace, name: each }, { signal });
+    if (pod !== undefined) found.set(each, pod);
+  }
+  return found;
+}
+
+function instanceUids(
+  { vmi, claims, pods }: FamilyObjects,
+  former: readonly (string | undefined)[],
+): readonly string[] {
+  const all = [
+    ...former,
+    vmi?.metadata.uid,
+    ...claims.map(({ metadata }) => metadata.annotations?.[claimInstanceAnnotation]),
+    ...pods.map(({ metadata }) => launchedBy(metadata)?.uid),
+  ];
+  return [...new Set(all.filter((uid) => uid !== undefined && uid !== ""))] as string[];
+}
+
+async function freshNodes(
+  options: FreshOptions,
+  { held }: FamilyObjects,
+  pods: readonly kinds.Pod[],
+): Promise<ReadonlyMap<string, Standing>> {
+  const users = held.flatMap(({ hold }) => hold.users ?? []).map(({ node }) => node);
+  const found = new Map<string, Standing>();
+  for (const name of new Set([...users, ...pods.map(({ spec }) => spec?.nodeName ?? "")])) {
+    if (name !== "") found.set(name, await askStanding(options, options.presence.judge, name));
+  }
+  return found;
+}
+
+/** A pod that was read only because it uses a hold counts as a user, not as a launcher of the family. */
+function isOfFamily(pod: kinds.Pod, name: string, { pods }: FamilyObjects): boolean {
+  const launched = launchedBy(pod.metadata);
+  if (launched !== undefined) return launched.name === name;
+  return pods.some(({ metadata }) => metadata.name === pod.metadata.name);
+}
+
+function isCachedOwn(uid: string, { vm, vmi }: FamilyObjects): boolean {
+  return vm?.metadata.uid === uid || vmi?.metadata.uid === uid;
+}

@@ -1,0 +1,121 @@
+// The breaker of claims: ends nothing where the VMs of very many held addresses seem to be gone at once. Then it is more likely that what we see is
+// wrong (VMs of the wrong cluster, restored with other UIDs, or not restored yet) than that so many were deleted. The limits are those of leak collection.
+// Promised: each namespace has a breaker of its own; one namespace alone stops no other. Where three or more lose their VMs, or no VM is listed at all, the list
+// itself is in doubt, and nothing is ended anywhere; two may be one tenant's. It lets go when the VMs are back, and by an operator's word: as many as the annotation of the
+// namespace says, or all by --allow-mass-release. What a VM that lives gives back (a NIC that is unplugged), and what has no owner, is freed all the same.
+import { massReleaseAnnotation, ownershipOf } from "../../api/claim-marks.ts";
+import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { HeldClaim } from "../plan/facts.ts";
+import type { ClaimStep } from "../plan/steps.ts";
+import { ownerUidOf } from "./claim-holds.ts";
+
+export interface MassEndOptions {
+  readonly clock: Clock;
+  readonly held: () => Iterable<HeldClaim>;
+  /** A VM or VMI has this UID. */
+  readonly lives: (uid: string) => boolean;
+  /** No VM and no VMI is listed. */
+  readonly isNobodyListed: () => boolean;
+  /** How many addresses of a namespace may be lost at once by an operator's word. */
+  readonly allowed: (namespace: string) => number;
+  readonly isAllowed: boolean;
+  /** `namespace` is empty where it is about all of them. `why` is empty: it goes on. */
+  readonly onChange: (namespace: string, why: string) => void;
+}
+
+interface Loss {
+  held: number;
+  /** Their VM is gone, and no word covers it. */
+  lost: number;
+}
+
+/** 10,000 holds are counted in 5 ms; in between some ten are freed. */
+const countEveryMs = 100;
+const everywhere = "";
+/** What namespaces beside the two that lost the most may lose without the list being in doubt. */
+const smallChange: BreakerLimits = { shareMax: 0.3, countMin: 10 };
+
+export class MassEnd {
+  readonly #options: MassEndOptions;
+  #countedMs = Number.NEGATIVE_INFINITY;
+  /** Namespace, or `everywhere` -> why nothing of it is ended. */
+  #stopped: ReadonlyMap<string, string> = new Map();
+
+  constructor(options: MassEndOptions) {
+    this.#options = options;
+  }
+
+  /** The step is not to be done now. */
+  holdsBack(step: ClaimStep): boolean {
+    const ended = endedBy(step);
+    if (ended === undefined || this.#options.isAllowed || this.#options.lives(ended.owner)) return false;
+    this.#look();
+    return this.#stopped.has(everywhere) || this.#stopped.has(ended.namespace);
+  }
+
+  #look(): void {
+    const { clock, isNobodyListed, onChange } = this.#options;
+    if (clock.monotonicMs() - this.#countedMs < countEveryMs) return;
+    this.#countedMs = clock.monotonicMs();
+    const before = this.#stopped;
+    this.#stopped = stoppedBy(this.#losses(), isNobodyListed());
+    for (const [namespace, why] of this.#stopped) if (!before.has(namespace)) onChange(namespace, why);
+    for (const namespace of before.keys()) if (!this.#stopped.has(namespace)) onChange(namespace, "");
+  }
+
+  #losses(): ReadonlyMap<string, Loss> {
+    const { held, lives, allowed } = this.#options;
+    const losses = new Map<string, Loss>();
+    for (const { hold } of held()) {
+      const loss = losses.get(hold.owner.namespace) ?? { held: 0, lost: 0 };
+      const uid = ownerUidOf(hold);
+      losses.set(hold.owner.namespace, loss);
+      loss.held += 1;
+      if (uid !== undefined && !lives(uid)) loss.lost += 1;
+    }
+    for (const [namespace, loss] of losses) if (loss.lost > 0 && loss.lost <= allowed(namespace)) loss.lost = 0;
+    return losses;
+  }
+}
+
+function stoppedBy(losses: ReadonlyMap<string, Loss>, isNobodyListed: boolean): ReadonlyMap<string, string> {
+  const stopped = new Map<string, string>();
+  for (const [namespace, { held, lost }] of losses) {
+    if (heldBack(lost, held) === undefined) continue;
+    const word = `kubectl annotate --overwrite namespace ${namespace} ${massReleaseAnnotation}=${lost}`;
+    const what = `the VMs of ${lost} of ${held} addresses of namespace ${namespace} seem to be gone at once`;
+    stopped.set(namespace, `${what}: nothing of theirs is freed. If they were deleted: ${word}.`);
+  }
+  const all = [...losses.values()].toSorted((a, b) => b.lost - a.lost);
+  if (!isInDoubt(all, isNobodyListed)) return stopped;
+  const { lost, held } = sum(all);
+  const count = all.filter((each) => each.lost > 0).length;
+  const what = `the VMs of ${lost} of ${held} addresses in ${count === 1 ? "1 namespace" : `${count} namespaces`} seem to be gone at once`;
+  const word = "annotate the namespaces, or start the controller with --allow-mass-release";
+  return stopped.set(everywhere, `${what}: no claim of a VM that is gone is ended. If they were deleted: ${word}.`);
+}
+
+/** `all`: those that lost the most first. One tenant may delete all that it has, in two namespaces; in a third it is no chance. */
+function isInDoubt(all: readonly Loss[], isNobodyListed: boolean): boolean {
+  const doubted = sum(isNobodyListed ? all : all.slice(1));
+  if (heldBack(doubted.lost, doubted.held) === undefined) return false;
+  const third = sum(all.slice(2));
+  return isNobodyListed || heldBack(third.lost, third.held, smallChange) !== undefined;
+}
+
+function sum(losses: readonly Loss[]): Loss {
+  return losses.reduce((a, b) => ({ held: a.held + b.held, lost: a.lost + b.lost }), { held: 0, lost: 0 });
+}
+
+/** Whose address the step gives up; undefined: it gives up none, or nobody's. */
+function endedBy(step: ClaimStep): { readonly namespace: string; readonly owner: string } | undefined {
+  if (step.kind === "release") {
+    const owner = ownerUidOf(step.hold.hold);
+    return owner === undefined ? undefined : { namespace: step.hold.hold.owner.namespace, owner };
+  }
+  if (step.kind !== "delete" && step.kind !== "drop-finalizer") return undefined;
+  const ownership = ownershipOf(step.claim);
+  const { namespace = "" } = step.claim.metadata;
+  return ownership.kind === "owned" ? { namespace, owner: ownership.uid } : undefined;
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+
+import { FollowedDefinitions } from "../../cluster/definition-informer.ts";
+import { deepFreeze } from "../../kube/freeze.ts";
+import { ManualClock } from "../../kube/manual-clock.ts";
+import { KubeClient } from "../../kube/rest.ts";
+import { parseAddress } from "../../net/address.ts";
+import { ClaimNetworks } from "./networks.ts";
+
+interface Parts {
+  readonly namespace?: string;
+  readonly config: object | string;
+}
+
+/** Definitions as if they had been listed; undefined: they have not. */
+function networksOf(parts: Readonly<Record<string, Parts>> | undefined): ClaimNetworks {
+  const client = new KubeClient({ transport: () => Promise.reject(new Error("nobody is asked")) });
+  const followed = new FollowedDefinitions({ client, clock: new ManualClock(), onError: () => {} });
+  const objects = Object.entries(parts ?? {}).map(([name, { namespace = "shop", config }]) =>
+    deepFreeze({
+      metadata: { namespace, name },
+      spec: { config: typeof config === "string" ? config : JSON.stringify(config) },
+    }),
+  );
+  const cache = {
+    get: (key: string) => objects.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === key),
+    byIndex: (_: string, namespace: string) => objects.filter(({ metadata }) => metadata.namespace === namespace),
+  };
+  const listed = Object.defineProperties(Object.create(followed) as FollowedDefinitions, {
+    isKnown: { value: parts !== undefined },
+    cache: { value: cache },
+    list: { value: () => (parts === undefined ? undefined : objects) },
+  });
+  return new ClaimNetworks(listed, "kube-system");
+}
+
+const ours = (name: string, ipam: object) => ({
+  cniVersion: "1.0.0",
+  name,
+  type: "bridge",
+  ipam: { type: "holdfast", network_name: name, allowPersistentIPs: true, ...ipam },
+});
+const blue = { config: ours("blue", { range: "10.0.0.0/24", range_start: "10.0.0.10", range_end: "10.0.0.20" }) };
+const at = parseAddress;
+
+describe("networks of claims", () => {
+  it("are unknown until they are listed, and missing after that", () => {
+    expect(networksOf(undefined).definitionOf("shop/blue")).toBe("unknown");
+    expect(networksOf({}).definitionOf("shop/blue")).toBe("missing");
+    expect(networksOf({ blue }).definitionOf("shop/blue")).toMatchObject({ network: "blue", isAllowed: true });
+  });
+
+  it("say who gives their addresses", () => {
+    const others = { config: { name: "ovn", type: "ovn-k8s-cni-overlay", topology: "layer2", subnets: "10.1.0.0/16" } };
+    const networks = networksOf({ blue, ovn: others, broken: { config: "{" } });
+    expect([
+      networks.giverOf("blue", "shop"),
+      networks.giverOf("ovn", "shop"),
+      networks.giverOf("none", "shop"),
+    ]).toEqual(["holdfast", "other", "unknown"]);
+  });
+
+  it("know the range of an address, by its ends too", () => {
+    const networks = networksOf({ blue });
+    expect(networks.rangeOf("blue", "shop", at("10.0.0.15"))?.range.prefix.length).toBe(24);
+    expect(networks.rangeOf("blue", "shop", at("10.0.0.9"))).toBeUndefined();
+    expect(networks.rangeOf("blue", "shop", at("10.0.0.21"))).toBeUndefined();
+    expect(networks.lengthAround("blue", "shop", at("10.0.0.9"))).toBe(24);
+    expect(networks.lengthAround("blue", "shop", at("10.0.1.9"))).toBeUndefined();
+  });
+
+  it("find the network of a hold whose claim is gone, where only one can be meant", () => {
+    const hold = (domain: string, address: string) => ({
+      domain,
+      address: at(address),
+      owner: { kind: "claim" as const, uid: "c", namespace: "shop", name: "vm.blue" },
+      version: "1",
+    });
+    const green = { config: { ...ours("green", { range: "10.0.0.0/24", network_name: "blue" }) } };
+    const alone = networksOf({ blue });
+    expect(alone.networkOf(hold("network:blue", "10.0.0.15"), "kube-system")).toBe("blue");
+    expect(alone.networkOf(hold("network:blue", "10.0.0.15"), "shop")).toBe("");
+    expect(alone.networkOf(hold("network:red", "10.0.0.15"), "kube-system")).toBe("");
+    expect(networksOf({ blue, green }).networkOf(hold("network:blue", "10.0.0.15"), "kube-system")).toBe("");
+    const apart = {
+      config: ours("apart", { range: "10.7.0.0/24", network_name: "", enable_overlapping_ranges: false }),
+    };
+    expect(networksOf({ apart }).networkOf(hold("pool:kube-system/10.7.0.0-24", "10.7.0.1"), "kube-system")).toBe(
+      "apart",
+    );
+  });
+
+  it("rest as long as any of their definitions wants; where none says it, as all do", () => {
+    expect(networksOf({ blue }).cooldownOf("blue", "shop")).toBeUndefined();
+    const short = { config: ours("blue", { range: "10.0.1.0/24", cooldown: 5 }) };
+    const long = { config: ours("blue", { range: "10.0.2.0/24", cooldown: 60 }) };
+    expect(networksOf({ blue, short, long }).cooldownOf("blue", "shop")).toBe(60_000);
+  });
+
+  it("are what the nearest definitions say: another tenant's of the same name changes nothing", () => {
+    const theirs = { namespace: "attacker", config: ours("blue", { range: "10.0.0.0/8", cooldown: 3_000_000 }) };
+    const foreign = { namespace: "attacker", config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
+    for (const namespace of ["shop", "default", "kube-system"]) {
+      const networks = networksOf({ theirs, foreign, blue: { ...blue, namespace } });
+      expect(networks.cooldownOf("blue", "shop")).toBeUndefined();
+      expect(networks.rangeOf("blue", "shop", at("10.0.0.15"))?.range.prefix.length).toBe(24);
+      expect(networks.giverOf("blue", "shop")).toBe("holdfast");
+    }
+    const ovn = { config: { name: "blue", type: "ovn-k8s-cni-overlay" } };
+    expect(networksOf({ theirs, ovn }).giverOf("blue", "shop")).toBe("other");
+  });
+
+  it("of a namespace: the primary one, that which allows persistence first", () => {
+    const primary = (name: string, allowPersistentIPs: boolean) => ({
+      config: {
+        name,
+        type: "ovn-k8s-cni-overlay",
+        topology: "layer2",
+        role: "primary",
+        subnets: "10.1.0.0/16",
+        allowPersistentIPs,
+      },
+    });
+    const networks = networksOf({ a: primary("a", false), b: primary("b", true), blue });
+    expect(networks.primaryOf("shop")?.network).toBe("b");
+    expect(networks.primaryOf("other")).toBeUndefined();
+  });
+});

@@ -1,0 +1,169 @@
+// Networks as claims see them: which let addresses stay, who gives the addresses, where ours are recorded. A definition is
+// read once per version. Promised: nothing is parsed that nobody asks for, so with the gate off definitions are not read.
+import { parseDomain } from "../../api/domain.ts";
+import { poolNamesToRead } from "../../api/pool-name.ts";
+import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
+import type { NetworkAttachmentDefinition } from "../../cluster/resources.ts";
+import { type Definition, readDefinitions } from "../../cni/definitions.ts";
+import { type Persistence, readPersistence } from "../../cni/persistence.ts";
+import type { IpamRange } from "../../cni/range.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import type { DeepReadonly } from "../../kube/meta.ts";
+import { type Address, compare } from "../../net/address.ts";
+import { contains } from "../../net/prefix.ts";
+
+type StoredDefinition = DeepReadonly<NetworkAttachmentDefinition>;
+
+export interface NetworkRange {
+  readonly definition: Definition;
+  readonly range: IpamRange;
+}
+
+interface Network {
+  readonly namespace: string;
+  readonly isOurs: boolean;
+  readonly ranges: readonly NetworkRange[];
+}
+
+export class ClaimNetworks {
+  readonly #definitions: FollowedDefinitions;
+  readonly #systemNamespace: string;
+  readonly #trusted: Trusted;
+  /** By the name in the CNI configuration; undefined: a definition has changed since. */
+  #networks: ReadonlyMap<string, readonly Network[]> | undefined;
+
+  constructor(definitions: FollowedDefinitions, systemNamespace: string, trusted = trustedByDefault(systemNamespace)) {
+    this.#definitions = definitions;
+    this.#systemNamespace = systemNamespace;
+    this.#trusted = trusted;
+  }
+
+  changed(): void {
+    this.#networks = undefined;
+  }
+
+  /** The name in its CNI configuration; empty: it cannot be read. */
+  nameIn(object: StoredDefinition): string {
+    return readPersistence(object).network;
+  }
+
+  definitionOf(key: string): Persistence | "missing" | "unknown" {
+    if (!this.#definitions.isKnown) return "unknown";
+    const object = this.#definitions.cache.get(key);
+    return object === undefined ? "missing" : readPersistence(object);
+  }
+
+  /** The one whose role is primary; of several, the first by name that allows persistence. */
+  primaryOf(namespace: string): Persistence | undefined {
+    const all = this.#definitions.cache
+      .byIndex("namespace", namespace)
+      .map((object) => ({ name: object.metadata.name ?? "", persistence: readPersistence(object) }))
+      .filter(({ persistence }) => persistence.isPrimary)
+      .toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name))
+      .map(({ persistence }) => persistence);
+    return all.find(({ isAllowed }) => isAllowed) ?? all[0];
+  }
+
+  /** Who gives the addresses of a network to claims of the namespace: we do where one of the definitions that they mean is ours. */
+  giverOf(network: string, namespace: string): "holdfast" | "other" | "unknown" {
+    const known = this.#meant(network, namespace);
+    if (known.length === 0) return "unknown";
+    return nearest(known, (each) => this.#distance(each, namespace)).some(({ isOurs }) => isOurs)
+      ? "holdfast"
+      : "other";
+  }
+
+  /** The range that has the address; undefined: none has it, or no definition tells. */
+  rangeOf(network: string, namespace: string, address: Address): NetworkRange | undefined {
+    return this.rangesOf(network, namespace).find(({ range }) => isWithin(range, address));
+  }
+
+  /** By what a hold says itself, where its claim is gone; empty: no definition has it, or several do. */
+  networkOf({ domain, address }: Hold, namespace: string): string {
+    const parts = parseDomain(domain);
+    const found = [...this.#known()].filter(([, definitions]) =>
+      definitions
+        .flatMap(({ ranges }) => ranges)
+        .some(({ definition: { config, poolNamespace }, range }) => {
+          if (poolNamespace !== namespace || !isWithin(range, address)) return false;
+          if (parts.scope === "network") return config.overlappingRanges && config.networkName === parts.network;
+          const identity = { range: range.prefix, network: config.networkName, node: "" };
+          return parts.scope === "pool" && poolNamesToRead(identity, config.poolNaming).includes(parts.name);
+        }),
+    );
+    return found.length === 1 ? found[0]![0] : "";
+  }
+
+  /** Of the network that the address is in, whether it is handed out there or not; undefined: of none that is defined. */
+  lengthAround(network: string, namespace: string, address: Address): number | undefined {
+    return this.rangesOf(network, namespace).find(({ range }) => contains(range.prefix, address))?.range.prefix.length;
+  }
+
+  /** Undefined: the definitions that are meant name none. Of several the longest: an address is not given again sooner than any of them wants. */
+  cooldownOf(network: string, namespace: string): number | undefined {
+    const meant = nearest(this.#meant(network, namespace), (each) => this.#distance(each, namespace));
+    const all = meant.flatMap(({ ranges }) => ranges.flatMap(({ definition }) => definition.config.cooldownMs ?? []));
+    return all.length === 0 ? undefined : Math.max(...all);
+  }
+
+  /** Those of the nearest definitions first. */
+  rangesOf(network: string, namespace: string): readonly NetworkRange[] {
+    return this.#meant(network, namespace).flatMap(({ ranges }) => ranges);
+  }
+
+  #meant(network: string, namespace: string): readonly Network[] {
+    const known = this.#known().get(network) ?? [];
+    return known.toSorted((a, b) => this.#distance(a, namespace) - this.#distance(b, namespace));
+  }
+
+  #distance({ namespace }: Network, claim: string): number {
+    return distanceOf(namespace, claim, this.#trusted);
+  }
+
+  #known(): ReadonlyMap<string, readonly Network[]> {
+    this.#networks ??= networksOf(this.#definitions.list() ?? [], this.#systemNamespace);
+    return this.#networks;
+  }
+}
+
+function networksOf(
+  objects: readonly StoredDefinition[],
+  systemNamespace: string,
+): ReadonlyMap<string, readonly Network[]> {
+  const all = objects.map((object) => {
+    const { network, isOurs } = readPersistence(object);
+    const [definition] = isOurs ? readDefinitions([object], systemNamespace).readable : [];
+    const ranges = definition?.config.ranges.map((range) => ({ definition, range })) ?? [];
+    return { network, namespace: object.metadata.namespace ?? "", isOurs, ranges };
+  });
+  return Map.groupBy(
+    all.filter(({ network }) => network !== ""),
+    ({ network }) => network,
+  );
+}
+
+function isWithin({ prefix, start, end }: IpamRange, address: Address): boolean {
+  if (!contains(prefix, address)) return false;
+  return (start === undefined || compare(address, start) >= 0) && (end === undefined || compare(address, end) <= 0);
+}
+
+/** Namespaces whose definitions only administrators write: `--trusted-namespaces` of the controller. */
+export type Trusted = Pick<ReadonlySet<string>, "has">;
+
+export function trustedByDefault(systemNamespace: string): Trusted {
+  return new Set([systemNamespace, "default"]);
+}
+
+/**
+ * Of definitions with one network's name, which are anybody's to use, the nearest are meant: another tenant's must not change where, how long or whether an
+ * address of this claim is held. 0: of the claim's own namespace; 1: an administrator's; 2: another tenant's.
+ */
+export function distanceOf(definition: string, claim: string, trusted: Trusted): number {
+  if (definition === claim) return 0;
+  return trusted.has(definition) ? 1 : 2;
+}
+
+export function nearest<T>(all: readonly T[], distance: (each: T) => number): readonly T[] {
+  const least = Math.min(...all.map(distance));
+  return all.filter((each) => distance(each) === least);
+}

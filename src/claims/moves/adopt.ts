@@ -1,0 +1,240 @@
+// `holdfast adopt NAMESPACE/VM --from UID`: which claims and holds of an earlier life of a VM become its own. Pure.
+// Promised: only what a claim or a hold itself records as the old owner's moves; nothing of an owner that lives, nothing that a third has
+// meanwhile, nothing that a pod of another uses. A NIC moves with all of its addresses or not at all. Done twice, it is done once.
+import { adoptedFromAnnotation, claimFinalizer, identityOf, ownershipOf } from "../../api/claim-marks.ts";
+import { launchedBy } from "../../api/launcher-pod.ts";
+import type { StoredClaim } from "../../cluster/resources.ts";
+import { describeOwner } from "../../ipam/owner.ts";
+import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import { ClaimsError } from "./claims-error.ts";
+import {
+  type ClaimChange,
+  describeClaim,
+  type Move,
+  newClaim,
+  nicOfClaim,
+  noteFor,
+  partOfHeld,
+  remarked,
+  type Verdict,
+} from "./move.ts";
+import {
+  namesake,
+  obtainable,
+  type OwnClaim,
+  ownClaimOf,
+  ownNames,
+  readIps,
+  livingUsers,
+  type Target,
+  targetOf,
+} from "./new-owner.ts";
+import type { Books } from "./snapshot-index.ts";
+
+export interface AdoptionRequest {
+  readonly namespace: string;
+  readonly name: string;
+  /** The UID of the VM, or of the VMI without one, in its earlier life. */
+  readonly from: string;
+  readonly nic?: string | undefined;
+}
+
+/** Throws ClaimsError where nothing can be adopted at all. */
+export function planAdoption(books: Books, request: AdoptionRequest): Verdict[] {
+  const { namespace, name, from } = request;
+  const target = targetOf(books.snapshot, request, books.places.persistence);
+  if (target === undefined) {
+    throw new ClaimsError("no-machine", `There is no VM and no VMI ${namespace}/${name}: restore it first, stopped.`);
+  }
+  if (target.phase === "deleting") {
+    throw new ClaimsError(
+      "no-machine",
+      `${target.kind} ${namespace}/${name} is being deleted: it can own nothing new.`,
+    );
+  }
+  refuseLiving(books, from, target);
+  const sources = sourcesOf(books, target, from);
+  const asked = [...sources.values()].filter(({ nic }) => request.nic === undefined || nic === request.nic);
+  if (asked.length === 0) return nothingToAdopt(books, target, request);
+  return asked.map((source) => verdictOf(books, target, source, from));
+}
+
+function refuseLiving({ snapshot }: Books, from: string, target: Target): void {
+  if (from === target.uid) {
+    throw new ClaimsError(
+      "owner-alive",
+      `${from} is the UID of ${target.kind} ${target.namespace}/${target.name} itself: nothing is to be adopted.`,
+    );
+  }
+  for (const each of [...snapshot.machines.values(), ...snapshot.instances.values()]) {
+    const { uid, namespace, name, deletionTimestamp } = each.metadata;
+    if (uid !== from) continue;
+    const state = deletionTimestamp === undefined ? "exists" : "is being deleted and not gone yet";
+    throw new ClaimsError(
+      "owner-alive",
+      `The owner ${from} lives: ${each.kind} ${namespace}/${name} ${state}. Its addresses stay its own while it is there.`,
+    );
+  }
+}
+
+interface Source {
+  readonly nic: string;
+  readonly claims: readonly StoredClaim[];
+  readonly holds: readonly ReadHold[];
+}
+
+/** Key: the NIC. */
+function sourcesOf(books: Books, target: Target, from: string): Map<string, Source> {
+  const claims = Map.groupBy(
+    books.claimsOf(from).filter(({ metadata }) => metadata.namespace === target.namespace),
+    (claim) => nicOfClaim(claim, ownNames(target, claim.spec.network)) ?? claim.metadata.name ?? "",
+  );
+  const begun = begunFor(books, target, from);
+  const nics = new Set([...claims.keys(), ...books.nicsHeldFor(from), ...begun.keys()]);
+  return new Map(
+    [...nics].toSorted().map((nic) => {
+      const own = claims.get(nic) ?? [];
+      const holds = new Set([
+        ...books.heldAs(identityOf(from, nic)),
+        ...own.flatMap(({ metadata }) => books.heldFor(metadata.uid ?? "")),
+        ...(begun.get(nic) ?? []),
+      ]);
+      return [nic, { nic, claims: own, holds: [...holds] }] as const;
+    }),
+  );
+}
+
+/** Noted as the target's by an adoption that was cut short: no claim has it yet. Key: the NIC. */
+function begunFor(books: Books, target: Target, from: string): Map<string, readonly ReadHold[]> {
+  return new Map(
+    target.nics.flatMap(({ nic }) => {
+      const begun = adoptedHolds(books, target, nic, from).filter(({ hold }) => !books.claims.has(hold.owner.uid));
+      return begun.length === 0 ? [] : [[nic, begun] as const];
+    }),
+  );
+}
+
+function adoptedHolds(books: Books, { uid }: Target, nic: string, from: string): ReadHold[] {
+  return books.heldAs(identityOf(uid, nic)).filter(({ hold }) => hold.note?.why === adoptedWords(from));
+}
+
+function adoptedWords(from: string): string {
+  return `adopted from the owner ${from}`;
+}
+
+/** Where it was done before there is nothing left of the old owner, and claims or holds say so. */
+function nothingToAdopt(books: Books, target: Target, { from, nic }: AdoptionRequest): Verdict[] {
+  const marked = books
+    .claimsOf(target.uid)
+    .filter(({ metadata }) => metadata.annotations?.[adoptedFromAnnotation] === from)
+    .flatMap((claim) => nicOfClaim(claim, new Map()) ?? []);
+  const noted = target.nics.filter((each) => adoptedHolds(books, target, each.nic, from).length > 0);
+  const done = new Set([...marked, ...noted.map((each) => each.nic)]);
+  const asked = [...done].filter((each) => nic === undefined || each === nic);
+  if (asked.length > 0) {
+    return asked.map((what) => ({ verdict: "done", what, words: `it was adopted from ${from} before` }));
+  }
+  const where = nic === undefined ? "" : ` for network ${nic}`;
+  throw new ClaimsError(
+    "no-proof",
+    `No claim of namespace ${target.namespace} and no hold records the owner ${from}${where}: without that proof nothing is adopted. ` +
+      `The UID of the VM before is in its backup (metadata.uid); holdfast claims -n ${target.namespace} NAME shows what a claim records.`,
+  );
+}
+
+function verdictOf(books: Books, target: Target, source: Source, from: string): Verdict {
+  const { nic } = source;
+  const refused = (why: string): Verdict => ({ verdict: "refused", what: nic, why });
+  const own = ownClaimOf(books, target, nic);
+  if (typeof own === "string") return refused(own);
+  const obstacle = source.holds
+    .map((held) => obstacleOf(books, target, own, held, from))
+    .find((each) => each !== undefined);
+  if (obstacle !== undefined) return refused(obstacle);
+  const wrong = source.claims.find(({ spec }) => spec.network !== own.network);
+  if (wrong !== undefined) {
+    return refused(
+      `${describeClaim(wrong)} is of network ${wrong.spec.network}, and ${nic} of the VM is on ${own.network}: give the NIC that network`,
+    );
+  }
+  const wanted = readIps(source.claims.flatMap(({ status }) => status?.ips ?? []));
+  const got = typeof wanted === "string" ? wanted : obtainable(books, own, wanted, { known: source.holds });
+  if (typeof got === "string") return refused(got);
+  const { take } = got;
+  const kept = new Set([
+    ...source.holds.map(({ hold }) => `${hold.address}`),
+    ...take.map(({ address }) => `${address}`),
+  ]);
+  // What an adoption that was cut short has passed already is no other address.
+  const other = own.holds.filter(({ hold }) => !kept.has(`${hold.address}`) && hold.note?.why !== adoptedWords(from));
+  if (other.length > 0) return refused(hasOther(target, own, other));
+  const claim = changeOf(books, target, source, own, from);
+  if (typeof claim === "string") return refused(claim);
+  const move: Move = {
+    nic,
+    first: "claim",
+    claim,
+    pass: source.holds.map((held) => ({ held, part: partOfHeld(held) })),
+    take,
+    note: noteFor(target, nic, adoptedWords(from)),
+    users: [],
+  };
+  return { verdict: "move", what: nic, move };
+}
+
+function hasOther({ namespace, name }: Target, { nic }: OwnClaim, other: readonly ReadHold[]): string {
+  const addresses = other.map(({ hold }) => hold.address).join(", ");
+  return (
+    `VM ${namespace}/${name} has ${addresses} on ${nic} by now. To have the old address instead: stop the VM, take the network out of its ` +
+    "spec until its claim is gone (holdfast claims), put it back, and adopt before it starts"
+  );
+}
+
+/** It must be where the NIC's definition hands out of; what was asked for by number may be in no range, and then has no pool. */
+function misplacedBy({ places }: Books, { definition }: OwnClaim, { hold, namespace }: ReadHold): string | undefined {
+  const placing = places.of([definition], hold.address);
+  const isLoose = placing.kind === "nowhere" && hold.note?.pool === undefined;
+  const place = placing.kind === "place" ? placing.place : isLoose ? places.looseIn(definition) : undefined;
+  if (place?.domain === hold.domain && place.namespace === namespace) return undefined;
+  if (placing.kind === "nowhere") return placing.why;
+  if (place === undefined) return undefined;
+  return `${hold.address} is held in ${hold.domain}, and ${definition} hands out of ${place.domain}: it is another network's`;
+}
+
+/** Whose a claim is, where it is neither of these. */
+function thirdOf(claim: StoredClaim, either: readonly string[]): string | undefined {
+  const ownership = ownershipOf(claim);
+  if (ownership.kind === "ownerless") return "which was made by hand,";
+  return either.includes(ownership.uid) ? undefined : `whose owner is ${ownership.uid}`;
+}
+
+/** In a sentence why this hold cannot be the target's. */
+function obstacleOf(books: Books, target: Target, own: OwnClaim, held: ReadHold, from: string): string | undefined {
+  const { hold } = held;
+  const claim = books.claims.get(hold.owner.uid);
+  const third = claim && thirdOf(claim, [from, target.uid]);
+  if (third !== undefined) return `${hold.address} is held for ${describeOwner(hold.owner)}, ${third} and not ${from}`;
+  const misplaced = misplacedBy(books, own, held);
+  if (misplaced !== undefined) return misplaced;
+  const stranger = livingUsers(books.snapshot, hold.owner.namespace, hold.users).find(
+    (pod) => target.vmi === undefined || launchedBy(pod.metadata)?.uid !== target.vmi.metadata.uid,
+  );
+  if (stranger === undefined) return undefined;
+  return `Pod ${stranger.metadata.namespace}/${stranger.metadata.name} still uses ${hold.address}: wait until it has ended`;
+}
+
+/** The claim that the leader made for the VM; else the old one, which then says whose it is; else one made anew. */
+function changeOf(books: Books, target: Target, source: Source, own: OwnClaim, from: string): ClaimChange | string {
+  const { nic, claims, holds } = source;
+  if (own.claim !== undefined) return remarked(own.claim, target, nic, { adoptedFrom: from });
+  const alive = claims.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (alive !== undefined) return remarked(alive, target, nic, { adoptedFrom: from });
+  const object = newClaim(target, nic, own.network, { continues: holds[0]?.hold.owner.uid, adoptedFrom: from });
+  const old = namesake(books, object);
+  if (old === undefined) return { change: "create", object };
+  if (!claims.includes(old))
+    return `${describeClaim(old)} has the name, and is not of ${from}: holdfast claims says whose it is`;
+  const foreign = (old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
+  if (foreign.length === 0) return { change: "replace", old, object };
+  return `${describeClaim(old)} is being deleted and waits for ${foreign.join(", ")}: whoever put that there must take it away first`;
+}

@@ -1,0 +1,171 @@
+// A VM, or a VMI without one, as the owner that claims are for: its UID, its NICs, the pods that run it, what it has on one NIC
+// already, and which addresses it could get there. Pure.
+import { tryAddress } from "../../api/address-name.ts";
+import { claimName, identityOf, swappedClaimName, upstreamClaimName } from "../../api/claim-marks.ts";
+import { definitionKeyOf, type VmiSpec } from "../../api/kubevirt.ts";
+import { launchedBy } from "../../api/launcher-pod.ts";
+import type { Pod, StoredClaim } from "../../cluster/resources.ts";
+import type { Persistence } from "../../cni/persistence.ts";
+import type { HoldUser } from "../../ipam/ledger.ts";
+import { describeOwner } from "../../ipam/owner.ts";
+import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
+import type { Address } from "../../net/address.ts";
+import { isPodOver, launcherPodOf } from "../leader/launchers.ts";
+import type { Place } from "../leader/ledger-place.ts";
+import { type Life, livesOf } from "../plan/owners.ts";
+import { describeClaim, type Move, nicOfClaim } from "./move.ts";
+import type { Books } from "./snapshot-index.ts";
+import type { ClaimsSnapshot } from "./snapshot.ts";
+
+interface TargetNic {
+  /** The network's name in the VM's spec. */
+  readonly nic: string;
+  /** namespace/name */
+  readonly definition: string;
+}
+
+export interface Target extends Life {
+  readonly namespace: string;
+  readonly name: string;
+  readonly nics: readonly TargetNic[];
+}
+
+/** Undefined: there is no such VM, and no VMI without one. */
+export function targetOf(
+  { machines, instances }: Pick<ClaimsSnapshot, "machines" | "instances">,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  persistence: ReadonlyMap<string, Persistence>,
+): Target | undefined {
+  const vm = machines.get(`${namespace}/${name}`);
+  const vmi = instances.get(`${namespace}/${name}`);
+  const [life] = livesOf({ ...(vm && { vm }), ...(vmi && { vmi }) });
+  if (life === undefined || life.phase === "gone") return undefined;
+  const spec = life.vm?.spec?.template?.spec ?? life.vmi?.spec ?? {};
+  return { ...life, namespace, name, nics: nicsOf(spec, namespace, persistence) };
+}
+
+function nicsOf(spec: VmiSpec, namespace: string, persistence: ReadonlyMap<string, Persistence>): TargetNic[] {
+  const primary = [...persistence].find(([key, each]) => key.startsWith(`${namespace}/`) && each.isPrimary)?.[0];
+  return (spec.networks ?? []).flatMap((network): TargetNic[] => {
+    const definition = network.pod === undefined ? definitionKeyOf(network, namespace) : primary;
+    return definition === undefined || network.multus?.default === true ? [] : [{ nic: network.name, definition }];
+  });
+}
+
+/** Launcher pods of the target that have not ended, and have the NIC. */
+export function usersOf({ pods }: Pick<ClaimsSnapshot, "pods">, target: Target, nic: string): HoldUser[] {
+  const { namespace, vm, vmi } = target;
+  if (vmi === undefined) return [];
+  const { uid: instance } = vmi.metadata;
+  const spec = vmi.spec ?? vm?.spec?.template?.spec ?? {};
+  return [...pods.values()]
+    .filter(
+      (pod) => pod.metadata.namespace === namespace && !isPodOver(pod) && launchedBy(pod.metadata)?.uid === instance,
+    )
+    .map((pod) => launcherPodOf(pod, { specs: [spec], nics: [nic] }))
+    .filter(({ nics }) => nics.some((each) => each.nic === nic))
+    .map(({ uid, name, node }) => ({ uid, name, node }));
+}
+
+/** Of the pods that a hold lists, those that are there and have not ended. */
+export function livingUsers(
+  { pods }: Pick<ClaimsSnapshot, "pods">,
+  namespace: string,
+  users: readonly HoldUser[] = [],
+): Pod[] {
+  return users.flatMap(({ uid, name }) => {
+    const pod = pods.get(`${namespace}/${name}`);
+    return pod === undefined || pod.metadata.uid !== uid || isPodOver(pod) ? [] : [pod];
+  });
+}
+
+export interface OwnClaim {
+  readonly nic: string;
+  /** namespace/name */
+  readonly definition: string;
+  /** The name in the CNI configuration. */
+  readonly network: string;
+  /** Undefined: it has none yet. */
+  readonly claim?: StoredClaim;
+  readonly holds: readonly ReadHold[];
+}
+
+/** A sentence where the VM can have nothing on this NIC. */
+export function ownClaimOf(books: Books, target: Target, nic: string): OwnClaim | string {
+  const { namespace, name, uid } = target;
+  const definition = target.nics.find((each) => each.nic === nic)?.definition;
+  if (definition === undefined) {
+    const has = target.nics.map((each) => each.nic).join(", ") || "none";
+    return `${target.kind} ${namespace}/${name} has no network ${nic} of a definition (it has: ${has}): add it to its spec first`;
+  }
+  const persistence = books.places.persistence.get(definition);
+  if (persistence === undefined) return `there is no NetworkAttachmentDefinition ${definition}: make it first`;
+  const { network } = persistence;
+  const names = ownNames(target, network);
+  const claim = books
+    .claimsOf(uid)
+    .find(
+      (each) =>
+        each.metadata.namespace === namespace && each.spec.network === network && nicOfClaim(each, names) === nic,
+    );
+  if (claim?.metadata.deletionTimestamp !== undefined) {
+    return `${describeClaim(claim)} is being deleted: wait until it is gone`;
+  }
+  const holds = new Set([
+    ...books.heldAs(identityOf(uid, nic)),
+    ...(claim === undefined ? [] : books.heldFor(claim.metadata.uid ?? "")),
+  ]);
+  return { nic, definition, network, ...(claim && { claim }), holds: [...holds] };
+}
+
+/** Names of claims -> the NIC that they would be for, where nothing is recorded. */
+export function ownNames({ name, nics }: Target, network: string): Map<string, string> {
+  return new Map(
+    nics.flatMap(({ nic }) => [
+      [upstreamClaimName(name, nic), nic] as const,
+      [swappedClaimName(name, nic, network), nic] as const,
+      [claimName(name, nic), nic] as const,
+    ]),
+  );
+}
+
+export function namesake({ snapshot }: Books, { metadata: { namespace, name } }: StoredClaim): StoredClaim | undefined {
+  return snapshot.claims.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+}
+
+/** `status.ips`: addresses with the length of their network. A sentence where one cannot be read. */
+export function readIps(ips: readonly string[]): Address[] | string {
+  const read = ips.map((text) => tryAddress(text.split("/")[0]!));
+  const bad = read.indexOf(undefined);
+  return bad < 0 ? (read as Address[]) : `${JSON.stringify(ips[bad])} is no address: correct the status`;
+}
+
+/** What is not the claim's yet is taken, or passed on by `users`, the VM's pods from before claims. A sentence: why not. */
+export function obtainable(
+  books: Books,
+  own: OwnClaim,
+  addresses: readonly Address[],
+  { known = [], users = [] }: { readonly known?: readonly ReadHold[]; readonly users?: readonly HoldUser[] } = {},
+): Pick<Move, "pass" | "take"> | string {
+  const has = new Set([...known, ...own.holds].map(({ hold }) => `${hold.address}`));
+  const pass: { held: ReadHold; part: number }[] = [];
+  const take: { place: Place; address: Address }[] = [];
+  for (const address of addresses) {
+    if (has.has(`${address}`)) continue;
+    has.add(`${address}`);
+    const placing = books.places.of([own.definition], address);
+    if (placing.kind === "nowhere") return placing.why;
+    if (placing.kind === "theirs") continue;
+    const held = books.holderAt(placing.place, address);
+    const owner = held?.hold.owner;
+    if (held === undefined) take.push({ place: placing.place, address });
+    else if (owner?.kind === "pod" && users.some(({ uid }) => uid === owner.uid))
+      pass.push({ held, part: placing.place.part });
+    else return heldBy(address, held);
+  }
+  return { pass, take };
+}
+
+export function heldBy(address: Address, { hold }: ReadHold): string {
+  return `${address} is held for ${describeOwner(hold.owner)} (holdfast who ${address}): one address cannot be two owners'`;
+}

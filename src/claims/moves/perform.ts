@@ -1,0 +1,129 @@
+// Carries out one move: claim, holds, marks. Promised: every write is guarded by what was read; a NIC's addresses move all or
+// none, a failure is taken back; a held address is never nobody's: if its claim goes, the living owner is noted first. Not
+// promised: that a claim made goes again (the leader would make it), or the fate of a lost answer: the next call goes on.
+import { claimFinalizer, claimOwnerAnnotation, overrideAnnotation } from "../../api/claim-marks.ts";
+import { ipamClaims, type StoredClaim } from "../../cluster/resources.ts";
+import { sleep } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import { unless } from "../../kube/unless.ts";
+import type { MetadataPatch } from "../plan/steps.ts";
+import { type Done, Passing, type PerformOptions, Stopped, take } from "./hold-writes.ts";
+import { describeClaim, type Move } from "./move.ts";
+
+export type Performed =
+  | { readonly outcome: "done"; readonly claim: StoredClaim; readonly addresses: readonly string[] }
+  /** `changed`: somebody wrote meanwhile; look and plan again. `refused`: it will not be otherwise in a moment. */
+  | { readonly outcome: "changed" | "refused"; readonly why: string };
+
+export async function perform(move: Move, options: PerformOptions): Promise<Performed> {
+  const { signal } = options;
+  const passing = move.pass.map((each) => new Passing(each, options));
+  const taken: Done[] = [];
+  let marked: StoredClaim | undefined;
+  try {
+    // Nothing but its note keeps an address whose claim is gone or goes: a leader may be about to free it.
+    const isMade = move.claim.change === "create" || move.claim.change === "replace";
+    if (isMade) for (const each of passing) await each.note(move, signal);
+    const made = await claimFor(move, options);
+    if (move.first === "claim") marked = await mark(move, made, options);
+    for (const each of passing) await each.pass(move, marked ?? made, signal);
+    for (const each of move.take) taken.push(await take(move, marked ?? made, each, options));
+    const claim = marked ?? (await mark(move, made, options));
+    return { outcome: "done", claim, addresses: [...passing, ...taken].map(({ hold }) => `${hold.address}`) };
+  } catch (error) {
+    // What a leader does with an address that is the new owner's already is what we would have done: the next plan sees the rest.
+    const isChanged = error instanceof Stopped && error.outcome === "changed";
+    if (!isChanged || move.first === "holds") {
+      for (const each of [...passing, ...taken].toReversed()) await each.undo();
+      if (marked !== undefined) await unmark(move, marked, options);
+    }
+    if (error instanceof Stopped) return { outcome: error.outcome, why: error.message };
+    throw error;
+  }
+}
+
+/** A claim that is gone is not waited for longer: what keeps it was named when it was planned. */
+const goneTries = 50;
+const goneEveryMs = 100;
+
+async function claimFor({ claim }: Move, options: PerformOptions): Promise<StoredClaim> {
+  const { client, signal } = options;
+  if (claim.change === "none" || claim.change === "mark") return claim.claim;
+  if (claim.change === "replace") {
+    const finalizers = (claim.old.metadata.finalizers ?? []).filter((each) => each !== claimFinalizer);
+    await changedMeanwhile(claim.old, patch(claim.old, { finalizers }, options, signal));
+    await untilGone(claim.old, options);
+  }
+  const { metadata } = claim.object;
+  const annotations = { ...metadata.annotations, ...overriding(options) };
+  const object = { ...claim.object, metadata: { ...metadata, annotations } };
+  return changedMeanwhile(object, client.create(ipamClaims, object, { signal }));
+}
+
+/** What the webhook, where it is installed, asks for of whoever is not the controller: that he says so, each time anew. */
+function overriding({ clock }: PerformOptions): Readonly<Record<string, string>> {
+  return { [overrideAnnotation]: `given to its owner by hand, ${new Date(clock.wallMs()).toISOString()}` };
+}
+
+/** At the version that was read. */
+function patch({ metadata }: StoredClaim, change: MetadataPatch, options: PerformOptions, signal?: AbortSignal) {
+  const { namespace = "", name = "", uid, resourceVersion } = metadata;
+  const annotations = { ...change.annotations, ...overriding(options) };
+  const body = { metadata: { ...change, annotations, uid, resourceVersion } };
+  return options.client.patch(ipamClaims, { namespace, name }, { type: "merge", body }, { signal });
+}
+
+async function untilGone(old: StoredClaim, { client, clock, signal }: PerformOptions): Promise<void> {
+  const { namespace = "", name = "", uid } = old.metadata;
+  for (let tries = 0; tries < goneTries; tries++) {
+    if ((await lookUp(client, ipamClaims, { namespace, name }, { signal }))?.metadata.uid !== uid) return;
+    if (!(await sleep(clock, goneEveryMs, signal))) signal.throwIfAborted();
+  }
+  throw new Stopped("refused", `${describeClaim(old)} is being deleted and does not go: see its finalizers`);
+}
+
+/** One write: whose it is, our finalizer there, theirs gone. */
+async function mark({ claim }: Move, made: StoredClaim, options: PerformOptions): Promise<StoredClaim> {
+  if (claim.change !== "mark") return made;
+  return changedMeanwhile(claim.claim, patch(claim.claim, claim.metadata, options, options.signal));
+}
+
+/** Others write a claim's status and marks all the while; each time that happens it is read again. */
+const unmarkTries = 8;
+
+/** As it was, unless it is another's again or gone. */
+async function unmark({ claim }: Move, marked: StoredClaim, options: PerformOptions): Promise<void> {
+  if (claim.change !== "mark") return;
+  const { namespace = "", name = "", uid, annotations } = marked.metadata;
+  const owner = annotations?.[claimOwnerAnnotation];
+  for (let tries = 0; tries < unmarkTries; tries++) {
+    const now = await lookUp(options.client, ipamClaims, { namespace, name });
+    if (now === undefined || now.metadata.uid !== uid) return;
+    if (now.metadata.annotations?.[claimOwnerAnnotation] !== owner) return;
+    if (
+      (await unless(["conflict", "not-found"], patch(now, before(claim.claim, claim.metadata), options))) !== undefined
+    )
+      return;
+  }
+}
+
+function before({ metadata }: StoredClaim, { labels = {}, annotations = {} }: MetadataPatch): MetadataPatch {
+  const old = (keys: object, values: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(Object.keys(keys).map((key) => [key, values[key] ?? null]));
+  return {
+    labels: old(labels, metadata.labels),
+    annotations: old(annotations, metadata.annotations),
+    ownerReferences: metadata.ownerReferences ?? [],
+    finalizers: metadata.finalizers ?? [],
+  };
+}
+
+async function changedMeanwhile<T>(claim: StoredClaim, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!isApiError(error, "conflict", "not-found", "already-exists", "invalid")) throw error;
+    throw new Stopped("changed", `${describeClaim(claim)} has changed: ${error.message}`);
+  }
+}
