@@ -57,7 +57,7 @@ const nodeWord = z.object({
   sealed: z.boolean().default(false),
   /** What was moved to the reservation ledger before it was sealed: addresses. */
   moved: z.array(z.string()).default([]),
-  /** The piece that the node gives up, in answer to `lend.ask`. */
+  /** The piece that the node gives up, in answer to `lend.ask`, and does not take back; or gave up before a restore that forgot it. */
   gives: z.object({ ask: whole.positive(), block }).optional(),
   /** Held, and free for any pod: what cools down is neither. */
   used: whole.default(0),

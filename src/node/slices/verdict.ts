@@ -1,7 +1,7 @@
 // What a node does about one slice: from what its journal has and what the API server shows, the next state of the grant. Pure.
 //
 // Promised (docs/decisions/0013): what the API server shows never widens a grant unless it is newer than what the journal works by;
-// a seal is never undone within its generation; a piece that was given up comes back only when the controller has let go of it.
+// a seal is never undone within its generation; a piece that was given up comes back only as a grant of its own.
 import { tryAddress } from "../../api/address-name.ts";
 import type { NodeSlicePool } from "../../api/node-slice-pool.ts";
 import { blocksOf } from "../../api/slice-grant.ts";
@@ -29,13 +29,16 @@ export function judgeObject(node: string, object: SliceObject, known: JournalGra
   if (granted === undefined) {
     return known === undefined ? nothing : holdBack(known, "its IPPool carries no grant that can be read");
   }
-  if (known === undefined || known.generation < granted.grant.generation) return acceptance(object, granted);
+  if (known === undefined || known.generation < granted.grant.generation) return acceptance(object, granted, known);
   if (known.generation > granted.grant.generation) {
     const why = `its IPPool is at generation ${granted.grant.generation}, and this node's journal at ${known.generation}: the API server has forgotten grants`;
     return holdBack(known, why);
   }
-  if (granted.grant.serial < known.serial) return nothing;
-  const next = changed(known, granted);
+  // An older serial is of a restored copy: nothing of it counts, and what it lacks is told again.
+  const { serial, phase } = granted.grant;
+  const newer = serial < known.serial ? {} : { serial, phase, taken: granted.taken };
+  const { gives: _, ...kept } = known;
+  const next = { ...kept, ...newer, ...givenUp(known, granted) };
   const isSame = JSON.stringify(writeJournalGrant(known)) === JSON.stringify(writeJournalGrant(next));
   return isSame ? nothing : { verdict: "change", grant: next };
 }
@@ -67,12 +70,16 @@ export function holdBack(known: JournalGrant, why: string): Verdict {
   return { verdict: "hold-back", grant: { ...known, phase: "returning" }, why };
 }
 
-function acceptance(object: SliceObject, { grant, without, taken }: ReadGrant): Verdict {
+function acceptance(object: SliceObject, read: ReadGrant, known: JournalGrant | undefined): Verdict {
   const { key, domain, namespace, network, range, slice, word } = object;
-  const { generation, serial, phase } = grant;
+  const { generation, serial, phase } = read.grant;
   // What a journal before this one said of the same grant still holds: it was on a disk.
   const said = word?.generation === generation ? word : undefined;
-  const gives = givenBefore(said, grant, without);
+  const [block] = blocksOf(said?.gives === undefined ? [] : [said.gives.block]);
+  const before = { without: [], ...(block && { gives: { ask: said!.gives!.ask, block } }) };
+  // Without a seal in between, what this one gave up may be another's.
+  const isGoingOn = known?.sealed === false;
+  const moved = (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []);
   return {
     verdict: "accept",
     grant: {
@@ -85,30 +92,24 @@ function acceptance(object: SliceObject, { grant, without, taken }: ReadGrant): 
       generation,
       serial,
       phase,
-      without,
-      taken,
-      ...(gives && { gives }),
+      taken: read.taken,
+      ...givenUp(isGoingOn ? known : before, read),
       sealed: said?.sealed ?? false,
-      moved: (said?.moved ?? []).flatMap((text) => tryAddress(text) ?? []),
+      moved: isGoingOn ? [...known.moved, ...moved] : moved,
     },
   };
 }
 
-function givenBefore(
-  word: SliceObject["word"],
-  grant: ReadGrant["grant"],
-  without: readonly Prefix[],
-): JournalGrant["gives"] {
-  const { gives } = word ?? {};
-  if (gives === undefined || gives.ask !== grant.lend?.ask) return undefined;
-  const [block] = blocksOf([gives.block]);
-  return block === undefined || isAmong(block, without) ? undefined : { ask: gives.ask, block };
-}
-
-function changed(known: JournalGrant, { grant, without, taken }: ReadGrant): JournalGrant {
-  const { gives, ...rest } = known;
-  const isKept = gives !== undefined && !isAmong(gives.block, without) && grant.lend?.ask === gives.ask;
-  return { ...rest, serial: grant.serial, phase: grant.phase, without, taken, ...(isKept && { gives }) };
+/** What was given up stays so, in `without`; what the grant does not leave out yet is told to the controller, one piece after the other. */
+function givenUp(
+  { without: before, gives }: Pick<JournalGrant, "without" | "gives">,
+  { grant, without }: ReadGrant,
+): Pick<JournalGrant, "without" | "gives"> {
+  const isUntold = (block: Prefix) => !isAmong(block, without);
+  const untold = before.filter(isUntold);
+  const [block] = untold;
+  const told = gives !== undefined && isUntold(gives.block) ? gives : block && { ask: grant.serial, block };
+  return { without: [...without, ...untold], ...(told && { gives: told }) };
 }
 
 function isAmong(block: Prefix, blocks: readonly Prefix[]): boolean {

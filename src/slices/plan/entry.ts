@@ -17,6 +17,8 @@ export interface Entry extends Allocation {
   readonly isInUse: boolean;
   /** The journal has seen a later generation than the object shows: etcd was restored. It will not work by an older grant. */
   readonly isOutdated: boolean;
+  /** The same of serials: it takes only what is numbered after its own. */
+  readonly isBehind: boolean;
   /** Why it goes: sealed, fenced, or never granted. */
   readonly isRemoved: boolean;
   /** `without` of the grant as it stands; where there is none yet, what is another's inside the block. */
@@ -70,7 +72,7 @@ function entryOf(
   const isSealed = current?.sealed === true || (grant === undefined && word?.sealed === true);
   const isLeftOver = !isAssigned && grant === undefined && word === undefined;
   const lentBefore = blocksOf(grant?.without ?? []).filter((each) => containsPrefix(block, each));
-  const given = givenOf(block, grant, current);
+  const given = givenOf(block, lentBefore, current);
   return {
     node,
     block,
@@ -80,6 +82,7 @@ function entryOf(
     ...(current !== undefined && { word: current }),
     isInUse: grant !== undefined || word !== undefined,
     isOutdated: word !== undefined && word.generation > (grant?.generation ?? word.generation),
+    isBehind: current !== undefined && current.serial > grant!.serial,
     isRemoved: fencedNodes.has(node) || isSealed || isLeftOver,
     lentBefore,
     lent: [...lentBefore, ...given],
@@ -91,11 +94,10 @@ function entryOf(
   };
 }
 
-/** What the node gave up in answer to the ask that stands: it is out of its journal, whatever the phase is by now. */
-function givenOf(block: Prefix, grant: SliceGrant | undefined, word: NodeWord | undefined): Prefix[] {
-  const gives = word?.gives;
-  if (gives === undefined || gives.ask !== grant?.lend?.ask) return [];
-  return blocksOf([gives.block]).filter((each) => containsPrefix(block, each));
+/** What the node gave up, whatever it was asked for since: it is out of its journal, and comes back only as a grant of its own. */
+function givenOf(block: Prefix, lentBefore: readonly Prefix[], word: NodeWord | undefined): Prefix[] {
+  const gives = blocksOf(word?.gives === undefined ? [] : [word.gives.block]);
+  return gives.filter((each) => containsPrefix(block, each) && !covers(lentBefore, each));
 }
 
 /** Its journal has taken the grant up. */

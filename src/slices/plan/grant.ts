@@ -28,8 +28,9 @@ export function grantOf(entry: Entry, { reserved, closed, nextGeneration }: Gran
     ...(entry.exhausted !== undefined && entry.phase === "active" && { exhausted: entry.exhausted }),
   };
   if (grant === undefined) return { generation: nextGeneration(), serial: 1, ...content };
-  if (!entry.isOutdated && isSame(grant, content)) return grant;
-  return { generation: entry.isOutdated ? nextGeneration() : grant.generation, serial: grant.serial + 1, ...content };
+  if (!entry.isOutdated && !entry.isBehind && isSame(grant, content)) return grant;
+  const serial = 1 + Math.max(grant.serial, entry.word?.serial ?? 0);
+  return { generation: entry.isOutdated ? nextGeneration() : grant.generation, serial, ...content };
 }
 
 function withoutOf({ grant, lent, lentBefore }: Entry): string[] {

@@ -151,6 +151,23 @@ describe("what does not fit together", () => {
   });
 });
 
+describe("a node's word after a restore", () => {
+  it("numbers a change after the serial that the journal has: it takes nothing older", () => {
+    const behind = slice("a", "10.0.0.0/30", { grant: { serial: 3 }, word: { serial: 7 } });
+    const plan = planSlices(factsOf({ slices: [behind], nodes: [node("a")] }));
+    expect(plan.grants[0]!.grant).toMatchObject({ generation: 5, serial: 8 });
+  });
+
+  it("leaves out what was given up, whoever asked for it, and no more than once", () => {
+    const gives = { ask: 2, block: "10.0.0.2/31" };
+    const story = (without: string[]) => [slice("a", "10.0.0.0/30", { grant: { without }, word: { gives } })];
+    const first = planSlices(factsOf({ slices: story([]), nodes: [node("a")] }));
+    expect(first.grants[0]!.grant).toMatchObject({ serial: 4, without: [gives.block] });
+    const again = story([gives.block]);
+    expect(planSlices(factsOf({ slices: again, nodes: [node("a")] })).grants[0]!.grant).toBe(again[0]!.grant);
+  });
+});
+
 describe("changes of shape", () => {
   it.each<[string, Partial<PoolFacts>]>([
     ["a new size", { sliceLength: 29 }],

@@ -4,7 +4,7 @@ import { parseAddress } from "../../../net/address.ts";
 import { prefixesOf } from "../../../net/cover.ts";
 import { difference, IntervalSet } from "../../../net/interval-set.ts";
 import { type Interval, intervalOf, parseBlock } from "../../../net/interval.ts";
-import { contains, Prefix } from "../../../net/prefix.ts";
+import { contains, containsPrefix, Prefix } from "../../../net/prefix.ts";
 import type { StoredSlice } from "./store.ts";
 import { addressesOf } from "./universe.ts";
 
@@ -73,7 +73,8 @@ export class SimJournal {
     const { serial, phase, lend } = grant;
     const without = blocksOf(grant.without);
     Object.assign(mine, { serial, phase, lend, without, taken: grant.taken.map((each) => parseBlock(each)) });
-    if (mine.gives !== undefined && mine.gives.ask !== lend?.ask) mine.gives = undefined;
+    const given = mine.gives?.block;
+    if (given !== undefined && without.some((each) => containsPrefix(each, given))) mine.gives = undefined;
   }
 
   /** Does what the grant asks for. `reserve` is the reservation ledger; false where it cannot be reached. */
