@@ -11,12 +11,12 @@ import { KubeMetrics } from "../src/kube/metrics.ts";
 import { JournalError } from "../src/ledger/journal/error.ts";
 import { makeLog } from "../src/log/log.ts";
 import { runDaemon } from "../src/node/daemon.ts";
-import { realDisk } from "../src/node/flat-file.ts";
 import { namespaceId } from "../src/node/kernel/namespace-id.ts";
 import { peerCredentials } from "../src/node/kernel/peer-credentials.ts";
 import { probeDuplicate } from "../src/node/kernel/probe.ts";
 import { shutLinks } from "../src/node/kernel/shut.ts";
 import { NodeMetrics } from "../src/node/metrics.ts";
+import { realDisk } from "../src/node/request/flat-file.ts";
 import { SliceMetrics } from "../src/node/slices/metrics.ts";
 
 export async function node(options: NodeOptions): Promise<void> {

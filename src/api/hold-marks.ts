@@ -19,7 +19,7 @@ const identityAnnotation = `${holdfastGroup}/identity`;
 /** A hash of the identity: what a claim that is made anew finds the address of the one before by. */
 export const identityLabelName = `${holdfastGroup}/identity`;
 const usersAnnotation = `${holdfastGroup}/users`;
-/** The pod whose sandbox uses the address too: its hold was lost, and this one given (src/node/reassert.ts). */
+/** The pod whose sandbox uses the address too: its hold was lost, and this one given (src/node/holds/reassert.ts). */
 export const usedByAnnotation = `${holdfastGroup}/also-used-by`;
 const vouchedAnnotation = `${holdfastGroup}/vouched`;
 const whyAnnotation = `${holdfastGroup}/why`;

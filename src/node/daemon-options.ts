@@ -6,11 +6,11 @@ import type { Clock } from "../kube/clock.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
-import type { FenceOptions } from "./claims/fence.ts";
-import type { Disk } from "./flat-file.ts";
+import type { FenceOptions } from "./claims/fence/fence.ts";
+import type { Probe } from "./context.ts";
+import type { SandboxesOptions } from "./holds/sandboxes.ts";
 import type { NodeMetrics } from "./metrics.ts";
-import type { Probe } from "./parts.ts";
-import type { SandboxesOptions } from "./sandboxes.ts";
+import type { Disk } from "./request/flat-file.ts";
 import type { SliceMetrics } from "./slices/metrics.ts";
 
 export interface DaemonOptions {
@@ -26,7 +26,7 @@ export interface DaemonOptions {
   /** How long this node hands out of its slices without hearing from the API server. Default: 12 hours. */
   readonly sliceAuthorityMs?: number;
   readonly sliceMetrics?: SliceMetrics;
-  /** How long nothing is handed out of shared ranges after the API server was restored from an older copy (history.ts). */
+  /** How long nothing is handed out of shared ranges after the API server was restored from an older copy (holds/server-history.ts). */
   readonly restoreSettleMs?: number;
   /** How long an ADD waits for the claim that is about to be made. Default: 25 s. */
   readonly claimWaitMs?: number;
@@ -38,7 +38,7 @@ export interface DaemonOptions {
   readonly disk: Disk;
   readonly folders: readonly string[];
   readonly probe: Probe;
-  /** The kernel's part of keeping old guests off the network (claims/fence.ts). Absent: nobody is fenced. */
+  /** The kernel's part of keeping old guests off the network (claims/fence/fence.ts). Absent: nobody is fenced. */
   readonly fencing?: Pick<FenceOptions, "shut"> & Pick<SandboxesOptions, "identify">;
   readonly peerUid: (socket: Socket) => number;
   readonly ownUid: number;

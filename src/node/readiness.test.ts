@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { ManualClock } from "../kube/manual-clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { OwnHolds } from "./own-holds.ts";
+import type { OwnHolds } from "./holds/hold-loader.ts";
 import { Readiness } from "./readiness.ts";
 import type { SharedState } from "./shared-state.ts";
 

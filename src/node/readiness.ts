@@ -3,9 +3,9 @@ import { fetchState, stateName } from "../cluster/state.ts";
 // Whether an address can be given now: what this node holds is known, the cluster's state is known, nobody paused handing out.
 import { deadline, sleep } from "../kube/clock.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
-import { later, trimmed } from "./failure.ts";
-import type { History } from "./history.ts";
-import type { OwnHolds } from "./own-holds.ts";
+import type { OwnHolds } from "./holds/hold-loader.ts";
+import type { History } from "./holds/server-history.ts";
+import { later, trimmed } from "./request/failure.ts";
 import type { SharedState } from "./shared-state.ts";
 import type { SliceKeeper } from "./slices/keeper.ts";
 

@@ -97,7 +97,7 @@ function suspect(held: Held, facts: Facts, limits: JudgeLimits): Suspected {
 /** A day: nobody vouches for longer than a daemon may be away. */
 const vouchedMaxMs = 86_400_000;
 
-/** A restored API server may not know a running pod; its daemon renews the hold meanwhile (src/node/reassert.ts). */
+/** A restored API server may not know a running pod; its daemon renews the hold meanwhile (src/node/holds/reassert.ts). */
 function vouchedMs(note: HoldNote | undefined): number {
   const seconds = Number.parseInt(note?.vouched ?? "0", 10);
   return Math.min(Number.isNaN(seconds) ? 0 : 1000 * seconds, vouchedMaxMs);

@@ -17,12 +17,12 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { serverFacts } from "../../src/node/claims/fence-facts.ts";
-import { Fence } from "../../src/node/claims/fence.ts";
+import { serverFacts } from "../../src/node/claims/fence/fence-facts.ts";
+import { Fence } from "../../src/node/claims/fence/fence.ts";
+import { type Sandbox, Sandboxes } from "../../src/node/holds/sandboxes.ts";
 import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
 import { probeDuplicate } from "../../src/node/kernel/probe.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
-import { type Sandbox, Sandboxes } from "../../src/node/sandboxes.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { Wire } from "./wire.ts";
 

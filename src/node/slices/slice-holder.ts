@@ -11,7 +11,7 @@ import { lookUp } from "../../kube/look-up.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { parseAddress } from "../../net/address.ts";
 import { contains } from "../../net/prefix.ts";
-import type { HoldPlace } from "../sandboxes.ts";
+import type { HoldPlace } from "../holds/sandboxes.ts";
 import { holdsIn, readSliceObject } from "./slice-object.ts";
 
 /** Undefined: nobody, as far as the mirrors show. `ranges`: those that are sliced. */

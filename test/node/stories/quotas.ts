@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { quotaAnnotation } from "../../../src/node/quota.ts";
+import { quotaAnnotation } from "../../../src/node/add/quota.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";
 

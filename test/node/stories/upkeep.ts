@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
-import { realDisk } from "../../../src/node/flat-file.ts";
+import { realDisk } from "../../../src/node/request/flat-file.ts";
 import { tellState } from "../../ledger/told-state.ts";
 import { podArgs } from "../shim.ts";
 import type { GetWorld } from "../suite.ts";

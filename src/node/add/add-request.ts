@@ -1,0 +1,117 @@
+// From one ADD to what it asks for: the pod, the owner, the network selection, the namespace of the pools. Reads the pod, no more.
+import { holdfastGroup } from "../../api/kind.ts";
+import { CniError, errorCodes } from "../../cni/error.ts";
+import { type AttachmentInvocation, ownerOf } from "../../cni/invocation.ts";
+import type { IpamConfig } from "../../cni/ipam-config.ts";
+import { assertSelectable, type Selection, selectionOf } from "../../cni/selection.ts";
+import { type StaticRequest, staticRequests } from "../../cni/static-request.ts";
+import type { PodOwner } from "../../ipam/owner.ts";
+import { type ClaimUse, statusAddresses } from "../claims/resolve/claim-binding.ts";
+import type { Parts } from "../context.ts";
+import type { LoadedConfig } from "../request/configurations.ts";
+import type { PodFacts } from "../request/pods.ts";
+import type { SlicedMap } from "./range-source.ts";
+import { planOf, type Share } from "./shares.ts";
+
+const preferredAnnotation = "whereabouts.cni.cncf.io/preferred-ip";
+const stickyAnnotation = `${holdfastGroup}/sticky`;
+const statusAnnotation = "k8s.v1.cni.cncf.io/network-status";
+
+export interface Asking {
+  readonly shares: readonly Share[];
+  readonly statics: readonly StaticRequest[];
+  readonly owner: PodOwner;
+  /** What keeps the holds after the pod: `statefulset/web`. */
+  readonly keeper?: string;
+  /** What holds the addresses in place of the pod. */
+  readonly claim?: ClaimUse;
+  /** Others may have written a hold of this owner. */
+  readonly lookFirst: boolean;
+  readonly warnings: readonly string[];
+}
+
+export interface AskingInput extends Pick<Parts, "nodeName" | "poolNamespace" | "cooldownMs" | "isolation"> {
+  readonly invocation: AttachmentInvocation;
+  readonly loaded: LoadedConfig;
+  /** Undefined where the API server knows no such pod: podman's container, a pod deleted meanwhile. */
+  readonly pod: PodFacts | undefined;
+  readonly sliced: SlicedMap;
+  readonly claim?: ClaimUse | undefined;
+  /** CHECK: it has its addresses, and the ledger says which. */
+  readonly isGiven?: boolean;
+}
+
+/** Throws CniError: 4 without an owner, 7 for what is configured wrongly, 101 for a network of another tenant. */
+export function askingOf(input: AskingInput): Asking {
+  const { invocation, loaded, pod, claim } = input;
+  const { config, network } = loaded;
+  const selection = pod === undefined ? undefined : selectionOf(pod, invocation.interfaceName);
+  if (pod !== undefined && selection !== undefined) assertSelectable(pod, selection, input.isolation);
+  const statics = staticRequests(config, {
+    args: invocation.args,
+    runtimeConfig: network.runtimeConfig,
+    configArgs: network.args,
+    ...(selection && { selection: selection.ips }),
+    ...(claim && { claim: claim.requested }),
+    isGiven: input.isGiven === true,
+  });
+  const keeper = claim === undefined ? keeperOf(config, pod) : undefined;
+  const owner = ownerFor(invocation, pod, keeper, input.nodeName);
+  const shares = planOf({
+    config,
+    statics: statics.requests,
+    owner: claim?.owner ?? owner,
+    namespace: poolNamespaceOf(loaded, input.poolNamespace, invocation, pod, selection),
+    preferred: pod?.annotations[preferredAnnotation] ?? "",
+    cooldownMs: config.cooldownMs ?? input.cooldownMs,
+    sliced: input.sliced,
+    isSticky: keeper !== undefined || claim !== undefined,
+    ...(claim !== undefined && { recorded: statusAddresses(claim.claim) }),
+  });
+  return {
+    shares,
+    statics: statics.requests,
+    owner,
+    ...(keeper !== undefined && { keeper }),
+    ...(claim !== undefined && { claim }),
+    // A pod that has been on the network before may be whereabouts' work; new pods have no status yet.
+    lookFirst: claim === undefined && (keeper !== undefined || pod?.annotations[statusAnnotation] !== undefined),
+    warnings: [...loaded.warnings, ...invocation.args.warnings, ...statics.warnings].map(({ message }) => message),
+  };
+}
+
+/** With `pool_namespace: nad` the pools are where the pod's selection says; without a definition, where all others are. */
+function poolNamespaceOf(
+  { config, network: { name } }: LoadedConfig,
+  common: string,
+  { args }: AttachmentInvocation,
+  pod: PodFacts | undefined,
+  selection: Selection | undefined,
+): string {
+  if (config.poolNamespace === "cluster") return common;
+  if (selection !== undefined) return selection.namespace;
+  if (pod !== undefined || args.podNamespace === "") return common;
+  throw new CniError(
+    errorCodes.tryAgainLater,
+    `the API server has no pod ${args.podNamespace}/${args.podName}, and only its annotations say whose the pools of the network ${name} are ` +
+      "(pool_namespace is nad): make the pod anew if it was deleted.",
+  );
+}
+
+/** By UID; by name alone where no UID stays the same: a StatefulSet's pod with a sticky address, a kubelet's own pod, podman. */
+function ownerFor(
+  invocation: AttachmentInvocation,
+  pod: PodFacts | undefined,
+  keeper: string | undefined,
+  nodeName: string,
+): PodOwner {
+  const named = ownerOf(invocation, nodeName);
+  if (keeper !== undefined || pod?.isMirror === true) return { ...named, uid: "" };
+  return named.uid === "" && pod !== undefined ? { ...named, uid: pod.uid } : named;
+}
+
+function keeperOf(config: IpamConfig, pod: PodFacts | undefined): string | undefined {
+  if (pod?.statefulSet === undefined) return undefined;
+  const isSticky = config.sticky === "statefulset" || pod.annotations[stickyAnnotation] === "true";
+  return isSticky ? `statefulset/${pod.statefulSet}` : undefined;
+}

@@ -1,0 +1,166 @@
+// ADD: all ranges or none, one write each where nothing else is in the way. Promised: the same owner gets the same answer,
+// and a new sandbox takes the holds over. A failed ADD gives back what it has newly taken, and keeps what was held before.
+// Where the outcome of a write is not known, an intent is on the disk before the error is answered.
+import { allocationReasons } from "../../api/claim-marks.ts";
+import { isSliceDomain } from "../../api/domain.ts";
+import { answerOf } from "../../cni/answer.ts";
+import { CniError, errorCodes } from "../../cni/error.ts";
+import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import type { JsonObject } from "../../cni/json.ts";
+import { formatResult } from "../../cni/result.ts";
+import { ownerKey } from "../../ipam/owner.ts";
+import type { Address } from "../../net/address.ts";
+import { addByClaim, tellClaim } from "../claims/hold/add.ts";
+import { claimOf } from "../claims/resolve/resolve-claim.ts";
+import type { Parts } from "../context.ts";
+import { sandboxHold } from "../holds/sandboxes.ts";
+import { rollBack } from "../release/rollback.ts";
+import { attachmentKey } from "../request/attachment.ts";
+import type { LoadedConfig } from "../request/configurations.ts";
+import { failureOf } from "../request/failure.ts";
+import { type PodFacts, podOf } from "../request/pods.ts";
+import type { SlicedLook } from "../slices/slice-facade.ts";
+import { type Asking, type AskingInput, askingOf } from "./add-request.ts";
+import type { Taken } from "./address-source.ts";
+import { takeProbed } from "./duplicate-probe.ts";
+
+export interface Addition {
+  readonly parts: Parts;
+  readonly invocation: AttachmentInvocation;
+  readonly loaded: LoadedConfig;
+  readonly asking: Asking;
+  readonly pod: PodFacts | undefined;
+  readonly look: SlicedLook;
+  readonly signal: AbortSignal;
+}
+
+export async function add(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  text: string,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const loaded = await parts.configs.load(text);
+  return parts.attachments.add(invocation, signal, async (own) => {
+    // What comes from this node's slices alone needs no API server.
+    const isLocal = parts.sliced.isWhole(loaded.config);
+    if (!isLocal) {
+      await parts.assertReady(own);
+      await parts.sliced.told(own);
+    }
+    const known = await podOf(parts, invocation, loaded, own);
+    const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal: own, mayWait: true });
+    using look = parts.sliced.look();
+    const asking = understood({ ...parts, invocation, loaded, pod, sliced: look, claim }, parts);
+    if (isLocal && asking.shares.some(({ slice }) => slice === undefined)) await parts.assertReady(own);
+    if (asking.warnings.length > 0) tellWarned(parts, pod, invocation, asking.warnings.join(" "));
+    try {
+      return await run({ parts, invocation, loaded, asking, pod, look, signal: own });
+    } catch (error) {
+      if (pod !== undefined && error instanceof CniError && error.code === errorCodes.refused)
+        tellRefused(parts, pod, invocation, error);
+      throw error;
+    }
+  });
+}
+
+function understood(input: AskingInput, parts: Parts): Asking {
+  const { claim, pod, invocation } = input;
+  try {
+    return askingOf(input);
+  } catch (error) {
+    if (error instanceof CniError && claim !== undefined) {
+      // What may not be asked for is out of what the network hands out; the rest cannot be read.
+      const reason = error.code === errorCodes.refused ? allocationReasons.outOfRange : allocationReasons.other;
+      tellClaim(parts, claim.claim, claim.user.name, { reason, message: error.message });
+    }
+    if (error instanceof CniError && pod !== undefined) tellRefused(parts, pod, invocation, error);
+    throw error;
+  }
+}
+
+function tellRefused(parts: Parts, pod: PodFacts, { interfaceName }: AttachmentInvocation, error: CniError): void {
+  parts.tell(pod.object, "Warning", "AddressRefused", `${interfaceName}: ${error.message}`);
+}
+
+function tellWarned(parts: Parts, pod: PodFacts | undefined, invocation: AttachmentInvocation, words: string): void {
+  const { interfaceName, containerId } = invocation;
+  if (pod === undefined) parts.log.warn(words, { interfaceName, containerId });
+  else parts.tell(pod.object, "Warning", "SettingIgnored", `${interfaceName}: ${words}`);
+}
+
+async function run(addition: Addition): Promise<JsonObject> {
+  const { parts, invocation, loaded, asking, signal } = addition;
+  const { namespace } = asking.owner;
+  // A promise to release this very sandbox is void from here on; it comes back if the ADD fails.
+  const withdrawn = parts.intents.get(invocation);
+  if (withdrawn !== undefined) await parts.intents.remove(invocation);
+  parts.gone.delete(attachmentKey(invocation));
+  let taken: readonly Taken[] = [];
+  let failures: readonly unknown[] = [];
+  try {
+    if (asking.claim !== undefined) {
+      const result = await addByClaim(addition, asking.claim);
+      parts.assertSettled();
+      // The sandbox itself holds nothing: its DEL has nothing to do.
+      parts.gone.set(attachmentKey(invocation), true);
+      return formatResult(result, loaded.config.cniVersion);
+    }
+    // A quota counts objects of the API; what comes from slices has none.
+    const isCounted = asking.shares.some(({ slice }) => slice === undefined);
+    const limit = isCounted ? await parts.quota.limitOf(namespace, signal) : undefined;
+    if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, wanted(addition), signal);
+    ({ taken, failures } = await takeAll(addition));
+    // A refusal says more to the runtime than an outage beside it.
+    const first = failures.find((reason) => reason instanceof CniError) ?? failures[0];
+    if (first !== undefined) throw first;
+    if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
+    // What was just written may be what tells of a restore; slices go on.
+    if (isCounted) parts.assertSettled();
+    await remember(addition, taken);
+    return answer(addition, taken);
+  } catch (error) {
+    await rollBack(addition, { taken, failures, withdrawn });
+    throw failureOf(error);
+  }
+}
+
+/** Shares whose owner holds nothing yet, as far as this node knows; who looks first may hold it from elsewhere. */
+function wanted({ parts, asking }: Addition): number {
+  if (asking.lookFirst) return 0;
+  const keys = new Set(asking.shares.map(({ owner }) => ownerKey(owner)));
+  let held = 0;
+  for (const { hold } of parts.held.all()) if (keys.has(ownerKey(hold.owner))) held += 1;
+  const shared = asking.shares.filter(({ slice }) => slice === undefined).length;
+  return Math.max(0, shared - held);
+}
+
+/** All shares at once: they are in different pools, or under different owners' keys. */
+async function takeAll(addition: Addition) {
+  const { asking, look } = addition;
+  const works = asking.shares.map((share) => takeProbed(addition, share));
+  const shared = works.filter((_, index) => asking.shares[index]!.slice === undefined);
+  // Who waits for a slice must not keep the leader waiting for its word: it would wait for itself.
+  const over = Promise.allSettled(shared).then(() => look[Symbol.dispose]());
+  const ends = await Promise.allSettled(works);
+  await over;
+  return {
+    taken: ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : [])),
+    failures: ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : [])),
+  };
+}
+
+async function remember({ parts, invocation, asking }: Addition, taken: readonly Taken[]): Promise<void> {
+  const { containerId, interfaceName, netns } = invocation;
+  const { namespace, name, uid } = asking.owner;
+  const holds = taken.flatMap((each) =>
+    isSliceDomain(each.hold.domain) ? [] : [sandboxHold(each.namespace, each.hold)],
+  );
+  await parts.sandboxes.remember({ containerId, interfaceName, netns, pod: { namespace, name, uid }, holds });
+}
+
+function answer({ loaded: { config }, asking }: Addition, taken: readonly Taken[]): JsonObject {
+  const allocated = new Map<number, Address>();
+  for (const { share, hold } of taken) if (share.range !== undefined) allocated.set(share.range, hold.address);
+  return formatResult(answerOf(config, allocated, asking.statics), config.cniVersion);
+}

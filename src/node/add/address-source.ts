@@ -1,0 +1,80 @@
+// Where the address of one share of an ADD comes from: a range that all nodes share (shared-source.ts), or this node's slices (sliced-source.ts).
+// take.ts takes from either in the same way. A source is made for one share of one ADD.
+import { isSliceDomain } from "../../api/domain.ts";
+import type { Refused } from "../../ipam/acquire.ts";
+import { type Domain, type Hold, type Ledger, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
+import type { Pool } from "../../ipam/pool.ts";
+import type { Strategy } from "../../ipam/request.ts";
+import type { ClaimUse } from "../claims/resolve/claim-binding.ts";
+import type { IntentTarget } from "../release/intents.ts";
+import type { Share, ShareOwner } from "./shares.ts";
+
+export interface TakeOrder {
+  readonly share: Share;
+  readonly network: string;
+  readonly keeper?: string | undefined;
+  /** Of a claim: what its hold says from its first moment on. */
+  readonly claim?: Pick<ClaimUse, "identity" | "user" | "mac"> | undefined;
+  /** The owner may hold an address that this node did not write: ask before deciding. */
+  readonly lookFirst: boolean;
+  /** What was written to a shared range may still arrive. */
+  readonly onLost: () => void;
+  readonly signal: AbortSignal;
+}
+
+export interface Taken {
+  readonly share: Share;
+  readonly namespace: string;
+  readonly hold: Hold;
+  /** This request made the hold: a failed ADD gives it back. */
+  readonly isNew: boolean;
+  readonly early: boolean;
+}
+
+export interface AddressSource {
+  /** What the owner has already, from elsewhere: it stays with it. */
+  kept?(): Promise<Taken | undefined>;
+  /** Undefined where there is nothing to take from yet. */
+  open(): Promise<OpenSource | undefined>;
+  /** Waits for what may change the refusal; throws CniError where it stands. Undefined: there was nothing to take from. */
+  refused(refusal: Refused | undefined): Promise<void>;
+}
+
+export interface OpenSource extends Disposable {
+  readonly pool: Pool;
+  readonly domain: Domain;
+  readonly namespace: string;
+  readonly ledger: Ledger;
+  /** namespace/name of the pool object; undefined where there is none. */
+  readonly name?: string | undefined;
+  /** There is neither a pool object nor a slice behind it. */
+  readonly loose: boolean;
+  readonly strategy?: Strategy;
+  /** Asked before every write. Throws LedgerError (unavailable) where nothing may be taken any more. */
+  mayTake(): void;
+  told(outcome: TakeOutcome): void;
+  /** It is committed: what this node knows follows. */
+  record(hold: Hold): void;
+  failed(isUncertain: boolean): void;
+}
+
+/** Where a hold may have been written. Of a claim nobody takes it back: its next ADD finds it. */
+export type TakeTarget = Omit<IntentTarget, "owner"> & { readonly owner: ShareOwner };
+
+/** A hold may have been written for this owner in this domain, and nobody knows. `cause` is what failed. */
+export class UncertainTake extends Error {
+  readonly target: TakeTarget;
+
+  constructor(target: TakeTarget, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "UncertainTake";
+    this.target = target;
+  }
+}
+
+/** What a ledger threw at a write, as UncertainTake where it may have been done. */
+export function failedTake({ onLost }: TakeOrder, target: TakeTarget, error: unknown): unknown {
+  if (error instanceof LedgerError && error.code === "unavailable") return error;
+  if (!isSliceDomain(target.domain)) onLost();
+  return new UncertainTake(target, error);
+}

@@ -1,0 +1,118 @@
+// Addresses of a range that all nodes share: candidates from the picture of its domain, the API server's ledger as the arbiter.
+import { CniError, errorCodes } from "../../cni/error.ts";
+import type { Refused } from "../../ipam/acquire.ts";
+import { type Hold, LedgerError, type TakeOutcome } from "../../ipam/ledger.ts";
+import type { Refusal } from "../../ipam/request.ts";
+import type { Held } from "../holds/hold-index.ts";
+import { heldKind, type History } from "../holds/server-history.ts";
+import type { Ledgers } from "../pools/ledgers.ts";
+import { type OpenPool, type Pictures, stateChanged } from "../pools/pool-resolver.ts";
+import type { AddressSource, OpenSource, TakeOrder } from "./address-source.ts";
+import type { Share, ShareOwner } from "./shares.ts";
+
+export interface SharedSourceParts {
+  readonly ledgers: Ledgers;
+  readonly pictures: Pictures;
+  readonly held: Held;
+  readonly now: () => number;
+  readonly onConflict: () => void;
+  /** Told the version of every new hold. */
+  readonly history: Pick<History, "expect" | "reached">;
+  readonly paused: () => string;
+}
+
+/** A picture that was read anew and still is behind: others take at the same time. Three rounds of 64 tries are minutes. */
+const roundsMax = 3;
+
+export class SharedSource implements AddressSource {
+  readonly #parts: SharedSourceParts;
+  readonly #order: TakeOrder;
+  #round = 0;
+  #startedMs = 0;
+
+  constructor(parts: SharedSourceParts, order: TakeOrder) {
+    this.#parts = parts;
+    this.#order = order;
+  }
+
+  async open(): Promise<OpenSource> {
+    const { share, claim, signal } = this.#order;
+    const { ledgers, pictures, history, now } = this.#parts;
+    const { namespace } = share;
+    const open = await pictures.open(share, signal);
+    const { pool, picture, name } = open;
+    const { domain, crowd } = picture;
+    this.#round += 1;
+    this.#startedMs = now();
+    crowd.begin();
+    const onNew = history.expect(heldKind);
+    return {
+      pool,
+      domain,
+      namespace,
+      ledger: ledgers.of(namespace, domain),
+      name,
+      loose: name === undefined,
+      // By the claim's name: two daemons that take for one claim at once try the same address, and one of them finds it the claim's.
+      strategy: claim === undefined ? crowd : { kind: "sticky" },
+      mayTake: () => this.#assertCurrent(open),
+      told: (outcome) => this.#told(open, outcome, onNew),
+      record: (hold) => this.#record(open, hold),
+      failed: (isUncertain) => isUncertain && share.owner.kind === "claim" && suppose(open, share.owner),
+      [Symbol.dispose]: () => crowd.end(),
+    };
+  }
+
+  async refused(refusal: Refused): Promise<void> {
+    const { share, signal } = this.#order;
+    // What the ledger itself has just said of the one address that was asked for needs no second look.
+    const isCertain = refusal.conflicts > 0 ? share.want.kind === "given" : this.#round > 1;
+    if (isCertain || this.#round === roundsMax || !mayChange(refusal)) throw refused(share, refusal);
+    await this.#parts.pictures.refresh(share.namespace, this.#startedMs, signal);
+  }
+
+  /** A pause counts from now on also for who was on the way, and by a pool that must be adopted anew nothing is taken. */
+  #assertCurrent({ picture }: OpenPool): void {
+    const reason = this.#parts.paused();
+    if (reason !== "")
+      throw new LedgerError("unavailable", `handing out is paused: ${reason}. It goes on by itself when that is over.`);
+    if (this.#parts.pictures.find(picture.namespace, picture.domain) !== picture) throw stateChanged();
+  }
+
+  #told({ picture }: OpenPool, outcome: TakeOutcome, onNew: (version: string | undefined) => void): void {
+    const { history, onConflict } = this.#parts;
+    if (outcome.outcome === "taken") return onNew(versionOf(outcome.hold));
+    if (outcome.outcome === "yours") return history.reached(heldKind, versionOf(outcome.hold));
+    picture.crowd.met();
+    onConflict();
+    if (outcome.outcome === "held") picture.met(outcome.hold);
+  }
+
+  #record({ picture }: OpenPool, hold: Hold): void {
+    // A claim's hold is no node's: others pass it on and free it, and a list says when.
+    if (hold.owner.kind === "claim") return picture.met(hold);
+    this.#parts.held.put({ namespace: picture.namespace, hold });
+    picture.took(hold);
+  }
+}
+
+/** The server's own; a ledger of tests has none. */
+function versionOf({ version }: Hold): string | undefined {
+  return version.split("@")[1];
+}
+
+/** What the claim may hold, its outcome unknown, stands until a later list says otherwise: no release comes that would take the mark away. */
+function suppose({ pool, picture }: OpenPool, owner: ShareOwner): void {
+  const address = pool.addressOf(owner);
+  const mark = address === undefined ? undefined : pool.ownerAt(address);
+  if (address !== undefined && mark !== undefined) picture.met({ address, owner: mark });
+}
+
+function mayChange({ code }: Refusal): boolean {
+  return code === "exhausted" || code === "held-by-another" || code === "reserved" || code === "cooling-down";
+}
+
+function refused({ want }: Share, { code, message }: Refusal): CniError {
+  const isNamed = want.kind !== "given" || message.includes(String(want.address));
+  return new CniError(errorCodes.refused, isNamed ? message : `${want.address}: ${message}`, { cause: code });
+}

@@ -1,0 +1,146 @@
+// Addresses of this node's slices: decided in memory, on the disk by one fsync, no API server on the way. Where nothing is free
+// the controller hears of it at once, and the request waits a while before it is refused with what the controller said.
+import { CniError, errorCodes } from "../../cni/error.ts";
+import type { Refused } from "../../ipam/acquire.ts";
+import { type Domain, LedgerError } from "../../ipam/ledger.ts";
+import { ownerKey } from "../../ipam/owner.ts";
+import { type Clock, deadline, sleep } from "../../kube/clock.ts";
+import { contains } from "../../net/prefix.ts";
+import type { Held } from "../holds/hold-index.ts";
+import type { Ledgers } from "../pools/ledgers.ts";
+import type { SlicedPools } from "../pools/sliced-pools.ts";
+import { later } from "../request/failure.ts";
+import type { SliceKeeper, SliceUse } from "../slices/keeper.ts";
+import { type AddressSource, failedTake, type OpenSource, type TakeOrder, type Taken } from "./address-source.ts";
+import { describeUse } from "./range-source.ts";
+
+export interface SlicedSourceParts {
+  readonly keeper: Pick<SliceKeeper, "journal" | "domainOf" | "why" | "refusal" | "short" | "changed">;
+  readonly pools: SlicedPools;
+  readonly clock: Clock;
+  readonly held: Held;
+  readonly ledgers: Ledgers;
+  /** Empty, or in a sentence why nothing is handed out now: a pause, whereabouts, the node's own authority. */
+  readonly obstacle: () => string;
+  /** The daemon has just started and is comparing its slices: a matter of moments. Default: never. */
+  readonly isStarting?: () => boolean;
+}
+
+/** The kubelet waits four minutes; a slice that can be had is there within seconds, and the runtime's own retry comes after. */
+const patienceMs = 20_000;
+/** What a daemon needs after its start to hear from the API server, or to find that it is away. */
+const startMs = 5000;
+const startLookMs = 50;
+
+export class SlicedSource implements AddressSource {
+  readonly #parts: SlicedSourceParts;
+  readonly #order: TakeOrder;
+  readonly #use: SliceUse;
+  #endMs: number | undefined;
+  /** Undefined: the node has no slice of the range yet. */
+  #domain: Domain | undefined;
+  /** The pool of the last try was made from the journal as it is. */
+  #isAnew = false;
+
+  constructor(parts: SlicedSourceParts, order: TakeOrder, use: SliceUse) {
+    this.#parts = parts;
+    this.#order = order;
+    this.#use = use;
+  }
+
+  /** What the owner got while the range was shared stays with it. What is gone is not made again: a slice may have given it. */
+  async kept(): Promise<Taken | undefined> {
+    const { share, signal } = this.#order;
+    const { owner, definition } = share;
+    const { held, ledgers } = this.#parts;
+    const known = held.ofOwner(owner).find(({ hold }) => contains(definition.prefix, hold.address));
+    if (known === undefined) return undefined;
+    const { namespace } = known;
+    const { domain, address, note } = known.hold;
+    const ledger = ledgers.of(namespace, domain);
+    try {
+      const outcome = await ledger.take({ domain, address, owner, ...(note && { note }) }, { signal });
+      if (outcome.outcome === "yours") {
+        held.put({ namespace, hold: outcome.hold });
+        return { share, namespace, hold: outcome.hold, isNew: false, early: false };
+      }
+      if (outcome.outcome === "taken") {
+        const { version } = outcome.hold;
+        const cooldownMs = definition.cooldownMs ?? 0;
+        await ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs }, { signal });
+      }
+    } catch (error) {
+      throw failedTake(this.#order, { namespace, domain, owner }, error);
+    }
+    if (held.get({ namespace, domain, address }) === known) held.delete({ namespace, domain, address });
+    return undefined;
+  }
+
+  async open(): Promise<OpenSource | undefined> {
+    const { keeper, pools, clock, obstacle } = this.#parts;
+    if (this.#endMs === undefined) {
+      await this.#started();
+      this.#endMs = clock.monotonicMs() + patienceMs;
+    }
+    if (obstacle() !== "") throw later(obstacle());
+    const domain = keeper.domainOf(this.#use);
+    this.#domain = domain;
+    if (domain === undefined) return undefined;
+    return {
+      pool: pools.poolFor(domain, this.#order.share.definition),
+      domain,
+      namespace: this.#use.namespace,
+      ledger: keeper.journal,
+      loose: false,
+      mayTake: () => {
+        if (obstacle() !== "") throw new LedgerError("unavailable", obstacle());
+      },
+      told: () => {},
+      record: (hold) => pools.took(hold),
+      failed: () => pools.forget(domain),
+      [Symbol.dispose]: () => {},
+    };
+  }
+
+  async refused(refusal: Refused | undefined): Promise<void> {
+    const { keeper, pools, clock } = this.#parts;
+    const { share, signal } = this.#order;
+    // Not all that frees in the journal tells the pools: a refusal is believed of one that was made anew.
+    this.#isAnew = refusal !== undefined && !this.#isAnew;
+    if (this.#isAnew) return pools.forget(this.#domain!);
+    // More slices may help.
+    const isWant = refusal?.code === "exhausted" || refusal?.code === "too-small";
+    if (refusal !== undefined && (share.want.kind === "given" || !isWant)) throw this.#refused(refusal);
+    if (keeper.refusal(this.#use) !== undefined) throw this.#nothingLeft(refusal);
+    keeper.short(this.#use);
+    using limit = deadline(clock, Math.max(0, this.#endMs! - clock.monotonicMs()), signal);
+    try {
+      await keeper.changed(this.#use, limit.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw limit.signal.aborted ? this.#nothingLeft(refusal) : error;
+    }
+  }
+
+  async #started(): Promise<void> {
+    const { clock, isStarting = () => false } = this.#parts;
+    const endMs = clock.monotonicMs() + startMs;
+    while (isStarting() && clock.monotonicMs() < endMs && (await sleep(clock, startLookMs, this.#order.signal)));
+  }
+
+  #nothingLeft(refusal: Refused | undefined): CniError {
+    const own = refusal === undefined ? "" : ` ${refusal.message}`;
+    const why = this.#parts.keeper.why(this.#use);
+    return new CniError(errorCodes.refused, `this node has no free address of ${describeUse(this.#use)}: ${why}${own}`);
+  }
+
+  #refused({ code, message }: Refused): CniError {
+    const { want } = this.#order.share;
+    const isElsewhere = want.kind === "given" && code === "excluded";
+    const words = isElsewhere
+      ? `${want.address} is in no slice of this node: it may be another node's. Ask for an address of the part that belongs to no node ` +
+        `(floating_slice_size) of ${describeUse(this.#use)}.`
+      : message;
+    return new CniError(errorCodes.refused, words, { cause: code });
+  }
+}

@@ -1,0 +1,143 @@
+// Keeps an old guest off the network: a VM started elsewhere during an outage has its address and MAC there, and the launcher
+// here keeps both until the kubelet hears. If the pod of a remembered sandbox with a claim's address is gone or over at the
+// API server, and another living pod uses the address, its interface is taken down there; the kubelet ends the pod.
+// Looked at from the start and every few seconds, so no start or outage has to be noticed; a pod alive in the informer is
+// free. Not promised: anything while the API server is away, or for a device that left the namespace (SR-IOV by vfio).
+import { asError } from "../../../kube/abort.ts";
+import { type Clock, deadline, sleep } from "../../../kube/clock.ts";
+import type { DeepReadonly, KubeObject } from "../../../kube/meta.ts";
+import type { Log } from "../../../log/log.ts";
+import type { KnownSandbox, ObjectName, Sandboxes } from "../../holds/sandboxes.ts";
+import { type AttachmentKey, attachmentKey } from "../../request/attachment.ts";
+import { type FenceFacts, judgeSandbox, linksOf, othersAt } from "./fence-facts.ts";
+
+/** Takes interfaces of a namespace down and answers which of them were up. Those that are not there are passed over. */
+type ShutLinks = (request: {
+  readonly netns: string;
+  /** Nothing is done in a namespace that is another. */
+  readonly netnsId: string;
+  readonly links: readonly string[];
+  readonly signal: AbortSignal;
+}) => Promise<readonly string[]>;
+
+export interface FenceOptions {
+  readonly sandboxes: Sandboxes;
+  readonly facts: FenceFacts;
+  /** Whether the informer has this pod, by UID, and it has not ended. */
+  readonly isAlive: (pod: ObjectName) => boolean;
+  readonly shut: ShutLinks;
+  readonly tell: (
+    object: DeepReadonly<KubeObject>,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ) => void;
+  /** Counted: an interface was taken down. */
+  readonly onFence: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const tickMs = 2000;
+/** How long after a look the next one of the same sandbox comes, where nothing was to be done or all of it was. */
+const againMs = { wait: 6000, fence: 60_000, keep: 0, forget: 0 } as const;
+/** A pod, two holds, four users: seven requests of milliseconds. */
+const lookMs = 10_000;
+
+interface Memory {
+  nextMs: number;
+  wasOver: boolean;
+}
+
+export class Fence {
+  readonly #options: FenceOptions;
+  /** Of sandboxes whose pod is not known to live. At most as many as are remembered. */
+  readonly #looks = new Map<AttachmentKey, Memory>();
+
+  constructor(options: FenceOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look(signal);
+      await sleep(this.#options.clock, tickMs, signal);
+    }
+  }
+
+  /** Looks at each sandbox that is due, once. One whose namespace could not be seen cannot be fenced. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { sandboxes, isAlive, clock, log } = this.#options;
+    const claimed = sandboxes.all().filter(({ claim, netnsId }) => claim !== undefined && netnsId !== "");
+    const keys = new Set(claimed.map(attachmentKey));
+    for (const key of this.#looks.keys()) if (!keys.has(key)) this.#looks.delete(key);
+    for (const sandbox of claimed) {
+      if (signal.aborted) return;
+      const key = attachmentKey(sandbox);
+      if (isAlive(sandbox.pod)) {
+        this.#looks.delete(key);
+        continue;
+      }
+      const memory = this.#looks.get(key) ?? { nextMs: 0, wasOver: false };
+      if (clock.monotonicMs() < memory.nextMs) continue;
+      using limit = deadline(clock, lookMs, signal);
+      try {
+        await this.#one(sandbox, memory, limit.signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        // The API server is away, or this sandbox is special; either way the next tick tries it after the others' turn has come.
+        memory.nextMs = clock.monotonicMs() + againMs.wait;
+        this.#looks.set(key, memory);
+        const { containerId, interfaceName } = sandbox;
+        log.debug("a sandbox could not be looked at", { containerId, interfaceName, error: asError(error) });
+      }
+    }
+  }
+
+  async #one(sandbox: KnownSandbox, memory: Memory, signal: AbortSignal): Promise<void> {
+    const { facts, sandboxes, clock } = this.#options;
+    const isThere = (await sandboxes.isThere(sandbox)) === true;
+    const pod = isThere ? await facts.pod(sandbox.pod, signal) : "gone";
+    const isUsedElsewhere = isThere && pod !== "alive" && (await this.#isUsedElsewhere(sandbox, signal));
+    const verdict = judgeSandbox({ isThere, pod, wasOver: memory.wasOver, isUsedElsewhere });
+    if (sandboxes.get(sandbox) !== sandbox) return; // its DEL came meanwhile
+    if (verdict === "forget") return sandboxes.forget(sandbox);
+    if (verdict === "fence") await this.#fence(sandbox, signal);
+    this.#looks.set(attachmentKey(sandbox), {
+      nextMs: clock.monotonicMs() + againMs[verdict],
+      wasOver: pod === "over",
+    });
+  }
+
+  async #isUsedElsewhere({ holds, pod }: KnownSandbox, signal: AbortSignal): Promise<boolean> {
+    const { facts } = this.#options;
+    for (const place of holds) {
+      const hold = await facts.hold(place, signal);
+      if (hold === undefined) continue;
+      for (const other of othersAt(hold, pod)) if ((await facts.pod(other, signal)) === "alive") return true;
+    }
+    return false;
+  }
+
+  async #fence(sandbox: KnownSandbox, signal: AbortSignal): Promise<void> {
+    const { shut, tell, onFence, log } = this.#options;
+    const { netns, netnsId, pod, claim = pod, containerId } = sandbox;
+    const links = await shut({ netns, netnsId, links: linksOf(sandbox), signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const failure =
+        "an old guest could not be cut off, and has the address of a VM that runs elsewhere: remove its sandbox";
+      log.error(failure, { containerId, netns, pod: `${pod.namespace}/${pod.name}`, error: asError(error) });
+      return [];
+    });
+    if (links.length === 0) return; // down already, or tried again later
+    const addresses = sandbox.holds.map(({ address }) => address).join(", ");
+    const words =
+      `${links.join(" and ")} of the old sandbox of pod ${pod.namespace}/${pod.name} was taken down: ` +
+      `the pod is over, and another uses ${addresses}. The kubelet ends the sandbox; if it does not, remove it by hand.`;
+    log.warn(words, { containerId, netns, claim: `${claim.namespace}/${claim.name}` });
+    const { namespace, name, uid } = claim;
+    const object = { apiVersion: "k8s.cni.cncf.io/v1alpha1", kind: "IPAMClaim", metadata: { namespace, name, uid } };
+    tell(object, "Warning", "OldSandboxFenced", words);
+    onFence();
+  }
+}

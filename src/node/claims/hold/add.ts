@@ -1,0 +1,294 @@
+// ADD by a claim: the claim's addresses, one of each range, with this pod on the list of each hold.
+// Promised: nothing that was committed for a claim is taken back because something failed later; the next ADD of any of its pods goes on from
+// there, but for an address that nobody was told of: one that would break the namespace's quota, or one of two that pods of a new claim took
+// at once. The status follows the commit; where the claim had no address before, it decides between those two, and is waited for.
+import { allocationReasons, continuesAnnotation } from "../../../api/claim-marks.ts";
+import { allocatedWords, type ClaimCondition } from "../../../api/claim-status.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
+import { answerOf } from "../../../cni/answer.ts";
+import { consentFault, placeFault } from "../../../cni/by-number.ts";
+import type { CniResult } from "../../../cni/result.ts";
+import { formatCidr } from "../../../cni/route.ts";
+import { type Address, equal } from "../../../net/address.ts";
+import { contains } from "../../../net/prefix.ts";
+import type { Addition } from "../../add/add.ts";
+import { UncertainTake } from "../../add/address-source.ts";
+import { takeProbed } from "../../add/duplicate-probe.ts";
+import type { Share } from "../../add/shares.ts";
+import type { Parts } from "../../context.ts";
+import { type Sandbox, sandboxHold } from "../../holds/sandboxes.ts";
+import { later } from "../../request/failure.ts";
+import { type ClaimUse, claimText, statusAddresses } from "../resolve/claim-binding.ts";
+import { ClaimRefusal, reasonOf } from "../resolve/refusal.ts";
+import { assertSame, type ClaimHeld } from "./claim-holds.ts";
+import type { StatusOrder } from "./status-writer.ts";
+import type { LiveUser } from "./users.ts";
+
+/** One share, settled: its hold has the pod on its list. */
+interface Settled {
+  readonly share: Share;
+  readonly held: ClaimHeld;
+  readonly others: readonly LiveUser[];
+  /** This ADD made the hold. */
+  readonly isNew: boolean;
+}
+
+export async function addByClaim(addition: Addition, use: ClaimUse): Promise<CniResult> {
+  const { parts } = addition;
+  const obstacle = parts.claims.obstacle();
+  if (obstacle !== "") throw later(obstacle);
+  const settled: Settled[] = [];
+  try {
+    await settle(addition, use, settled);
+    await confirm(addition, use, settled);
+    await parts.sandboxes.remember(sandboxOf(addition, use, settled));
+    const result = resultOf(addition, settled);
+    // What is new is told already.
+    if (!settled.some(({ isNew }) => isNew)) parts.claims.statuses.write(statusOrder(use, settled, result));
+    return result;
+  } catch (error) {
+    tellRefusal(addition, use, settled, error);
+    throw error;
+  }
+}
+
+function sandboxOf({ invocation }: Addition, { user, owner }: ClaimUse, settled: readonly Settled[]): Sandbox {
+  const { containerId, interfaceName, netns } = invocation;
+  const { namespace, name, uid } = owner;
+  return {
+    containerId,
+    interfaceName,
+    netns,
+    pod: { namespace, name: user.name, uid: user.uid },
+    claim: { namespace, name, uid },
+    holds: settled.map(({ held }) => sandboxHold(held.namespace, held.hold)),
+  };
+}
+
+async function settle(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
+  assertInRange(addition, use);
+  if (isFirstStart(addition, use) && (await settleFirst(addition, use, settled))) return;
+  await settleByBooks(addition, use, settled);
+}
+
+/** As far as anybody has told, the claim never had an address, and neither had its VM. */
+function isFirstStart({ asking }: Addition, { claim, identity, siblings = [] }: ClaimUse): boolean {
+  const { annotations, deletionTimestamp } = claim.metadata;
+  const isUntold =
+    (claim.status?.ips ?? []).length === 0 && asking.shares.every(({ recorded }) => recorded === undefined);
+  const isNew = annotations?.[continuesAnnotation] === undefined && siblings.length === 0;
+  return identity !== undefined && deletionTimestamp === undefined && isUntold && isNew;
+}
+
+/**
+ * Takes first and looks then: almost always nothing is there, and a look before any write has to wait for the API server's cache. What turns up all the
+ * same (an ADD that was cut short, a claim that was forced away) is the claim's, and what was just taken goes back: nobody knows of it yet.
+ */
+async function settleFirst(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<boolean> {
+  const { parts, asking, signal } = addition;
+  try {
+    await takeMissing(addition, use, asking.shares, settled);
+  } catch (error) {
+    signal.throwIfAborted();
+    // The range may be full, and the claim have its address in it.
+    if (error instanceof UncertainTake || error instanceof ClaimRefusal) throw error;
+    settled.splice(0);
+    return false;
+  }
+  if (!(await parts.claims.holds.hasOthers(settled, use, signal))) return true;
+  // What was there before this ADD stays: it may be what turns up.
+  await freeNew(addition, settled.splice(0));
+  return false;
+}
+
+async function settleByBooks(addition: Addition, use: ClaimUse, settled: Settled[]): Promise<void> {
+  const { parts, asking, signal } = addition;
+  const { holds, users } = parts.claims;
+  const count = users.reader(use.owner.namespace, likelyUser(use, signal));
+  const found = await holds.find(asking.shares, use, signal);
+  const missing: Share[] = [];
+  for (const [index, share] of asking.shares.entries()) {
+    const known = found[index] ?? (await inherited(addition, use, share));
+    if (known === undefined) missing.push(share);
+    else {
+      assertSame(use, share, known.hold);
+      settled.push({ share, ...(await holds.join(known, share, use, count, signal)), isNew: false });
+    }
+  }
+  if (missing.length > 0) await takeMissing(addition, use, missing, settled);
+}
+
+/** Who is at the addresses by the status, and almost always by the holds: the source of a migration. */
+function likelyUser({ claim, user }: ClaimUse, signal: AbortSignal) {
+  const { ips = [], ownerPod } = claim.status ?? {};
+  const name = ownerPod?.name ?? "";
+  return ips.length === 0 || name === "" || name === user.name ? undefined : { name, signal };
+}
+
+function inherited({ parts, invocation, signal }: Addition, use: ClaimUse, share: Share) {
+  const { holds, users } = parts.claims;
+  const count = users.reader(use.owner.namespace);
+  return holds.inherit(share, use, { interfaceName: invocation.interfaceName, count, signal });
+}
+
+async function takeMissing(
+  addition: Addition,
+  use: ClaimUse,
+  missing: readonly Share[],
+  settled: Settled[],
+): Promise<void> {
+  const { parts, signal } = addition;
+  assertLasting(use);
+  const { namespace } = use.owner;
+  const limit = await parts.quota.limitOf(namespace, signal);
+  if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, missing.length, signal);
+  await parts.claims.holds.assertMacFree(missing, use, true, signal);
+  const count = parts.claims.users.reader(namespace);
+  const works = missing.map(async (share) => {
+    const taken = await takeProbed(addition, asRecorded(addition, use, share));
+    const held = { namespace: taken.namespace, hold: taken.hold };
+    // Another pod of the claim was faster: what it took is the claim's, and this pod comes second.
+    const joined = taken.isNew ? { held, others: [] } : await parts.claims.holds.join(held, share, use, count, signal);
+    settled.push({ share, ...joined, isNew: taken.isNew });
+  });
+  const results = await Promise.allSettled(works);
+  const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  // A refusal says more to the runtime than an outage beside it.
+  const first = reasons.find((reason) => reasonOf(reason) !== undefined) ?? reasons[0];
+  if (first !== undefined) throw first;
+  try {
+    if (limit !== undefined) await parts.quota.assertRoom(namespace, limit, 0, signal);
+    await parts.claims.holds.assertMacFree(missing, use, false, signal);
+  } catch (error) {
+    // Of several that race for the last address of a quota, or for one MAC, all see too many and give back what is new, and none answers.
+    await freeNew(addition, settled.splice(0));
+    throw error;
+  }
+}
+
+/**
+ * Pods of a new claim that come at once (a NIC that is plugged during a migration) may each have taken an address: the one that stands in the status is
+ * the claim's. Who finds another there gives its own back, which nobody knows yet. Where the leader has seen both and wrote both, the first counts: if
+ * each gave way to the other, a third could take what the status still says.
+ */
+async function confirm(addition: Addition, use: ClaimUse, settled: readonly Settled[]): Promise<void> {
+  const { parts, signal } = addition;
+  const fresh = settled.filter(({ isNew }) => isNew);
+  if (fresh.length === 0) return;
+  const ours = new Set(settled.map(({ held: { hold } }) => String(hold.address)));
+  const othersIn = (claim: ClaimUse["claim"]) => statusAddresses(claim).filter((each) => !ours.has(String(each)));
+  const isLost = ({ share, held: { hold } }: Settled, claim: ClaimUse["claim"]) => {
+    const own = statusAddresses(claim).findIndex((each) => equal(each, hold.address));
+    const before = own < 0 ? statusAddresses(claim) : statusAddresses(claim).slice(0, own);
+    return before.some((each) => !ours.has(String(each)) && contains(share.definition.prefix, each));
+  };
+  const order = statusOrder(use, settled, resultOf(addition, settled));
+  const isOpen = (claim: ClaimUse["claim"]) => !fresh.some((each) => isLost(each, claim));
+  const now = await parts.claims.statuses.settle(order, isOpen, signal);
+  if (now === undefined) return;
+  await freeNew(
+    addition,
+    fresh.filter((each) => isLost(each, now)),
+  );
+  throw later(
+    `${claimText(use)} got ${othersIn(now).join(" and ")} by another of its pods at this moment: it goes on by itself.`,
+  );
+}
+
+/** At the version that this ADD wrote: nobody was told of it, and who joined since keeps it. */
+async function freeNew({ parts, invocation: attachment, signal }: Addition, some: readonly Settled[]): Promise<void> {
+  for (const { held, isNew } of some) {
+    if (isNew) await parts.releases.free(held, { attachment, cooldownMs: 0, signal });
+  }
+}
+
+/**
+ * What the status names and nobody holds is taken as it is, or nothing: the VM has been using it (OVN-Kubernetes gave it, or a backup has it). Whoever
+ * may make claims may write a status too, so it is bound like whatever is asked for by number; without an owner the definition has to consent.
+ */
+function asRecorded({ loaded }: Addition, use: ClaimUse, share: Share): Share {
+  const { recorded, want } = share;
+  if (recorded === undefined) return share;
+  const { address, definition } = recorded;
+  assertSame(use, { ...share, want }, { address } as ClaimHeld["hold"]);
+  const unasked = use.identity === undefined ? consentFault(loaded.config) : undefined;
+  const fault = unasked ?? placeFault(loaded.config, address);
+  if (fault === undefined) return { ...share, definition, want: { kind: "given", address } };
+  throw new ClaimRefusal(
+    unasked === undefined ? allocationReasons.outOfRange : allocationReasons.addressConflict,
+    `${address} stands in the status of ${claimText(use)}, and nothing holds it: ${fault}; or take it out of the status.`,
+  );
+}
+
+/** An address that the network has no range for any more would reach nobody. */
+function assertInRange({ loaded, asking }: Addition, use: ClaimUse): void {
+  const { ranges } = loaded.config;
+  const strays = statusAddresses(use.claim).filter(
+    (address) =>
+      !ranges.some(({ prefix }) => contains(prefix, address)) &&
+      !asking.statics.some(({ cidr }) => String(cidr.address) === String(address)),
+  );
+  if (strays.length === 0) return;
+  const networks = ranges.map(({ prefix }) => String(prefix)).join(" and ");
+  throw new ClaimRefusal(
+    allocationReasons.outOfRange,
+    `${strays.join(" and ")} of ${claimText(use)} is not in ${networks}, which is all that the network ${loaded.config.name} has now: widen it again, ` +
+      "or unplug the VM's interface and plug it in again: it gets another address then.",
+  );
+}
+
+function assertLasting(use: ClaimUse): void {
+  if (use.identity !== undefined || use.claim.metadata.deletionTimestamp === undefined) return;
+  throw new ClaimRefusal(
+    allocationReasons.inUse,
+    `${claimText(use)} is being deleted and has no address for a new pod: make it anew when it is gone.`,
+  );
+}
+
+function resultOf({ loaded, asking }: Addition, settled: readonly Settled[]): CniResult {
+  const allocated = new Map<number, Address>();
+  for (const { share, held } of settled) if (share.range !== undefined) allocated.set(share.range, held.hold.address);
+  return answerOf(loaded.config, allocated, asking.statics);
+}
+
+/** The pod that was there before is the one that uses it, until it ends: the target of a migration comes second. */
+function statusOrder(use: ClaimUse, settled: readonly Settled[], { ips: given }: CniResult): StatusOrder {
+  const ips = given.map(({ address }) => formatCidr(address));
+  const isSecond = settled.some(({ others }) => others.length > 0);
+  const condition = { reason: allocationReasons.done, message: allocatedWords(ips) };
+  return {
+    claim: use.claim,
+    make: (before) => ({ ips, pod: (isSecond ? before?.ownerPod?.name : undefined) ?? use.user.name, condition }),
+  };
+}
+
+function tellRefusal({ parts, loaded }: Addition, use: ClaimUse, settled: readonly Settled[], error: unknown): void {
+  const reason = reasonOf(error);
+  if (reason === undefined) return;
+  const held = settled
+    .toSorted((a, b) => (a.share.range ?? Infinity) - (b.share.range ?? Infinity))
+    .map(({ share, held: { hold } }) => {
+      const prefix = share.range === undefined ? share.definition.prefix : loaded.config.ranges[share.range]!.prefix;
+      return formatCidr({ address: hold.address, prefix });
+    });
+  tellClaim(parts, use.claim, use.user.name, { reason, message: (error as Error).message }, held);
+}
+
+/** The VM's user looks at the claim, not at the kubelet. What it has stays: `held`, or where nothing was taken what the status says. */
+export function tellClaim(
+  parts: Parts,
+  claim: StoredClaim,
+  pod: string,
+  { reason, message }: ClaimCondition,
+  held: readonly string[] = [],
+): void {
+  parts.claims.statuses.write({
+    claim,
+    make: (before) => ({
+      ips: held.length > 0 ? held : (before?.ips ?? []),
+      pod: before?.ownerPod?.name,
+      condition: { reason, message },
+    }),
+  });
+  parts.tell(claim, "Warning", reason, `pod ${pod}: ${message}`);
+}

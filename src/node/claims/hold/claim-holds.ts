@@ -1,0 +1,276 @@
+// The addresses that a claim holds, and the pods at them. Nothing here frees anything.
+// Promised: a pod is on the hold's list before its ADD is answered, written at the version by which those who are there were counted: of
+// several that come at once the later ones count the earlier. Where the status and the ledger disagree, the ledger is right.
+import { allocationReasons, identityOf, nicOfIdentity } from "../../../api/claim-marks.ts";
+import { type AmendableLedger, type Domain, type Hold, type HoldNote, LedgerError } from "../../../ipam/ledger.ts";
+import { type ClaimOwner, ownerKey, sameOwner } from "../../../ipam/owner.ts";
+import { type Address, compare, equal } from "../../../net/address.ts";
+import { contains } from "../../../net/prefix.ts";
+import type { Share } from "../../add/shares.ts";
+import type { Ledgers } from "../../pools/ledgers.ts";
+import type { Pictures } from "../../pools/pool-resolver.ts";
+import { type ClaimUse, claimText } from "../resolve/claim-binding.ts";
+import { ClaimRefusal } from "../resolve/refusal.ts";
+import { amendSurely, assertNotPaused, type Count, lostMeanwhile, passOn, type Quest } from "./amend-retry.ts";
+import { heirsOf, inheritFrom } from "./inheritance.ts";
+import { assertMacFree } from "./macs.ts";
+import { hasRoom, type LiveUser } from "./users.ts";
+
+export interface ClaimHoldsOptions extends Pick<Quest, "paused" | "isGone"> {
+  readonly ledgers: Pick<Ledgers, "shared">;
+  readonly pictures: Pick<Pictures, "open">;
+}
+
+export interface ClaimHeld {
+  readonly namespace: string;
+  readonly hold: Hold;
+}
+
+/** How often a hold may change between the count and the write, or an answer be lost: each time somebody else came or went. */
+const triesMax = 8;
+
+export class ClaimHolds {
+  readonly #options: ClaimHoldsOptions;
+
+  constructor(options: ClaimHoldsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: nothing. An earlier claim's is passed on. One read each where the status is right, else a list a domain. */
+  async find(shares: readonly Share[], use: ClaimUse, signal: AbortSignal): Promise<(ClaimHeld | undefined)[]> {
+    const lists: Lists = new Map();
+    return Promise.all(shares.map((share) => this.#met(share, use, signal, (quest) => findOne({ ...quest, lists }))));
+  }
+
+  /** CHECK: answers the hold of a share; undefined: there is none, or none with this pod. Without an identity nothing is passed on: it writes nothing. */
+  async usedBy(shares: readonly Share[], use: ClaimUse, signal: AbortSignal) {
+    const found = await this.find(shares, { ...use, identity: undefined }, signal);
+    return (share: Share): Hold | undefined => {
+      const hold = found[shares.indexOf(share)]?.hold;
+      return hold?.users?.some(({ uid }) => uid === use.user.uid) === true ? hold : undefined;
+    };
+  }
+
+  /** Beside what was just taken. After a write the server's cache is new enough; before, it is waited for: about 50 ms. */
+  async hasOthers(
+    taken: readonly { readonly share: Share; readonly held: ClaimHeld }[],
+    use: ClaimUse,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const lists: Lists = new Map();
+    for (const { share, held } of taken) {
+      const { owner } = share;
+      if (owner.kind !== "claim") continue;
+      const quest = { ...this.#quest(share, held.hold.domain, use, signal), lists };
+      for (const hold of await listed(quest, owner)) {
+        if (taken.some((each) => equal(each.held.hold.address, hold.address))) continue;
+        if (sameOwner(hold.owner, owner)) return true;
+        if (isBefore(hold, owner, use) && (await isOrphan(quest, hold))) return true;
+      }
+    }
+    return false;
+  }
+
+  /** What another pod of the VMI holds itself, or by a claim that is gone, becomes the claim's: inheritance.ts. */
+  async inherit(
+    share: Share,
+    use: ClaimUse,
+    { signal, ...more }: { interfaceName: string; count: Count; signal: AbortSignal },
+  ): Promise<ClaimHeld | undefined> {
+    const heirs = heirsOf(share, use);
+    if (heirs === undefined) return undefined;
+    assertNotPaused(this.#options.paused());
+    return this.#met(share, use, signal, (quest) => inheritFrom(heirs, { ...quest, ...more }));
+  }
+
+  #quest(share: Share, domain: Domain, use: ClaimUse, signal: AbortSignal): Quest {
+    const { ledgers, paused, isGone } = this.#options;
+    return { ledger: ledgers.shared(share.namespace), domain, share, use, signal, paused, isGone };
+  }
+
+  /** What is found is known here from then on. */
+  async #met(
+    share: Share,
+    use: ClaimUse,
+    signal: AbortSignal,
+    find: (quest: Quest) => Promise<Hold | undefined>,
+  ): Promise<ClaimHeld | undefined> {
+    const { picture } = await this.#options.pictures.open(share, signal);
+    const hold = await find(this.#quest(share, picture.domain, use, signal));
+    if (hold === undefined) return undefined;
+    picture.met(hold);
+    return { namespace: share.namespace, hold };
+  }
+
+  /** Puts the pod on the list. Throws ClaimRefusal where those who are there leave no room; answers who is there beside it. */
+  async join(
+    { namespace, hold }: ClaimHeld,
+    share: Share,
+    use: ClaimUse,
+    count: Count,
+    signal: AbortSignal,
+  ): Promise<{ readonly held: ClaimHeld; readonly others: readonly LiveUser[] }> {
+    const ledger = this.#options.ledgers.shared(namespace);
+    let now = hold;
+    for (let tries = 1; tries <= triesMax; tries++) {
+      const users = now.users ?? [];
+      const isThere = users.some(({ uid }) => uid === use.user.uid);
+      const others = await count(
+        users.filter(({ uid }) => uid !== use.user.uid),
+        signal,
+      );
+      if (isThere) return { held: { namespace, hold: now }, others };
+      assertUsable(use, now, others);
+      assertNotPaused(this.#options.paused());
+      const { domain, address, owner, version } = now;
+      const note = await this.#noted(share, now, use, signal);
+      const request = { domain, address, owner: ownerKey(owner), version, users: [...users, use.user], ...note };
+      const outcome = await amendSurely(ledger, request, signal);
+      if (outcome.outcome === "amended") return { held: { namespace, hold: outcome.hold }, others };
+      if (outcome.outcome === "gone" || !sameOwner(outcome.hold.owner, owner)) throw lostMeanwhile(use, address);
+      now = outcome.hold;
+    }
+    throw new LedgerError(
+      "unavailable",
+      `the hold of ${hold.address} in ${hold.domain} changes all the time: try again.`,
+    );
+  }
+
+  /** Throws ClaimRefusal where another has the MAC that is asked for: before anything is taken, and after, since two may come at once. */
+  async assertMacFree(shares: readonly Share[], use: ClaimUse, mayBeOld: boolean, signal: AbortSignal): Promise<void> {
+    if (use.mac === undefined) return;
+    for (const share of shares) {
+      const { picture } = await this.#options.pictures.open(share, signal);
+      const ledger = this.#options.ledgers.shared(share.namespace);
+      await assertMacFree({ ledger, domain: picture.domain, share, mayBeOld, signal }, use);
+    }
+  }
+
+  /** What the hold says of the MAC follows the pod that comes to it; empty: it says so already, and who is on record is asked nothing. */
+  async #noted(share: Share, hold: Hold, use: ClaimUse, signal: AbortSignal): Promise<{ readonly note?: HoldNote }> {
+    const { mac: before, ...rest } = hold.note ?? {};
+    if (before === use.mac) return {};
+    await this.assertMacFree([share], use, false, signal);
+    return { note: { ...rest, ...(use.mac !== undefined && { mac: use.mac }) } };
+  }
+}
+
+/** Domain and owner -> the list that was asked for. */
+type Lists = Map<string, Promise<readonly Hold[]>>;
+type ListQuest = Quest & { readonly lists: Lists };
+
+async function findOne(quest: ListQuest): Promise<Hold | undefined> {
+  const { owner } = quest.share;
+  if (owner.kind !== "claim") return undefined;
+  return (await recorded(quest, owner)) ?? (await owned(quest, owner)) ?? continued(quest, owner);
+}
+
+/** At the address that the status names: one read, and no list. */
+async function recorded(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
+  const { ledger, domain, share, use, signal } = quest;
+  if (share.recorded === undefined) return undefined;
+  const hold = await holdAt(ledger, domain, share.recorded.address, owner, signal);
+  if (hold === undefined || sameOwner(hold.owner, owner)) return hold;
+  return isBefore(hold, owner, use) && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
+}
+
+async function owned(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
+  return first((await listed(quest, owner)).filter((each) => sameOwner(each.owner, owner)));
+}
+
+/** The leader says `continues` where it knows of an earlier claim; where its caches were behind, the holds themselves say it. */
+async function continued(quest: ListQuest, owner: ClaimOwner): Promise<Hold | undefined> {
+  const before = (await listed(quest, owner)).filter((each) => isBefore(each, owner, quest.use));
+  const hold = first(before);
+  return hold !== undefined && (await isOrphan(quest, hold)) ? passOn(quest, hold, owner) : undefined;
+}
+
+/** Of the share's range: the claim's, and those of other claims for the same NIC of the same owner. */
+async function listed(quest: ListQuest, owner: ClaimOwner): Promise<readonly Hold[]> {
+  const { ledger, domain, share, use, signal, lists } = quest;
+  const key = `${share.namespace} ${domain} ${ownerKey(owner)}`;
+  const list = lists.get(key) ?? search(ledger, domain, owner, use, signal);
+  lists.set(key, list);
+  return (await list).filter(({ address }) => contains(share.definition.prefix, address));
+}
+
+/** Both at once: a claim that follows its guest to another owner has the new identity before its hold has. */
+async function search(
+  ledger: AmendableLedger,
+  domain: Domain,
+  owner: ClaimOwner,
+  use: ClaimUse,
+  signal: AbortSignal,
+): Promise<readonly Hold[]> {
+  const key = ownerKey(owner);
+  const identities = identitiesOf(use);
+  const [own, alike] = await Promise.all([
+    ledger.find(domain, key, { signal }),
+    identities.length === 0 ? [] : ledger.find(domain, key, { identities, signal }),
+  ]);
+  // What the leader passed on between the two is in the second alone.
+  return [...own, ...alike.filter(({ address }) => !own.some((each) => equal(each.address, address)))];
+}
+
+/** The claim's own, and that of the guest itself: a VM that adopts a VMI has what that had. Empty for a claim without an owner. */
+function identitiesOf({ identity, vmiUid }: ClaimUse): readonly string[] {
+  if (identity === undefined) return [];
+  return [...new Set([identity, ...(vmiUid === undefined ? [] : [identityOf(vmiUid, nicOfIdentity(identity))])])];
+}
+
+/** The hold says itself that it is for the same NIC of the same owner, in the same namespace. */
+function isBefore({ owner, note }: Hold, to: ClaimOwner, use: ClaimUse): boolean {
+  if (!identitiesOf(use).includes(note?.identity ?? "") || owner.kind !== "claim") return false;
+  return owner.uid !== to.uid && owner.namespace === to.namespace && (owner.part ?? 0) === (to.part ?? 0);
+}
+
+/** Its claim is gone: while that is there, the address is its own. */
+async function isOrphan({ isGone, signal }: Quest, { owner }: Hold): Promise<boolean> {
+  return owner.kind === "claim" && (await isGone(owner, signal));
+}
+
+/** No version is empty, so nothing is changed, and the answer says what is there. */
+async function holdAt(
+  ledger: AmendableLedger,
+  domain: Domain,
+  address: Address,
+  owner: ClaimOwner,
+  signal: AbortSignal,
+): Promise<Hold | undefined> {
+  const outcome = await ledger.amend({ domain, address, owner: ownerKey(owner), version: "" }, { signal });
+  return outcome.outcome === "gone" ? undefined : outcome.hold;
+}
+
+/** One as a rule. Two daemons that took at once leave two: the one that pods use, then the lowest. */
+function first(holds: readonly Hold[]): Hold | undefined {
+  return holds.toSorted((a, b) => (b.users?.length ?? 0) - (a.users?.length ?? 0) || compare(a.address, b.address))[0];
+}
+
+function assertUsable(use: ClaimUse, { address }: Hold, others: readonly LiveUser[]): void {
+  const isEnding = use.identity === undefined && use.claim.metadata.deletionTimestamp !== undefined;
+  const who = others.map(({ user }) => `pod ${user.name || "(unreadable)"} on ${user.node || "an unknown node"}`);
+  if (isEnding) {
+    throw new ClaimRefusal(
+      allocationReasons.inUse,
+      `${claimText(use)} is being deleted, and ${address} goes with it: make it anew when it is gone.`,
+    );
+  }
+  if (hasRoom(use, others)) return;
+  const rule =
+    use.identity === undefined
+      ? "a claim without an owner is for one pod at a time"
+      : "an owner has two at most, during a migration";
+  throw new ClaimRefusal(
+    allocationReasons.inUse,
+    `${address} of ${claimText(use)} is in use by ${who.join(" and ")}, and ${rule}: end one of them, and it goes on by itself.`,
+  );
+}
+
+/** Whether the address that was asked for is the one that the claim has. */
+export function assertSame(use: ClaimUse, { want }: Share, { address }: Hold): void {
+  if (want.kind !== "given" || equal(want.address, address)) return;
+  throw new ClaimRefusal(
+    allocationReasons.addressConflict,
+    `${want.address} was asked for, and ${claimText(use)} has ${address}: ask for that, or for none; or delete the claim to give its address up.`,
+  );
+}

@@ -1,0 +1,92 @@
+// A VM that started without a claim runs in a pod that holds its address itself. A claim that comes later takes it over when
+// the guest migrates: a new one would leave the guest with an address that is freed when the pod ends, and given to another.
+// The same where a claim is gone under its guest (by force, VM deleted without the VMI) and the leader's new one has not got
+// the address yet: a pod of this VMI at it is the proof, since nobody knows the VM of its identity any more. Promised: only
+// from a living pod of the claim's namespace, of the same VMI by its own word too. Not promised: what a node's slice gave.
+import { continuesAnnotation, nicOfIdentity } from "../../../api/claim-marks.ts";
+import type { Hold } from "../../../ipam/ledger.ts";
+import { type ClaimOwner, ownerKey, type PodOwner } from "../../../ipam/owner.ts";
+import { equal } from "../../../net/address.ts";
+import { contains } from "../../../net/prefix.ts";
+import type { Share } from "../../add/shares.ts";
+import type { ClaimUse, Sibling } from "../resolve/claim-binding.ts";
+import { type Count, passOn, type Quest } from "./amend-retry.ts";
+
+export interface Estate extends Quest {
+  readonly interfaceName: string;
+  readonly count: Count;
+}
+
+/** Whom a claim without an address may have one from. */
+export interface Heirs {
+  /** UID of the claim that it continues. */
+  readonly before: string | undefined;
+  readonly siblings: readonly Sibling[];
+}
+
+/** Undefined: from nobody; most claims have an address, or no other pod. */
+export function heirsOf(
+  { range, recorded }: Share,
+  { identity, claim, siblings = [], vmiUid }: ClaimUse,
+): Heirs | undefined {
+  const { annotations, deletionTimestamp } = claim.metadata;
+  const isNew = recorded === undefined && deletionTimestamp === undefined;
+  if (range === undefined || !isNew || identity === undefined || vmiUid === undefined) return undefined;
+  const before = annotations?.[continuesAnnotation] || undefined;
+  return before === undefined && siblings.length === 0 ? undefined : { before, siblings };
+}
+
+export async function inheritFrom({ before, siblings }: Heirs, estate: Estate): Promise<Hold | undefined> {
+  const continued = before === undefined ? undefined : await continueClaim(before, estate);
+  if (continued !== undefined) return continued;
+  for (const sibling of siblings) {
+    const passed = await passFromPod(sibling, estate);
+    if (passed !== undefined) return passed;
+  }
+  return undefined;
+}
+
+/** What the one before has not any more, the leader may have passed on since this claim was looked at. */
+async function continueClaim(uid: string, estate: Estate): Promise<Hold | undefined> {
+  const { owner } = estate.share;
+  if (owner.kind !== "claim") return undefined;
+  return (await passFromClaim(uid, owner, estate)) ?? (await wantedOf(owner, estate))[0];
+}
+
+async function passFromClaim(uid: string, to: ClaimOwner, estate: Estate): Promise<Hold | undefined> {
+  const { use, count, isGone, signal } = estate;
+  const { part } = to;
+  const { namespace } = use.owner;
+  const claim: ClaimOwner = { kind: "claim", uid, namespace, name: "", ...(part && { part }) };
+  const nic = nicOfIdentity(use.identity);
+  const hold = (await wantedOf(claim, estate)).find(({ note }) => nicOfIdentity(note?.identity) === nic);
+  if (hold === undefined || hold.owner.kind !== "claim") return undefined;
+  const live = await count(hold.users ?? [], signal);
+  const isGuests = live.some(({ vmiUid }) => vmiUid === use.vmiUid);
+  return isGuests && (await isGone(hold.owner, signal)) ? passOn(estate, hold, to, hold.users) : undefined;
+}
+
+async function passFromPod({ uid, node }: Sibling, estate: Estate): Promise<Hold | undefined> {
+  const { share, use, interfaceName, count, signal } = estate;
+  const to = share.owner;
+  if (to.kind !== "claim") return undefined;
+  const { part } = to;
+  const { namespace } = use.owner;
+  const pod: PodOwner = { kind: "pod", uid, namespace, name: "", interface: interfaceName, ...(part && { part }) };
+  const [hold] = await wantedOf(pod, estate);
+  if (hold === undefined) return undefined;
+  const user = { uid, name: hold.owner.name, node };
+  const [live] = await count([user], signal);
+  return live?.vmiUid === use.vmiUid ? passOn(estate, hold, to, [user]) : undefined;
+}
+
+/** What the owner holds of the share's range, of what was asked for. */
+async function wantedOf(owner: ClaimOwner | PodOwner, estate: Estate): Promise<readonly Hold[]> {
+  const { ledger, domain, share, signal } = estate;
+  const holds = await ledger.find(domain, ownerKey(owner), { signal });
+  return holds.filter((hold) => {
+    const isWanted = share.want.kind !== "given" || equal(share.want.address, hold.address);
+    const isOwners = ownerKey(hold.owner) === ownerKey(owner) && hold.owner.namespace === owner.namespace;
+    return isWanted && isOwners && contains(share.definition.prefix, hold.address);
+  });
+}

@@ -1,0 +1,170 @@
+// Writes the status of claims in the background: an ADD is answered when the hold is written. Promised: a claim's last word
+// is written, one write at a time, over the status that was read; the leader's notes are in nobody's way. Bounded: what does
+// not fit, fails for long or is lost in a crash the leader writes from the holds. At the end the rest gets a few seconds.
+import { claimStatus, type ClaimStatus, type StatusInput } from "../../../api/claim-status.ts";
+import { ipamClaims, type StoredClaim } from "../../../cluster/resources.ts";
+import { type Clock, deadline, sleep } from "../../../kube/clock.ts";
+import { isEqual } from "../../../kube/conditions.ts";
+import { ApiError, isApiError } from "../../../kube/errors.ts";
+import type { KubeClient } from "../../../kube/rest.ts";
+import type { Log } from "../../../log/log.ts";
+
+interface StatusWriterOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface StatusOrder {
+  /** As it was read. */
+  readonly claim: StoredClaim;
+  /** From what the claim says when it is written. */
+  readonly make: (before: ClaimStatus | undefined) => Omit<StatusInput, "before" | "nowMs">;
+}
+
+/** About 4 KB each: 4 MB while the API server is away. A node starts some dozen VMs at once. */
+const waitingMax = 1000;
+/** A write takes some milliseconds: hundreds of VMs a second, which no node starts. */
+const writersMax = 4;
+const triesMax = 5;
+const pauseMs = 500;
+/** After the last request, which has 20 s, within the 25 s of the whole process. */
+const flushMs = 4000;
+const callMs = 10_000;
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  /** Claim's UID -> its last order. */
+  readonly #waiting = new Map<string, StatusOrder>();
+  readonly #busy = new Set<string>();
+  #wake = () => {};
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Returns at once. */
+  write(order: StatusOrder): void {
+    const uid = order.claim.metadata.uid ?? "";
+    this.#waiting.delete(uid);
+    if (this.#waiting.size >= waitingMax) {
+      this.#options.log.warn("too many statuses of claims wait to be written; the leader writes this one", {
+        claim: nameOf(order.claim),
+      });
+      return;
+    }
+    this.#waiting.set(uid, order);
+    this.#wake();
+  }
+
+  /** Before anybody is told: on the claim as read, or a later one that `isOpen`. Answers the claim if not open any more. */
+  async settle(
+    order: StatusOrder,
+    isOpen: (claim: StoredClaim) => boolean,
+    signal: AbortSignal,
+  ): Promise<StoredClaim | undefined> {
+    let { claim } = order;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#once({ ...order, claim }, signal);
+        return undefined;
+      } catch (error) {
+        if (tries === triesMax || signal.aborted || isApiError(error, "not-found", "forbidden")) throw error;
+        if (!isStale(error)) await sleep(this.#options.clock, pauseMs * tries, signal);
+        const now = await this.#read(claim, signal);
+        if (!isOpen(now)) return now;
+        claim = now;
+      }
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const onAbort = () => this.#wake();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const running = new Set<Promise<void>>();
+    while (!signal.aborted) {
+      const next = running.size < writersMax ? this.#next() : undefined;
+      if (next === undefined) {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        continue;
+      }
+      const work = this.#perform(next, signal).finally(() => {
+        running.delete(work);
+        this.#wake();
+      });
+      running.add(work);
+    }
+    using limit = deadline(clock, flushMs);
+    await Promise.all(running);
+    for (let next = this.#next(); next !== undefined && !limit.signal.aborted; next = this.#next()) {
+      await this.#perform(next, limit.signal);
+    }
+  }
+
+  /** The one that waits longest and is not being written. */
+  #next(): StatusOrder | undefined {
+    for (const [uid, order] of this.#waiting) {
+      if (this.#busy.has(uid)) continue;
+      this.#waiting.delete(uid);
+      return order;
+    }
+    return undefined;
+  }
+
+  async #perform(order: StatusOrder, signal: AbortSignal): Promise<void> {
+    const uid = order.claim.metadata.uid ?? "";
+    this.#busy.add(uid);
+    try {
+      await this.settle(order, () => true, signal);
+    } catch (error) {
+      if (isApiError(error, "not-found")) return;
+      // The flush at the end takes what was called off.
+      if (signal.aborted && !this.#waiting.has(uid)) this.#waiting.set(uid, order);
+      else
+        this.#options.log.warn("the status of a claim could not be written; the leader writes it", {
+          claim: nameOf(order.claim),
+          error,
+        });
+    } finally {
+      this.#busy.delete(uid);
+    }
+  }
+
+  async #once({ claim, make }: StatusOrder, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const before = claim.status;
+    const status = claimStatus({ before, ...make(before), nowMs: clock.wallMs() });
+    if (isEqual(before, status)) return;
+    const { namespace = "", name = "", uid } = claim.metadata;
+    const operations = [
+      { op: "test", path: "/metadata/uid", value: uid },
+      { op: "test", path: "/status", value: before ?? null }, // null: there is none
+      { op: "add", path: "/status", value: status },
+    ] as const;
+    const options = { subresource: "status", signal, timeoutMs: callMs };
+    await client.patch(ipamClaims, { namespace, name }, { type: "json", operations }, options);
+  }
+
+  /** Throws "not-found" where it is gone, or another by now. Where it cannot be read the one before is tried again: its version guards it. */
+  async #read(claim: StoredClaim, signal: AbortSignal): Promise<StoredClaim> {
+    const { namespace = "", name = "", uid } = claim.metadata;
+    try {
+      const now = await this.#options.client.get(ipamClaims, { namespace, name }, { signal, timeoutMs: callMs });
+      if (now.metadata.uid === uid) return now;
+    } catch (error) {
+      if (!isApiError(error, "not-found")) return claim;
+      throw error;
+    }
+    throw new ApiError("not-found", `IPAMClaim ${nameOf(claim)} is another by now.`);
+  }
+}
+
+/** The status, or the claim, is another: that is how the server refuses a patch whose tests fail. */
+function isStale(error: unknown): boolean {
+  return isApiError(error, "conflict", "invalid");
+}
+
+function nameOf({ metadata }: StoredClaim): string {
+  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+}

@@ -1,0 +1,131 @@
+// Which claim an interface goes by, from what was read. Pure: docs/decisions/0014 has the rules.
+// Promised: a claim of another owner is never used, whatever its name is, and neither is that of another NIC or another network.
+import { claimName, ownershipOf, swappedClaimName, upstreamClaimName } from "../../../api/claim-marks.ts";
+import type { VirtualMachineInstance } from "../../../api/kubevirt.ts";
+import { isClaimOf } from "../../../api/vm-owner.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
+
+export interface Seeker {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly reference: string | undefined;
+  /** The name in the CNI configuration. */
+  readonly network: string;
+  /** Of a launcher; undefined for another pod. */
+  readonly vmi: VirtualMachineInstance | undefined;
+  /** Which NIC of the VMI; undefined: it cannot be said. */
+  readonly nic: string | undefined;
+}
+
+export type Verdict =
+  | { readonly kind: "use"; readonly claim: StoredClaim }
+  /** This one has not been read yet. */
+  | { readonly kind: "read"; readonly name: string }
+  /** It is not there, or not finished: a matter of moments. `why` begins with the claim. */
+  | { readonly kind: "wait"; readonly name: string; readonly why: string }
+  /** `claim`: of another owner, who is told too. */
+  | { readonly kind: "refuse"; readonly why: string; readonly claim?: StoredClaim };
+
+/** Name -> the claim; undefined: there is none of that name. What has no entry was not read. */
+export type ClaimsRead = ReadonlyMap<string, StoredClaim | undefined>;
+
+export function judgeClaims(seeker: Seeker, read: ClaimsRead): Verdict {
+  const { reference, vmi, nic } = seeker;
+  const own = vmi === undefined || nic === undefined ? [] : ownNames(vmi, nic, seeker.network);
+  if (reference === undefined || own.includes(reference)) return judgeOwn(seeker, own, read);
+  if (!read.has(reference)) return { kind: "read", name: reference };
+  const claim = read.get(reference);
+  const standing = claim === undefined ? "missing" : standingOf(claim, seeker, true);
+  if (claim !== undefined && standing === "fits") return { kind: "use", claim };
+  if (standing === "foreign") return { kind: "refuse", why: anothers(seeker, reference), claim: claim! };
+  // Whoever wrote the reference may have mistaken one NIC for another; the NIC's own claim is right.
+  const better = own.length === 0 ? undefined : judgeOwn(seeker, own, read);
+  if (better?.kind === "use" || better?.kind === "read") return better;
+  if (standing === "missing") return { kind: "wait", name: reference, why: missing(seeker, reference) };
+  return { kind: "refuse", why: standing === "network" ? elsewhere(seeker, claim!) : otherNic(seeker, reference) };
+}
+
+/** Either name: after a swap the second stays. None fits: the plain one is awaited, unless of this NIC's other network. */
+function judgeOwn(seeker: Seeker, own: readonly string[], read: ClaimsRead): Verdict {
+  for (const name of own) {
+    if (!read.has(name)) return { kind: "read", name };
+    const claim = read.get(name);
+    if (claim !== undefined && standingOf(claim, seeker, name === seeker.reference) === "fits")
+      return { kind: "use", claim };
+  }
+  for (const name of own) {
+    const claim = read.get(name);
+    if (claim === undefined) return { kind: "wait", name, why: missing(seeker, name) };
+    if (standingOf(claim, seeker, name === seeker.reference) !== "network") {
+      return { kind: "wait", name, why: unfinished(seeker, name) };
+    }
+  }
+  return { kind: "refuse", why: `${claimText(seeker, own.at(-1) ?? "")} cannot be used by pod ${podText(seeker)}.` };
+}
+
+function ownNames({ metadata }: VirtualMachineInstance, nic: string, network: string): readonly string[] {
+  const vm = metadata.name ?? "";
+  return [claimName(vm, nic), swappedClaimName(vm, nic, network)];
+}
+
+type Standing = "fits" | "foreign" | "nic" | "network";
+
+function standingOf(claim: StoredClaim, seeker: Seeker, isReferred: boolean): Standing {
+  const ownership = ownershipOf(claim);
+  if (ownership.kind === "ownerless") {
+    // Of whoever refers to it; a name alone proves nothing.
+    if (!isReferred) return "foreign";
+  } else {
+    if (seeker.vmi === undefined || !isClaimOf(claim, seeker.vmi)) return "foreign";
+    if (!isForNic(claim, ownership.nic, seeker)) return "nic";
+  }
+  return claim.spec.network === seeker.network ? "fits" : "network";
+}
+
+/** Where nothing is recorded the claim's name says it, ours or that of kubevirt/ipam-extensions; one that says nothing is believed. */
+function isForNic({ metadata }: StoredClaim, recorded: string | undefined, { vmi, nic }: Seeker): boolean {
+  if (nic === undefined || recorded !== undefined) return nic === undefined || recorded === nic;
+  const vm = vmi?.metadata.name ?? "";
+  const isNamedBy = (network: string) =>
+    [claimName(vm, network), upstreamClaimName(vm, network)].includes(metadata.name ?? "");
+  if (isNamedBy(nic)) return true;
+  return !(vmi?.spec?.networks ?? []).some((each) => each.name !== nic && isNamedBy(each.name));
+}
+
+function claimText({ namespace }: Seeker, name: string): string {
+  return `IPAMClaim ${namespace}/${name}`;
+}
+
+function podText({ namespace, pod }: Seeker): string {
+  return `${namespace}/${pod}`;
+}
+
+function missing(seeker: Seeker, name: string): string {
+  const remedy =
+    seeker.vmi === undefined
+      ? "create it in the pod's namespace, or correct the reference"
+      : "look at the log of holdfast-controller, which makes it, and at the events of the VM";
+  return `${claimText(seeker, name)} of pod ${podText(seeker)} is not there yet: ${remedy}.`;
+}
+
+function unfinished(seeker: Seeker, name: string): string {
+  return (
+    `${claimText(seeker, name)} is not of the owner of pod ${podText(seeker)}: it is left of another VM of that name, which the controller ` +
+    "finishes first. If it stays, look at it with `holdfast claims`, and delete it where nobody needs its address."
+  );
+}
+
+function anothers(seeker: Seeker, name: string): string {
+  return `${claimText(seeker, name)} is of another owner than pod ${podText(seeker)}, which names it: take the reference away, or name a claim of its own.`;
+}
+
+function otherNic(seeker: Seeker, name: string): string {
+  return `${claimText(seeker, name)} is for another NIC than the one that pod ${podText(seeker)} names it for (${seeker.nic ?? "?"}): correct the reference.`;
+}
+
+function elsewhere(seeker: Seeker, { metadata, spec }: StoredClaim): string {
+  return (
+    `${claimText(seeker, metadata.name ?? "")} is for the network ${JSON.stringify(spec.network)}, and pod ${podText(seeker)} asks for an address of ` +
+    `${JSON.stringify(seeker.network)}: name a claim of that network (spec.network is the name in the CNI configuration).`
+  );
+}

@@ -1,0 +1,72 @@
+// A claim that an ADD goes by, with all that is decided by it.
+import { identityOf, ownershipOf, requestedAnnotation } from "../../../api/claim-marks.ts";
+import type { StoredClaim } from "../../../cluster/resources.ts";
+import type { HoldUser } from "../../../ipam/ledger.ts";
+import type { ClaimOwner } from "../../../ipam/owner.ts";
+import { type Address, parseAddress } from "../../../net/address.ts";
+
+export interface ClaimUse {
+  readonly claim: StoredClaim;
+  readonly owner: ClaimOwner;
+  /** OWNER-UID/NIC; undefined where the claim has no owner. */
+  readonly identity: string | undefined;
+  readonly user: HoldUser;
+  /** Of the pod; undefined: it is no launcher. */
+  readonly vmiUid: string | undefined;
+  /** Other pods of the VMI, as it says itself, the one that it runs in first: its guest may have an address from before it had a claim. */
+  readonly siblings?: readonly Sibling[];
+  /** Asked for by number, as written. */
+  readonly requested: readonly string[];
+  /** What the element asks for: six bytes with colons; what is none is no MAC. */
+  readonly mac: string | undefined;
+}
+
+export interface Sibling {
+  readonly uid: string;
+  readonly node: string;
+}
+
+interface UseInput extends Omit<ClaimUse, "owner" | "identity"> {
+  readonly nic: string | undefined;
+}
+
+export function useOf({ claim, user, vmiUid, siblings = [], nic, requested, mac }: UseInput): ClaimUse {
+  const { uid = "", namespace = "", name = "" } = claim.metadata;
+  const ownership = ownershipOf(claim);
+  const identity = ownership.kind === "owned" ? identityOf(ownership.uid, ownership.nic ?? nic ?? "") : undefined;
+  return {
+    claim,
+    owner: { kind: "claim", uid, namespace, name },
+    identity,
+    user,
+    vmiUid,
+    siblings,
+    requested: [...new Set([...requested, ...recordedRequest(claim)])],
+    mac: mac !== undefined && sixBytes.test(mac) ? mac : undefined,
+  };
+}
+
+const sixBytes = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
+
+function recordedRequest({ metadata }: StoredClaim): string[] {
+  const text = metadata.annotations?.[requestedAnnotation] ?? "";
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+/** The addresses of the status, without their lengths. What cannot be read is passed over: the status is information. */
+export function statusAddresses({ status }: StoredClaim): Address[] {
+  return (status?.ips ?? []).flatMap((text) => {
+    try {
+      return [parseAddress(text.split("/")[0] ?? "", { unmap: true })];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export function claimText({ owner }: Pick<ClaimUse, "owner">): string {
+  return `IPAMClaim ${owner.namespace}/${owner.name}`;
+}

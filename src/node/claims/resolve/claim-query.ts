@@ -1,0 +1,88 @@
+// Whether an interface may go by a claim, and what is known of it before anything is asked of the API server. Pure.
+import { addressesAnnotation, primaryClaimAnnotation } from "../../../api/claim-marks.ts";
+import { nicOf, type VirtualMachineInstance } from "../../../api/kubevirt.ts";
+import { launchedBy, type Launched } from "../../../api/launcher-pod.ts";
+import { readRequested } from "../../../api/requested-addresses.ts";
+import { CniError, errorCodes } from "../../../cni/error.ts";
+import type { Persistence } from "../../../cni/persistence.ts";
+import { type Selection, selectionsOf } from "../../../cni/selection.ts";
+import type { PodFacts } from "../../request/pods.ts";
+
+export interface ClaimWish {
+  readonly pod: PodFacts;
+  readonly interfaceName: string;
+  readonly reference: string | undefined;
+  /** The VMI of a launcher; undefined: it is another pod. */
+  readonly launched: Launched | undefined;
+  readonly selections: readonly Selection[];
+  readonly selection: Selection | undefined;
+  readonly persistence: Persistence;
+}
+
+/** Undefined: nothing of this pod points to a claim. Throws CniError: 7 for an annotation that cannot be read, 101 for a claim named twice. */
+export function wishOf(
+  pod: PodFacts | undefined,
+  interfaceName: string,
+  persistence: Persistence,
+): ClaimWish | undefined {
+  if (pod === undefined) return undefined;
+  const selections = selectionsOf(pod);
+  const selection = selections.find((each) => each.interfaceName === interfaceName);
+  const launched = launchedOf(pod);
+  const reference = referenceOf(pod, selection, persistence);
+  if (reference === undefined && launched === undefined) return undefined;
+  if (launched === undefined) assertNamedOnce(pod, selections, interfaceName, reference);
+  return { pod, interfaceName, reference, launched, selections, selection, persistence };
+}
+
+function launchedOf({ object }: PodFacts): Launched | undefined {
+  const launched = launchedBy(object.metadata);
+  return launched === undefined || launched.name === "" ? undefined : launched;
+}
+
+function referenceOf(
+  { annotations }: PodFacts,
+  selection: Selection | undefined,
+  { isPrimary }: Persistence,
+): string | undefined {
+  const primary = isPrimary ? annotations[primaryClaimAnnotation] : undefined;
+  return selection?.claim ?? (primary === "" ? undefined : primary);
+}
+
+/** One claim is one attachment. Which NIC a launcher's interface is of is found out otherwise: its references may be wrong. */
+function assertNamedOnce(
+  { namespace, name }: PodFacts,
+  selections: readonly Selection[],
+  interfaceName: string,
+  reference: string | undefined,
+): void {
+  const first = selections.find(({ claim }) => claim !== undefined && claim === reference);
+  if (first === undefined || first.interfaceName === interfaceName) return;
+  throw new CniError(
+    errorCodes.refused,
+    `pod ${namespace}/${name} names the IPAMClaim ${reference} for its interfaces ${first.interfaceName} and ${interfaceName}, and a claim is for ` +
+      "one: make a claim for each, and the pod anew.",
+  );
+}
+
+/** The network of the VM that the interface is of. A primary network takes the place of the pod network. */
+export function nicFor(
+  { interfaceName, selections, pod, persistence }: ClaimWish,
+  vmi: Pick<VirtualMachineInstance, "spec">,
+): string | undefined {
+  const spec = vmi.spec ?? {};
+  if (persistence.isPrimary) return spec.networks?.find((each) => each.pod !== undefined)?.name;
+  return nicOf(interfaceName, selections, pod.namespace, spec)?.name;
+}
+
+/** What network.kubevirt.io/addresses asks for this NIC. Code 7 where it cannot be read. */
+export function requestedFor(nic: string, { pod }: Pick<ClaimWish, "pod">): readonly string[] {
+  const text = pod.annotations[addressesAnnotation];
+  const { addresses, problem } = readRequested(text, nic);
+  if (problem === "") return addresses;
+  throw new CniError(
+    errorCodes.badConfiguration,
+    `the annotation ${addressesAnnotation} of pod ${pod.namespace}/${pod.name} is ${JSON.stringify(text)}: write a list of addresses for each ` +
+      'network, like {"blue": ["10.0.0.7"]}, on the VM.',
+  );
+}

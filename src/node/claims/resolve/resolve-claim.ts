@@ -1,0 +1,58 @@
+// The claim of one interface of one pod, as ADD and CHECK ask for it.
+import { CniError, errorCodes } from "../../../cni/error.ts";
+import type { AttachmentInvocation } from "../../../cni/invocation.ts";
+import { asError } from "../../../kube/abort.ts";
+import { isApiError } from "../../../kube/errors.ts";
+import type { Parts } from "../../context.ts";
+import type { LoadedConfig } from "../../request/configurations.ts";
+import type { PodFacts } from "../../request/pods.ts";
+import { tellClaim } from "../hold/add.ts";
+import type { ClaimUse } from "./claim-binding.ts";
+import { wishOf } from "./claim-query.ts";
+import { ClaimRefusal } from "./refusal.ts";
+
+export interface PodAndClaim {
+  readonly pod: PodFacts | undefined;
+  /** Undefined: the pod holds its addresses itself. */
+  readonly claim: ClaimUse | undefined;
+}
+
+export async function claimOf(
+  parts: Parts,
+  { interfaceName, args }: AttachmentInvocation,
+  { config, persistence }: LoadedConfig,
+  known: PodFacts | undefined,
+  { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: boolean },
+): Promise<PodAndClaim> {
+  let pod = known;
+  let wish = wishOf(pod, interfaceName, persistence);
+  // A NIC that was plugged into a running pod a moment ago may not have come to the informer yet.
+  if (pod !== undefined && persistence.isAllowed && wish?.selection === undefined) {
+    const query = { namespace: pod.namespace, name: pod.name, uid: args.podUid, isFresh: true };
+    pod = (await parts.pods.find(query, signal)) ?? pod;
+    wish = wishOf(pod, interfaceName, persistence);
+  }
+  if (wish === undefined) return { pod, claim: undefined };
+  try {
+    // Whether claims are made at all is what the leader says.
+    await parts.assertKnown(signal);
+    return { pod, claim: await parts.claims.search.find(wish, { signal, mayWait }) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof CniError) {
+      const reason = error.code === errorCodes.tryAgainLater ? "WaitingForClaim" : "AddressRefused";
+      if (mayWait) parts.tell(wish.pod.object, "Warning", reason, `${interfaceName}: ${error.message}`);
+      if (mayWait && error instanceof ClaimRefusal && error.claim !== undefined)
+        tellClaim(parts, error.claim, wish.pod.name, error);
+      throw error;
+    }
+    // Where nobody was promised more: what comes from this node's slices alone needs no API server, and no right to read VMs.
+    const isNeedless = parts.sliced.isWhole(config) || isApiError(error, "forbidden");
+    if (persistence.isAllowed || wish.reference !== undefined || !isNeedless) throw error;
+    parts.log.warn("the VM cannot be asked for; its pod gets an address without a claim", {
+      pod: `${wish.pod.namespace}/${wish.pod.name}`,
+      error: asError(error),
+    });
+    return { pod, claim: undefined };
+  }
+}

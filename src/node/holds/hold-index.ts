@@ -1,0 +1,118 @@
+// What this node holds, in memory: by place (namespace, domain, address) and by attachment. Only this daemon takes for this
+// node, so what it has listed once and written since is all there is. Not promised: that a hold is still there; the leader may
+// have collected it. Whoever acts on an entry writes with its version.
+import type { Attachment } from "../../cni/attachments.ts";
+import type { Domain, Hold } from "../../ipam/ledger.ts";
+import { type Owner, sameOwner } from "../../ipam/owner.ts";
+import type { Address } from "../../net/address.ts";
+import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
+
+export interface HeldEntry {
+  readonly namespace: string;
+  readonly hold: Hold;
+}
+
+export interface Place {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly address: Address | string;
+}
+
+export type PlaceKey = string;
+
+export function placeKey({ namespace, domain, address }: Place): PlaceKey {
+  return `${namespace} ${domain} ${address}`;
+}
+
+export function namespaceOf(place: PlaceKey): string {
+  return place.slice(0, place.indexOf(" "));
+}
+
+export class Held {
+  readonly #entries = new Map<PlaceKey, HeldEntry>();
+  /** Only holds that a sandbox uses: a parked one has none. */
+  readonly #byAttachment = new Map<AttachmentKey, Set<PlaceKey>>();
+  /** What is written down for lists that are under way: one at a time, as a rule. */
+  readonly #followers = new Set<Set<PlaceKey>>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  put(entry: HeldEntry): void {
+    const key = placeKey(placeOf(entry));
+    this.#remove(key);
+    this.#entries.set(key, entry);
+    this.#note(key);
+    const attachment = attachmentOf(entry.hold);
+    if (attachment === undefined) return;
+    const of = attachmentKey(attachment);
+    this.#byAttachment.set(of, (this.#byAttachment.get(of) ?? new Set()).add(key));
+  }
+
+  delete(place: Place): void {
+    const key = placeKey(place);
+    this.#remove(key);
+    this.#note(key);
+  }
+
+  get(place: Place): HeldEntry | undefined {
+    return this.#entries.get(placeKey(place));
+  }
+
+  ofAttachment(attachment: Attachment): HeldEntry[] {
+    return Array.from(this.#byAttachment.get(attachmentKey(attachment)) ?? [], (key) => this.#entries.get(key)!);
+  }
+
+  /** For the pool that is made of it; a node holds some hundred. */
+  ofDomain(namespace: string, domain: Domain): HeldEntry[] {
+    return [...this.#entries.values()].filter((each) => each.namespace === namespace && each.hold.domain === domain);
+  }
+
+  ofOwner(owner: Owner): HeldEntry[] {
+    return [...this.#entries.values()].filter(({ hold }) => sameOwner(hold.owner, owner));
+  }
+
+  all(): IterableIterator<HeldEntry> {
+    return this.#entries.values();
+  }
+
+  /** The places that are put or deleted from now on: what a list begins with. */
+  follow(): Disposable & { readonly places: ReadonlySet<PlaceKey> } {
+    const places = new Set<PlaceKey>();
+    this.#followers.add(places);
+    return { places, [Symbol.dispose]: () => void this.#followers.delete(places) };
+  }
+
+  /** After a new list: what was put or deleted since it began (`newer`) is newer, and stays as it is. */
+  replace(entries: Iterable<HeldEntry>, newer: ReadonlySet<PlaceKey>): void {
+    const before = new Set(newer);
+    for (const key of this.#entries.keys()) if (!before.has(key)) this.#remove(key);
+    for (const entry of entries) if (!before.has(placeKey(placeOf(entry)))) this.put(entry);
+  }
+
+  #note(key: PlaceKey): void {
+    for (const places of this.#followers) places.add(key);
+  }
+
+  #remove(key: PlaceKey): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    const attachment = attachmentOf(entry.hold);
+    const of = attachment && attachmentKey(attachment);
+    const keys = of && this.#byAttachment.get(of);
+    keys?.delete(key);
+    if (of !== undefined && keys?.size === 0) this.#byAttachment.delete(of);
+  }
+}
+
+export function placeOf({ namespace, hold: { domain, address } }: HeldEntry): Place {
+  return { namespace, domain, address };
+}
+
+/** Undefined where no sandbox uses the hold, or its owner is no pod. */
+export function attachmentOf({ owner }: Pick<Hold, "owner">): Attachment | undefined {
+  if (owner.kind !== "pod" || owner.containerId === undefined || owner.containerId === "") return undefined;
+  return { containerId: owner.containerId, interfaceName: owner.interface };
+}

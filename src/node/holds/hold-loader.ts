@@ -1,0 +1,117 @@
+// What this node holds: listed at the start, after a pause and after a restore, and compared with what its live sandboxes use. Until that is done no
+// address is given and none is freed. Later looks compare again, from the server's cache, and keep nobody waiting.
+import { preconditionsOf } from "../../api/version.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { listHolds } from "../../ledger/reservation/list-holds.ts";
+import type { FenceFacts } from "../claims/fence/fence-facts.ts";
+import type { DaemonOptions } from "../daemon-options.ts";
+import { Pace } from "../retry-pause.ts";
+import { Shared } from "../single-flight.ts";
+import { attachmentOf, type Held, type HeldEntry, type PlaceKey, placeKey, placeOf } from "./hold-index.ts";
+import type { Reassert } from "./reassert.ts";
+import type { Sandboxes } from "./sandboxes.ts";
+import { heldKind, type History } from "./server-history.ts";
+
+export interface OwnHoldsOptions extends Pick<DaemonOptions, "client" | "node" | "clock" | "random" | "log"> {
+  readonly held: Held;
+  readonly facts: Pick<FenceFacts, "hold">;
+  readonly sandboxes: Pick<Sandboxes, "get">;
+  readonly reassert: Pick<Reassert, "round">;
+  readonly history: Pick<History, "expect">;
+}
+
+export class OwnHolds {
+  readonly #options: OwnHoldsOptions;
+  readonly #list = new Shared<void>();
+  readonly #pace: Pace;
+  #isKnown = false;
+  #isRestored = false;
+  #generation = 0;
+
+  constructor(options: OwnHoldsOptions) {
+    this.#options = options;
+    this.#pace = new Pace(options.clock, options.random);
+  }
+
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** Throws the client's error where the API server does not answer; the next who asks waits for his time, and tries again. */
+  async known(signal: AbortSignal): Promise<void> {
+    if (!this.#isKnown) await this.#list.get("list", signal, (own) => this.#pace.run(own, () => this.#read(own)));
+  }
+
+  /** They may have moved: read them again before anything is done by them. */
+  forget(): void {
+    this.#isKnown = false;
+    this.#generation += 1;
+    this.#list.clear();
+  }
+
+  /** Some may be lost: make them again before anything is done. */
+  restored(): void {
+    this.#isRestored = true;
+    this.forget();
+  }
+
+  /** The last write of this node for a live sandbox is not there, or older: the server has forgotten it. One read. */
+  async isLost(signal: AbortSignal): Promise<boolean> {
+    const { held, facts, sandboxes } = this.#options;
+    // They are about to be listed, and compared.
+    if (!this.#isKnown) return false;
+    const isLive = (entry: HeldEntry) => {
+      const attachment = attachmentOf(entry.hold);
+      return attachment !== undefined && sandboxes.get(attachment) !== undefined;
+    };
+    let last: HeldEntry | undefined;
+    for (const entry of held.all()) if (isLive(entry) && numberOf(entry) > numberOf(last)) last = entry;
+    if (last === undefined) return false;
+    const { namespace, hold } = last;
+    const found = await facts.hold({ namespace, domain: hold.domain, address: String(hold.address) }, signal);
+    // Given back, or taken over, since it was asked for, or about to be.
+    if (held.get(placeOf(last)) !== last || !isLive(last)) return false;
+    return found === undefined || numberOf({ namespace, hold: found }) < numberOf(last);
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    if (!this.#isKnown) return this.known(signal);
+    const listed = await this.#entries(signal, { resourceVersion: "0" });
+    await this.#options.reassert.round({ listed: byPlace(listed), afterRestore: false, signal });
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { held, log, reassert, history } = this.#options;
+    const generation = this.#generation;
+    const isRestored = this.#isRestored;
+    using changes = held.follow();
+    const entries = await this.#entries(signal, { onVersion: history.expect(heldKind) });
+    // They may have moved since the list began, or the list itself has told of a restore.
+    if (generation !== this.#generation) return this.known(signal);
+    held.replace(entries, changes.places);
+    await reassert.round({ listed: byPlace(entries), afterRestore: isRestored, signal });
+    if (generation !== this.#generation) return this.known(signal);
+    this.#isKnown = true;
+    this.#isRestored = false;
+    log.info("what this node holds is known", { addresses: entries.length });
+  }
+
+  async #entries(signal: AbortSignal, options: object): Promise<HeldEntry[]> {
+    const { client, node, log } = this.#options;
+    const entries: HeldEntry[] = [];
+    for await (const each of listHolds(client, { node, signal, ...options })) {
+      if (each.unreadable !== undefined) log.warn(each.unreadable);
+      // What a claim has is of no sandbox, whichever node wrote it last: the leader alone frees it.
+      else if (each.hold.owner.kind === "pod") entries.push({ namespace: each.namespace, hold: each.hold });
+    }
+    return entries;
+  }
+}
+
+function numberOf(entry: HeldEntry | undefined): number {
+  return entry === undefined ? 0 : Number(preconditionsOf(entry.hold.version).resourceVersion);
+}
+
+function byPlace(entries: readonly HeldEntry[]): ReadonlyMap<PlaceKey, Hold> {
+  return new Map(entries.map((entry) => [placeKey(placeOf(entry)), entry.hold]));
+}

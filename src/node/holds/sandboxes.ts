@@ -1,0 +1,212 @@
+// The sandboxes of this node that were given addresses of the API's ledger, with their holds: known before the runtime has its
+// answer, until their DEL. By them a lost hold is made again (reassert.ts) and an old guest is fenced (src/node/claims/fence/fence.ts). The
+// journal has what comes from slices.
+//
+// Promised: what `remember` has answered for survives every end of the daemon. Not flushed: a power cut takes the sandboxes away
+// with the lines, and an ADD does not wait for a disk. Lines of another boot are over, but for the highest versions that the API
+// server has told (server-history.ts). What cannot be written is said and fails nobody: the address is right all the same.
+import type { Attachment } from "../../cni/attachments.ts";
+import type { Hold, HoldNote, HoldUser } from "../../ipam/ledger.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import { asError } from "../../kube/abort.ts";
+import type { Log } from "../../log/log.ts";
+import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
+import type { Place } from "./hold-index.ts";
+import { LineFile } from "./line-file.ts";
+import type { SeenVersions } from "./server-history.ts";
+
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface HoldPlace extends Place {
+  readonly address: string;
+}
+
+/** A hold as it was written, but for its version. */
+export interface SandboxHold extends HoldPlace {
+  readonly owner: Owner;
+  readonly note?: HoldNote;
+  readonly users?: readonly HoldUser[];
+}
+
+export interface Sandbox extends Attachment {
+  readonly netns: string;
+  readonly pod: ObjectName;
+  /** What has the addresses in place of the pod. */
+  readonly claim?: ObjectName;
+  readonly holds: readonly SandboxHold[];
+}
+
+export interface KnownSandbox extends Sandbox {
+  /** What told its namespace from another when the address was given: a path may come back with another sandbox behind it. Empty: it could not be seen. */
+  readonly netnsId: string;
+}
+
+export function sandboxHold(namespace: string, { domain, address, owner, note, users }: Hold): SandboxHold {
+  return { namespace, domain, address: String(address), owner, ...(note && { note }), ...(users && { users }) };
+}
+
+type SandboxRecord =
+  /** What stands before it is of another boot. */
+  | { readonly op: "boot"; readonly id: string }
+  | { readonly op: "add"; readonly sandbox: KnownSandbox }
+  | { readonly op: "gone"; readonly key: string }
+  | { readonly op: "seen"; readonly seen: SeenVersions };
+
+export interface SandboxesOptions {
+  readonly folder: string;
+  /** Of the kernel: another one is another boot. */
+  readonly bootId: string;
+  /** What tells one network namespace from another that has its path later; undefined where there is none. */
+  readonly identify: (netns: string) => Promise<string | undefined>;
+  readonly log: Log;
+}
+
+/** A node of 1,000 pods with 8 networks each; more are leftovers. At 1 KB each: 8 MB. */
+const maxSandboxes = 8192;
+
+export class Sandboxes {
+  readonly #options: SandboxesOptions;
+  #file!: LineFile<SandboxRecord>;
+  /** In the order in which they came. */
+  readonly #known = new Map<AttachmentKey, KnownSandbox>();
+  /** pod, interface -> its latest: a pod has one sandbox at a time, and the ADD of the next says that the one before is over. */
+  readonly #latest = new Map<string, AttachmentKey>();
+  #seen: SeenVersions = {};
+
+  private constructor(options: SandboxesOptions) {
+    this.#options = options;
+  }
+
+  static async open(options: SandboxesOptions): Promise<Sandboxes> {
+    const { folder, bootId, log } = options;
+    const sandboxes = new Sandboxes(options);
+    let boot = "";
+    const file = await LineFile.open<SandboxRecord>({
+      folder,
+      name: "sandboxes.log",
+      isUnsynced: true,
+      meet: (record) => (boot = sandboxes.#read(record) ?? boot),
+      all: () => sandboxes.#records(),
+      live: () => sandboxes.#known.size + 2,
+    });
+    sandboxes.#file = file;
+    if (boot !== bootId) {
+      sandboxes.#read({ op: "boot", id: bootId });
+      await file.append({ op: "boot", id: bootId });
+    }
+    if (file.damaged > 0) log.warn("lines of the file of sandboxes are damaged and left out", { lines: file.damaged });
+    return sandboxes;
+  }
+
+  /** What `note` was told last, in whichever boot. */
+  get seen(): SeenVersions {
+    return this.#seen;
+  }
+
+  async note(seen: SeenVersions): Promise<void> {
+    this.#seen = seen;
+    await this.#append({ op: "seen", seen });
+  }
+
+  all(): KnownSandbox[] {
+    return [...this.#known.values()];
+  }
+
+  get(attachment: Attachment): KnownSandbox | undefined {
+    return this.#known.get(attachmentKey(attachment));
+  }
+
+  /** After the commit of an ADD, before its answer. */
+  async remember(sandbox: Sandbox): Promise<void> {
+    const { identify, log } = this.#options;
+    const { containerId, interfaceName, netns } = sandbox;
+    const before = this.#latest.get(podKey(sandbox));
+    if (before !== undefined && before !== attachmentKey(sandbox)) await this.forget(this.#known.get(before)!);
+    if (sandbox.holds.length === 0) return;
+    try {
+      if (this.#known.size >= maxSandboxes)
+        throw new Error(`${maxSandboxes} are known already, which no node runs: look why none of them ends.`);
+      const record = { op: "add", sandbox: { ...sandbox, netnsId: (await identify(netns)) ?? "" } } as const;
+      this.#read(record);
+      await this.#file.append(record);
+    } catch (error) {
+      const words =
+        "a sandbox could not be remembered: if the API server loses its hold, the address may be given again";
+      log.warn(words, { containerId, interfaceName, error: asError(error) });
+    }
+  }
+
+  /** Its holds are elsewhere now. Undefined: it is not known any more. */
+  async move(sandbox: KnownSandbox, holds: readonly SandboxHold[]): Promise<KnownSandbox | undefined> {
+    if (this.get(sandbox) !== sandbox) return undefined;
+    const record = { op: "add", sandbox: { ...sandbox, holds } } as const;
+    this.#read(record);
+    await this.#append(record);
+    return record.sandbox;
+  }
+
+  async forget(attachment: Attachment): Promise<void> {
+    const record = { op: "gone", key: attachmentKey(attachment) } as const;
+    if (!this.#known.has(record.key)) return;
+    this.#read(record);
+    await this.#append(record);
+  }
+
+  /** Undefined: nobody can tell, since its namespace could not be seen when the address was given. */
+  async isThere({ netns, netnsId }: KnownSandbox): Promise<boolean | undefined> {
+    if (netnsId === "") return undefined;
+    try {
+      return (await this.#options.identify(netns)) === netnsId;
+    } catch {
+      return undefined;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  #read(record: SandboxRecord): string | undefined {
+    if (record.op === "boot") {
+      this.#known.clear();
+      this.#latest.clear();
+      return record.id;
+    }
+    if (record.op === "seen") this.#seen = record.seen;
+    else if (record.op === "add") {
+      const key = attachmentKey(record.sandbox);
+      this.#known.delete(key);
+      this.#known.set(key, record.sandbox);
+      this.#latest.set(podKey(record.sandbox), key);
+    } else {
+      const known = this.#known.get(record.key as AttachmentKey);
+      this.#known.delete(record.key as AttachmentKey);
+      if (known !== undefined && this.#latest.get(podKey(known)) === record.key) this.#latest.delete(podKey(known));
+    }
+    return undefined;
+  }
+
+  async #append(record: SandboxRecord): Promise<void> {
+    try {
+      await this.#file.append(record);
+    } catch (error) {
+      this.#options.log.warn("the file of sandboxes could not be written", { error: asError(error) });
+    }
+  }
+
+  #records(): SandboxRecord[] {
+    return [
+      { op: "boot", id: this.#options.bootId },
+      { op: "seen", seen: this.#seen },
+      ...this.all().map((sandbox) => ({ op: "add", sandbox }) as const),
+    ];
+  }
+}
+
+function podKey({ pod: { namespace, name, uid }, interfaceName }: Sandbox): string {
+  return `${uid === "" ? `${namespace}/${name}` : uid} ${interfaceName}`;
+}

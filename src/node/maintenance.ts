@@ -1,0 +1,143 @@
+// What the daemon does by itself: learns what the node holds and looks at it again, counts the daemons there are, and renews
+// pictures that are in use. What fails waits as long as the API server asks for, and longer each time (retry-pause.ts).
+import { asError } from "../kube/abort.ts";
+import { deadline, sleep } from "../kube/clock.ts";
+import type { DaemonOptions } from "./daemon-options.ts";
+import type { OwnHolds } from "./holds/hold-loader.ts";
+import type { Reassert } from "./holds/reassert.ts";
+import type { History } from "./holds/server-history.ts";
+import type { DomainPicture } from "./pools/domain-cache.ts";
+import type { Pictures } from "./pools/pool-resolver.ts";
+import { Pace } from "./retry-pause.ts";
+import type { SharedState } from "./shared-state.ts";
+
+export interface UpkeepOptions extends Pick<DaemonOptions, "client" | "clock" | "log" | "random"> {
+  readonly state: SharedState;
+  readonly own: OwnHolds;
+  readonly history: Pick<History, "isDoubted" | "assure">;
+  readonly reassert: Pick<Reassert, "conflicts">;
+  readonly pictures: Pictures;
+}
+
+const tickMs = 2000;
+const countEveryMs = 600_000;
+/** Between two looks for deleted holds. A list makes the API server look at every hold: all daemons together list twice a second. */
+const lookMs = { least: 300_000, perDaemon: 500, inConflict: 60_000 };
+/** After the connection was lost, and nobody waits for it: ten a second. */
+const soonMs = { least: 10_000, perDaemon: 100 };
+/** A picture older than this is renewed, if it was used since it was made. */
+const pictureAgeMs = 30_000;
+const callMs = 20_000;
+
+interface Chore {
+  readonly what: string;
+  readonly isWanted: () => boolean;
+  /** After it was done, a quarter more or less. */
+  readonly everyMs: () => number;
+  readonly work: (signal: AbortSignal) => Promise<void>;
+  readonly pace: Pace;
+  nextMs: number;
+}
+
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  #daemons = 0;
+  readonly #look: Chore;
+  readonly #chores: readonly Chore[];
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+    const { own, history, state, clock, random } = options;
+    const chore = (what: string, isWanted: () => boolean, work: Chore["work"], everyMs = () => 0): Chore => {
+      return { what, isWanted, work, everyMs, pace: new Pace(clock, random), nextMs: Number.NEGATIVE_INFINITY };
+    };
+    this.#look = chore(
+      "comparing what this node holds with its sandboxes",
+      () => own.isKnown && state.paused === "",
+      (signal) => own.look(signal),
+      () => (options.reassert.conflicts > 0 ? lookMs.inConflict : this.longestLookMs),
+    );
+    this.#look.nextMs = clock.monotonicMs() + random() * lookMs.least;
+    const isOld = () => this.#old().length > 0;
+    this.#chores = [
+      chore(
+        "looking whether the API server was restored",
+        () => history.isDoubted,
+        (signal) => history.assure(signal),
+      ),
+      chore(
+        "listing what this node holds",
+        () => !own.isKnown,
+        (signal) => own.known(signal),
+      ),
+      chore(
+        "counting nodes",
+        () => true,
+        (signal) => this.#count(signal),
+        () => countEveryMs,
+      ),
+      chore("renewing pictures", isOld, (signal) => this.#renew(signal)),
+      this.#look,
+    ];
+  }
+
+  /** How many nodes the cluster has; 0: not known. */
+  get daemons(): number {
+    return this.#daemons;
+  }
+
+  get longestLookMs(): number {
+    return Math.max(lookMs.least, lookMs.perDaemon * this.#daemons);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      for (const chore of this.#chores) await this.#do(chore, signal);
+      await sleep(clock, tickMs, signal);
+    }
+  }
+
+  lookSoon(): void {
+    const { clock, random } = this.#options;
+    const spreadMs = Math.max(soonMs.least, soonMs.perDaemon * this.#daemons);
+    this.#look.nextMs = Math.min(this.#look.nextMs, clock.monotonicMs() + random() * spreadMs);
+  }
+
+  /** As a rule it is not due, and that costs nothing. The API server being away is said once by those who follow it. */
+  async #do(chore: Chore, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const { what, pace, work } = chore;
+    if (signal.aborted || clock.monotonicMs() < chore.nextMs || !pace.isDue || !chore.isWanted()) return;
+    using limit = deadline(clock, callMs, signal);
+    try {
+      await pace.run(limit.signal, () => work(limit.signal));
+      chore.nextMs = clock.monotonicMs() + chore.everyMs() * (0.75 + 0.5 * random());
+    } catch (error) {
+      log.debug(`${what} failed`, { error: asError(error) });
+    }
+  }
+
+  /** One object, and the server says how many more there are. */
+  async #count(signal: AbortSignal): Promise<void> {
+    const text = await this.#options.client.raw("/api/v1/nodes?limit=1", { signal });
+    const list = JSON.parse(text) as { items?: unknown[]; metadata?: { remainingItemCount?: number } };
+    this.#daemons = (list.items?.length ?? 0) + (list.metadata?.remainingItemCount ?? 0);
+  }
+
+  #old(): readonly DomainPicture[] {
+    const nowMs = this.#options.clock.wallMs();
+    return Array.from(this.#options.pictures.all()).filter(
+      ({ usedMs, renewedMs }) => usedMs > renewedMs && nowMs - renewedMs >= pictureAgeMs,
+    );
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { clock, state } = this.#options;
+    if (state.paused !== "") return;
+    for (const picture of this.#old()) {
+      picture.renewedMs = clock.wallMs();
+      await this.#options.pictures.renew(picture, pictureAgeMs, signal);
+    }
+  }
+}

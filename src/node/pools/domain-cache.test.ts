@@ -1,0 +1,147 @@
+// What a picture learns from lists and hints, and what it must not unlearn: what this node holds or is just writing.
+import { beforeEach, describe, expect, it } from "vitest";
+
+import { type Owner, ownerKey } from "../../ipam/owner.ts";
+import { parseAddress } from "../../net/address.ts";
+import { parseBlock } from "../../net/interval.ts";
+import { parsePrefix } from "../../net/prefix.ts";
+import { Held } from "../holds/hold-index.ts";
+import { Crowd } from "./candidate-spread.ts";
+import { DomainPicture } from "./domain-cache.ts";
+
+const domain = "network:";
+const namespace = "kube-system";
+const pod = (name: string): Owner => ({
+  kind: "pod",
+  uid: `u-${name}`,
+  namespace: "d",
+  name,
+  interface: "eth0",
+  containerId: name,
+});
+const hold = (last: number, name: string) => ({
+  domain,
+  address: parseAddress(`10.0.0.${last}`),
+  owner: pod(name),
+  version: "1",
+});
+const wide = { prefix: parsePrefix("10.0.0.0/24"), cooldownMs: 0 };
+const narrow = { prefix: parsePrefix("10.0.0.0/28"), cooldownMs: 0 };
+
+let nowMs: number;
+let held: Held;
+let picture: DomainPicture;
+const lowest = (definition = wide) => String(picture.poolFor(definition).nextFree(parseAddress("10.0.0.1")));
+
+beforeEach(() => {
+  nowMs = 1000;
+  held = new Held();
+  const now = () => nowMs;
+  picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons: () => 10 }) });
+});
+
+describe("pools of one domain", () => {
+  it("share what is learnt, whichever was there first", () => {
+    picture.poolFor(wide);
+    picture.met(hold(1, "far"));
+    picture.took(hold(2, "own"));
+    held.put({ namespace, hold: hold(2, "own") });
+    expect([lowest(wide), lowest(narrow)]).toEqual(["10.0.0.3", "10.0.0.3"]);
+    picture.released(hold(2, "own").address, pod("own"), 0);
+    expect([lowest(wide), lowest(narrow)]).toEqual(["10.0.0.2", "10.0.0.2"]);
+  });
+
+  it("what was given back before its own pool was made is its owner's while it rests, whatever other pools there are", () => {
+    picture.poolFor({ ...wide, prefix: parsePrefix("10.9.0.0/24") });
+    picture.released(hold(7, "own").address, pod("own"), 500);
+    const rests = () => picture.poolFor({ ...wide, cooldownMs: 500 }).returnsTo(hold(7, "own").address, pod("own"));
+    expect(rests()).toBe(true);
+  });
+
+  it("the same definition is the same pool", () => {
+    expect(picture.poolFor({ ...wide })).toBe(picture.poolFor(wide));
+    expect(picture.poolFor({ ...wide, cooldownMs: 1 })).not.toBe(picture.poolFor(wide));
+  });
+});
+
+describe("a list", () => {
+  it("brings what others hold and what rests, and takes away what they gave back", () => {
+    const lastOwner = ownerKey(pod("x"));
+    picture.replace([{ hold: hold(1, "far") }, { hold: hold(2, "x"), cooling: { untilMs: 5000, lastOwner } }], nowMs);
+    expect(lowest()).toBe("10.0.0.3");
+    nowMs = 6000;
+    expect(lowest()).toBe("10.0.0.2");
+    picture.replace([], nowMs);
+    expect(lowest()).toBe("10.0.0.1");
+  });
+
+  it("does not overwrite what this node holds, nor what it is just writing", () => {
+    const pool = picture.poolFor(wide);
+    held.put({ namespace, hold: hold(1, "own") });
+    picture.took(hold(1, "own"));
+    pool.take(parseAddress("10.0.0.2"), pod("writing"));
+    picture.replace([{ hold: hold(1, "before") }, { hold: hold(2, "before-too") }], 500);
+    expect([pool.ownerAt(parseAddress("10.0.0.1")), pool.ownerAt(parseAddress("10.0.0.2"))]).toEqual([
+      pod("own"),
+      pod("writing"),
+    ]);
+    picture.replace([], nowMs);
+    expect([pool.ownerAt(parseAddress("10.0.0.1")), pool.ownerAt(parseAddress("10.0.0.2"))]).toEqual([
+      pod("own"),
+      pod("writing"),
+    ]);
+  });
+
+  it("does not take away what was learnt after it began", () => {
+    picture.poolFor(wide);
+    nowMs = 2000;
+    picture.met(hold(1, "far"));
+    picture.replace([], 1500);
+    expect(lowest()).toBe("10.0.0.2");
+  });
+});
+
+describe("a free map", () => {
+  it("is not offered, and what it no longer has is free, unless learnt since", () => {
+    picture.poolFor(wide);
+    picture.met(hold(1, "far"));
+    nowMs = 3000;
+    picture.met(hold(2, "later"));
+    picture.suppose(wide.prefix, [parseBlock("10.0.0.3-10.0.0.9")], 2000);
+    expect(lowest()).toBe("10.0.0.1");
+    picture.took(hold(1, "own"));
+    expect(lowest()).toBe("10.0.0.10");
+  });
+});
+
+describe("the crowd", () => {
+  const width = (crowd: Crowd) => crowd.width;
+
+  it.each([
+    [0, 1, 4096],
+    [1, 1, 2],
+    [64, 1, 128],
+    [65, 260, 260],
+    [1000, 4000, 4000],
+    [5000, 4096, 4096],
+  ])("with %d daemons, a draw is among %d at rest, and among %d after a conflict", (daemons, atRest, expected) => {
+    const crowd = new Crowd({ now: () => nowMs, daemons: () => daemons });
+    expect(width(crowd)).toBe(atRest);
+    crowd.met();
+    expect(width(crowd)).toBe(expected);
+    nowMs += 2000;
+    expect(width(crowd)).toBe(atRest);
+  });
+
+  it.each([
+    ["20 daemons, 50 takes", 20, 50, 4000],
+    ["20 daemons, 3 takes: few enough for the lowest", 20, 3, 1],
+    ["one daemon alone, whose takes know of each other", 1, 300, 1],
+  ])("%s under way here, and as many elsewhere", (_name, daemons, takes, expected) => {
+    const crowd = new Crowd({ now: () => nowMs, daemons: () => daemons });
+    for (let take = 0; take < takes; take++) crowd.begin();
+    expect(width(crowd)).toBe(expected);
+    for (let take = 0; take < takes; take++) crowd.end();
+    expect(width(crowd)).toBe(1);
+  });
+});

@@ -1,0 +1,165 @@
+// What this daemon knows of one domain: which addresses are taken, as far as it has heard. Shared by all pools of the domain.
+// A picture that is behind costs a conflict, never a duplicate: the ledger arbitrates. A list never overwrites what this node
+// holds, or is just writing, since the list began.
+import type { Cooling } from "../../ipam/cooling.ts";
+import type { PoolDefinition } from "../../ipam/definition.ts";
+import type { Domain, Hold } from "../../ipam/ledger.ts";
+import { type Owner, type OwnerKey, ownerKey } from "../../ipam/owner.ts";
+import { Pool } from "../../ipam/pool.ts";
+import { type Address, equal } from "../../net/address.ts";
+import { IntervalSet } from "../../net/interval-set.ts";
+import type { Interval } from "../../net/interval.ts";
+import { contains } from "../../net/prefix.ts";
+import type { Held } from "../holds/hold-index.ts";
+import type { Crowd } from "./candidate-spread.ts";
+import { definitionText, learnIn, releasedIn, tookIn } from "./pool-set.ts";
+
+/** What a node with a few hundred pods frees at once after its return; what is beyond is handed out like any other. */
+const restingMax = 1024;
+
+interface Foreign {
+  readonly address: Address;
+  /** The very object that the pools were told: another one there is newer knowledge. */
+  readonly owner: Owner;
+  readonly learntMs: number;
+}
+
+export interface PictureOptions {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly held: Held;
+  readonly crowd: Crowd;
+  /** The wall clock. */
+  readonly now: () => number;
+}
+
+export interface Listed {
+  readonly hold: Hold;
+  readonly cooling?: { readonly untilMs: number; readonly lastOwner: Cooling["lastOwner"] };
+}
+
+export class DomainPicture {
+  readonly namespace: string;
+  readonly domain: Domain;
+  readonly crowd: Crowd;
+  /** When the last whole list began; by the wall clock. */
+  listedMs = Number.NEGATIVE_INFINITY;
+  usedMs = Number.NEGATIVE_INFINITY;
+  /** When it was made, or last renewed in the background. */
+  renewedMs: number;
+  readonly #options: PictureOptions;
+  /** Text of the definition -> its pool. Definitions come from configurations: a handful. */
+  readonly #pools = new Map<string, Pool>();
+  /** address -> what others hold */
+  readonly #foreign = new Map<string, Foreign>();
+  /** Addresses that rest, of the last list: for pools that are made later. */
+  #resting: readonly Cooling[] = [];
+
+  constructor(options: PictureOptions) {
+    this.#options = options;
+    this.namespace = options.namespace;
+    this.domain = options.domain;
+    this.crowd = options.crowd;
+    this.renewedMs = options.now();
+  }
+
+  pools(): IterableIterator<Pool> {
+    return this.#pools.values();
+  }
+
+  poolFor(definition: PoolDefinition): Pool {
+    const key = definitionText(definition);
+    const known = this.#pools.get(key);
+    if (known !== undefined) return known;
+    const pool = new Pool(definition, this.#options.now);
+    this.#pools.set(key, pool);
+    const { held, namespace, domain } = this.#options;
+    for (const { address, owner } of this.#foreign.values()) learnIn(pool, address, owner);
+    for (const { hold } of held.ofDomain(namespace, domain)) learnIn(pool, hold.address, hold.owner);
+    for (const each of this.#resting) if (contains(definition.prefix, each.address)) pool.cool(each);
+    return pool;
+  }
+
+  took(hold: Hold): void {
+    this.#foreign.delete(String(hold.address));
+    tookIn(this.#pools.values(), hold);
+  }
+
+  met({ address, owner }: Pick<Hold, "address" | "owner">): void {
+    this.#foreign.set(String(address), { address, owner, learntMs: this.#options.now() });
+    for (const pool of this.#pools.values()) if (pool.ownerAt(address) === undefined) learnIn(pool, address, owner);
+  }
+
+  /** The owner gave it back, and it rests; `lastOwner` may have it back before. */
+  released(address: Address, owner: Owner, cooldownMs: number, lastOwner: OwnerKey = ownerKey(owner)): void {
+    const nowMs = this.#options.now();
+    const untilMs = nowMs + cooldownMs;
+    // A daemon that has just started frees the sandboxes of before before it hands anything out: its pool has not been made yet.
+    const isMade = this.#pools.values().some(({ definition }) => contains(definition.prefix, address));
+    if (!isMade && cooldownMs > 0) {
+      const others = this.#resting.filter((each) => each.untilMs > nowMs && !equal(each.address, address));
+      this.#resting = [...others.slice(-restingMax), { address, untilMs, lastOwner }];
+    }
+    releasedIn(this.#pools.values(), owner, { address, untilMs, lastOwner });
+  }
+
+  /** The owner holds nothing here, says the ledger: what a request of its left marked, its outcome unknown, is not held. */
+  unmark(owner: Owner): void {
+    const { held, namespace, domain } = this.#options;
+    for (const pool of this.#pools.values()) {
+      const address = pool.addressOf(owner);
+      if (address !== undefined && held.get({ namespace, domain, address }) === undefined) pool.forget(address);
+    }
+  }
+
+  replace(listed: readonly Listed[], startedMs: number): void {
+    const { held, namespace, domain } = this.#options;
+    const resting: Cooling[] = [];
+    const seen = new Set<string>();
+    for (const { hold, cooling } of listed) {
+      const { address, owner } = hold;
+      if (cooling !== undefined) {
+        resting.push({ address, ...cooling });
+        continue;
+      }
+      seen.add(String(address));
+      if (held.get({ namespace, domain, address }) === undefined) this.#learn(address, owner, startedMs);
+    }
+    for (const [key, entry] of this.#foreign)
+      if (!seen.has(key) && entry.learntMs <= startedMs) this.#forget(key, entry);
+    this.#resting = resting;
+    for (const pool of this.#pools.values()) {
+      pool.suppose([]);
+      for (const each of resting) if (contains(pool.definition.prefix, each.address)) pool.cool(each);
+    }
+    this.listedMs = startedMs;
+  }
+
+  /** A hint for the pools inside one prefix, without owners, written at `writtenMs`. */
+  suppose(within: PoolDefinition["prefix"], taken: readonly Interval[], writtenMs: number): void {
+    const set = IntervalSet.of(taken);
+    for (const [key, entry] of this.#foreign) {
+      const isOver = contains(within, entry.address) && !set.has(entry.address) && entry.learntMs < writtenMs;
+      if (isOver) this.#forget(key, entry);
+    }
+    for (const pool of this.#pools.values()) {
+      const { prefix } = pool.definition;
+      if (prefix.length === within.length && contains(within, prefix.network)) pool.suppose(taken);
+    }
+  }
+
+  #learn(address: Address, owner: Owner, learntMs: number): void {
+    const before = this.#foreign.get(String(address));
+    this.#foreign.set(String(address), { address, owner, learntMs });
+    for (const pool of this.#pools.values()) {
+      const there = pool.ownerAt(address);
+      // Somebody of this node is just writing it, or holds it: newer than the list.
+      if (there === undefined || there === before?.owner) learnIn(pool, address, owner);
+    }
+  }
+
+  #forget(key: string, { address, owner }: Foreign): void {
+    this.#foreign.delete(key);
+    for (const pool of this.#pools.values()) if (pool.ownerAt(address) === owner) pool.forget(address);
+  }
+}

@@ -1,0 +1,312 @@
+// The pools that this daemon hands out of: each pool object found and adopted once, each domain's picture filled when it is
+// first used and refreshed when it proves old. An ADD reads nothing once its pool is known. A picture is filled from the
+// leader's free map where there is one (a few KiB), else by a list of the namespace, which serves every domain in it.
+import { readAllocations } from "../../api/allocations.ts";
+import { domainOfPool } from "../../api/domain.ts";
+import { domainAnnotation } from "../../api/hold-marks.ts";
+import { settledDomain } from "../../api/pool-domain.ts";
+import { poolName } from "../../api/pool-name.ts";
+import { decodeFreeMap, type FreeMap, freeMapName } from "../../cluster/free-map.ts";
+import { ensurePool, readPool } from "../../cluster/pool-object.ts";
+import { configMaps } from "../../cluster/resources.ts";
+import { CniError, errorCodes } from "../../cni/error.ts";
+import { type Domain, type Hold, LedgerError } from "../../ipam/ledger.ts";
+import type { OwnerKey } from "../../ipam/owner.ts";
+import type { Pool } from "../../ipam/pool.ts";
+import { orAborted } from "../../kube/abort.ts";
+import { isApiError } from "../../kube/errors.ts";
+import { adoptPool } from "../../ledger/adoption/adoption.ts";
+import { listHolds } from "../../ledger/reservation/list-holds.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { PoolUse, Share } from "../add/shares.ts";
+import type { DaemonOptions } from "../daemon-options.ts";
+import type { Held } from "../holds/hold-index.ts";
+import type { Pace } from "../retry-pause.ts";
+import { Shared } from "../single-flight.ts";
+import { Crowd } from "./candidate-spread.ts";
+import { DomainPicture, type Listed } from "./domain-cache.ts";
+
+export interface PicturesOptions extends Pick<DaemonOptions, "client" | "log"> {
+  readonly held: Held;
+  /** A list that failed is asked for again when the server may be. */
+  readonly pace: Pace;
+  /** The wall clock. */
+  readonly now: () => number;
+  readonly coexistence: () => boolean;
+  /** How many daemons there are; 0: not known. */
+  readonly daemons: () => number;
+}
+
+export interface PoolPlace {
+  readonly name: string;
+  readonly domain: Domain;
+}
+
+export interface OpenPool {
+  readonly pool: Pool;
+  readonly picture: DomainPicture;
+  readonly name: string | undefined;
+}
+
+/** A list that began so recently counts as new: the API server is not asked again by every refusal of a burst. */
+const freshMs = 1000;
+/** How long the first ADD in a domain waits for its picture, and how long a list may take in all. */
+const fillMs = 1500;
+const listMs = 60_000;
+/** A map that its leader has not renewed for so long has no leader. */
+const mapAgeMaxMs = 60_000;
+/** The pool's mark is there after the first; a second one under another of its names says something else. */
+const triesMax = 3;
+
+export class Pictures {
+  readonly #options: PicturesOptions;
+  /** namespace, identity, naming, protection -> the pool object */
+  readonly #places = new Shared<PoolPlace>();
+  readonly #warned = new Set<string>();
+  /** namespace, domain -> its picture */
+  readonly #pictures = new Map<string, DomainPicture>();
+  /** namespace, pool -> a pool whose picture came from a map */
+  readonly #mapped = new Map<string, { picture: DomainPicture; name: string; range: Prefix }>();
+  /** namespace/pool -> the map that was read last: finding the pool and filling its picture need one read, not two */
+  readonly #maps = new Map<string, { readonly map: FreeMap; readonly readMs: number }>();
+  /** namespace, pool -> a pool object that is handed out of */
+  readonly #opened = new Map<string, { namespace: string; name: string; domain: Domain }>();
+  /** namespace -> the list under way */
+  readonly #lists = new Shared<void>({ keep: false });
+  /** namespace -> when the last list began, and how long it took */
+  readonly #listed = new Map<string, { startedMs: number; tookMs: number }>();
+
+  #generation = 0;
+
+  constructor(options: PicturesOptions) {
+    this.#options = options;
+  }
+
+  all(): IterableIterator<DomainPicture> {
+    return this.#pictures.values();
+  }
+
+  find(namespace: string, domain: Domain): DomainPicture | undefined {
+    return this.#pictures.get(`${namespace} ${domain}`);
+  }
+
+  /** What is freed is remembered where nothing has been handed out yet, too: its owner may ask for it next. */
+  released(namespace: string, { domain, address, owner }: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    this.#pictureOf(namespace, domain).released(address, owner, cooldownMs, lastOwner);
+  }
+
+  async open(share: Share, signal: AbortSignal): Promise<OpenPool> {
+    const { namespace } = share;
+    const generation = this.#generation;
+    const place = share.pool === undefined ? undefined : await this.placeOf(share.pool, signal);
+    if (generation !== this.#generation) throw stateChanged();
+    const name = place?.name;
+    const picture = this.#pictureOf(namespace, place?.domain ?? share.domain ?? "");
+    picture.usedMs = this.#options.now();
+    // Entries of a pool that whereabouts fills are in no list yet that was made before the pool was opened.
+    const isNew = this.#options.coexistence() && !this.#opened.has(mapKey(namespace, name));
+    if (name !== undefined) this.#opened.set(mapKey(namespace, name), { namespace, name, domain: picture.domain });
+    const pool = picture.poolFor(share.definition);
+    const isKnown = picture.listedMs > Number.NEGATIVE_INFINITY || this.#mapped.has(mapKey(namespace, name));
+    if (!isKnown || isNew) await this.#fill(picture, share, name, signal);
+    return { pool, picture, name: name === undefined ? undefined : `${namespace}/${name}` };
+  }
+
+  /** The pool object of a range, and the domain that it is handed out in; it is found or made, and adopted. */
+  async placeOf(use: PoolUse, signal: AbortSignal): Promise<PoolPlace> {
+    const key = `${use.namespace} ${use.identity.network} ${use.identity.range} ${use.naming} ${use.protectsOverlaps}`;
+    return this.#places.get(key, signal, (own) => this.#resolve(use, own));
+  }
+
+  /** Lists the namespace, unless a list began after `sinceMs` or in the last moment. */
+  async refresh(namespace: string, sinceMs: number, signal: AbortSignal): Promise<void> {
+    const lastMs = this.#listed.get(namespace)?.startedMs ?? Number.NEGATIVE_INFINITY;
+    if (lastMs >= Math.min(sinceMs, this.#options.now() - freshMs)) return;
+    await this.#lists.get(namespace, signal, (own) => this.#listInTime(namespace, own));
+  }
+
+  /** For the background: by the map where there is one, else by a list, at most one part in a hundred of the time. */
+  async renew(picture: DomainPicture, ageMs: number, signal: AbortSignal): Promise<void> {
+    const { namespace } = picture;
+    const maps = [...this.#mapped.entries()].filter(([, each]) => each.picture === picture);
+    const read = await Promise.all(maps.map(([, each]) => this.#readMap(namespace, each.name, each.range, signal)));
+    for (const map of read) if (map !== undefined) picture.suppose(map.prefix, map.taken, map.writtenMs);
+    if (maps.length > 0 && read.every((map) => map !== undefined)) return;
+    const last = this.#listed.get(namespace);
+    const pauseMs = Math.max(ageMs, 100 * (last?.tookMs ?? 0));
+    if (last !== undefined && this.#options.now() - last.startedMs < pauseMs) return;
+    await this.refresh(namespace, this.#options.now(), signal);
+  }
+
+  /** After a pause or a change of coexistence: pools may have moved, and must be adopted again. */
+  forget(): void {
+    this.#generation += 1;
+    this.#places.clear();
+    this.#mapped.clear();
+    this.#maps.clear();
+    this.#opened.clear();
+    this.#listed.clear();
+    this.#pictures.clear();
+  }
+
+  async #fill(picture: DomainPicture, share: Share, name: string | undefined, signal: AbortSignal): Promise<void> {
+    if (name !== undefined && share.pool !== undefined && !this.#options.coexistence()) {
+      const {
+        namespace,
+        identity: { range },
+      } = share.pool;
+      const map = await this.#readMap(namespace, name, range, signal);
+      if (map !== undefined) {
+        picture.suppose(map.prefix, map.taken, map.writtenMs);
+        this.#mapped.set(mapKey(namespace, name), { picture, name, range });
+        return;
+      }
+    }
+    await this.#listPatiently(share.namespace, signal);
+  }
+
+  /** A picture is a hint: after a moment the ADD goes on beside a slow list. Not beside whereabouts: a miss costs three writes. */
+  async #listPatiently(namespace: string, signal: AbortSignal): Promise<void> {
+    const list = this.#lists.get(namespace, AbortSignal.timeout(listMs), (own) => this.#listInTime(namespace, own));
+    const patience = this.#options.coexistence() ? signal : AbortSignal.any([signal, AbortSignal.timeout(fillMs)]);
+    try {
+      await orAborted(list, patience);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!patience.aborted) throw error;
+      list.catch((later: unknown) =>
+        this.#options.log.warn("the list of a namespace failed", { namespace, error: later }),
+      );
+    }
+  }
+
+  async #resolve(use: PoolUse, signal: AbortSignal, tries = 1): Promise<PoolPlace> {
+    const { client, log, now } = this.#options;
+    const { namespace, identity, naming, l3 } = use;
+    const wanted = poolName(identity, naming);
+    const coexistence = this.#options.coexistence();
+    // The leader writes maps of pools that are not adopted, too; only of an adopted one the map names the domain.
+    const map = coexistence ? undefined : await this.#readMap(namespace, wanted, identity.range, signal);
+    if (map?.domain !== undefined) return this.#settle(use, wanted, map.domain);
+    // While whereabouts is active the pool's entries arbitrate, whatever the networks say; who adopts it afterwards sees all of them.
+    const first = coexistence ? undefined : domainOf(use, wanted);
+    const pool = await ensurePool(client, { namespace, identity, naming, l3, domain: first, signal });
+    const place = this.#settle(use, pool.name, pool.domain);
+    if (pool.adopted) return place;
+    const adoption = await adoptPool(client, { pool, domain: place.domain, now, coexistence, signal });
+    for (const warning of adoption.warnings) log.warn(warning, { pool: `${namespace}/${pool.name}` });
+    if (adoption.blocking.length > 0) throw blocked(`${namespace}/${pool.name}`, adoption.blocking);
+    if (coexistence || adoption.pool.domain === place.domain) return place;
+    // Another network was faster: what it marked the pool with counts.
+    if (tries === triesMax) throw mixed(`${namespace}/${pool.name}`, use.protectsOverlaps, adoption.pool.domain ?? "");
+    return this.#resolve(use, signal, tries + 1);
+  }
+
+  #settle(use: PoolUse, name: string, marked: Domain | undefined): PoolPlace {
+    const { namespace, identity, protectsOverlaps } = use;
+    const rule = { network: identity.network, protectsOverlaps, pool: { namespace, name } };
+    const domain = settledDomain(rule, marked);
+    const pool = `${namespace}/${name}`;
+    if (domain === undefined) throw mixed(pool, protectsOverlaps, marked ?? "");
+    if (marked !== undefined && domain !== domainOfPool(rule) && !this.#warned.has(pool)) {
+      this.#warned.add(pool);
+      this.#options.log.warn(
+        "enable_overlapping_ranges is false here and true in another network of the pool: an address is given once in the whole network",
+        { pool, domain },
+      );
+    }
+    return { name, domain };
+  }
+
+  async #readMap(namespace: string, name: string, range: Prefix, signal: AbortSignal): Promise<FreeMap | undefined> {
+    const pool = `${namespace}/${name}`;
+    const readMs = this.#options.now();
+    const known = this.#maps.get(pool);
+    // The leader writes one at most once a second.
+    if (known !== undefined && readMs - known.readMs < freshMs) return known.map;
+    try {
+      const at = { namespace, name: freeMapName(pool) };
+      const object = await this.#options.client.get(configMaps, at, { resourceVersion: "0", signal });
+      const map = decodeFreeMap(object);
+      const isMeant = map?.pool === pool && String(map.prefix) === String(range);
+      if (!isMeant || this.#options.now() - map.writtenMs > mapAgeMaxMs) return undefined;
+      this.#maps.set(pool, { map, readMs });
+      return map;
+    } catch (error) {
+      if (isApiError(error, "not-found", "forbidden")) return undefined;
+      throw error;
+    }
+  }
+
+  #listInTime(namespace: string, signal: AbortSignal): Promise<void> {
+    return this.#options.pace.run(signal, () => this.#list(namespace, signal));
+  }
+
+  async #list(namespace: string, signal: AbortSignal): Promise<void> {
+    const { client, now, log } = this.#options;
+    const startedMs = now();
+    const listed: Listed[] = [];
+    for await (const each of listHolds(client, { namespace, includeCooling: true, signal })) {
+      if (each.unreadable === undefined) listed.push(each);
+      else log.warn(each.unreadable);
+    }
+    const found = Map.groupBy(listed, ({ hold }) => hold.domain);
+    if (this.#options.coexistence()) await this.#listEntries(namespace, found, signal);
+    this.#listed.set(namespace, { startedMs, tookMs: now() - startedMs });
+    for (const picture of this.#pictures.values()) {
+      if (picture.namespace === namespace) picture.replace(found.get(picture.domain) ?? [], startedMs);
+    }
+  }
+
+  /** While whereabouts is active its pools have entries without a hold; they count as held. */
+  async #listEntries(namespace: string, found: Map<Domain, Listed[]>, signal: AbortSignal): Promise<void> {
+    for (const { name, domain } of [...this.#opened.values()].filter((each) => each.namespace === namespace)) {
+      const object = await readPool(this.#options.client, { namespace, name, signal });
+      const listed = found.get(domain) ?? [];
+      const known = new Set(listed.map(({ hold }) => String(hold.address)));
+      for (const { address, owner } of object === undefined ? [] : readAllocations(object).entries) {
+        if (!known.has(String(address))) listed.push({ hold: { domain, address, owner, version: "" } });
+      }
+      found.set(domain, listed);
+    }
+  }
+
+  #pictureOf(namespace: string, domain: Domain): DomainPicture {
+    const key = `${namespace} ${domain}`;
+    const known = this.#pictures.get(key);
+    if (known !== undefined) return known;
+    const { held, now, daemons } = this.#options;
+    const picture = new DomainPicture({ namespace, domain, held, now, crowd: new Crowd({ now, daemons }) });
+    this.#pictures.set(key, picture);
+    return picture;
+  }
+}
+
+export function stateChanged(): LedgerError {
+  const words = "whereabouts came or went, or handing out was paused, while the address was looked for";
+  return new LedgerError("unavailable", `the state of the cluster changed: ${words}. Try again.`);
+}
+
+function domainOf({ namespace, identity: { network }, protectsOverlaps }: PoolUse, name: string): Domain {
+  return domainOfPool({ network, protectsOverlaps, pool: { namespace, name } });
+}
+
+function mixed(pool: string, protectsOverlaps: boolean, marked: Domain): CniError {
+  return new CniError(
+    errorCodes.badConfiguration,
+    `IPPool ${pool} is handed out in the domain ${marked} (its annotation ${domainAnnotation}), by a network with ` +
+      `enable_overlapping_ranges: ${!marked.startsWith("pool:")}; this network has enable_overlapping_ranges: ${protectsOverlaps}, and one ` +
+      "address could be given by both. Set enable_overlapping_ranges alike in both, or give one of them a network_name of its own.",
+  );
+}
+
+function mapKey(namespace: string, name: string | undefined): string {
+  return `${namespace}/${name ?? ""}`;
+}
+
+function blocked(pool: string, why: readonly string[]): CniError {
+  return new CniError(
+    errorCodes.refused,
+    `IPPool ${pool} has entries that cannot be read, so nobody knows which addresses are in use, and none is given: ${why.slice(0, 5).join(" ")}`,
+  );
+}

@@ -1,0 +1,44 @@
+// DEL, where an earlier one of the same sandbox is still to be done.
+import { expect, it } from "vitest";
+
+import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import { Recent } from "../../kube/recent.ts";
+import { silent } from "../../log/log.ts";
+import type { Parts } from "../context.ts";
+import { Held } from "../holds/hold-index.ts";
+import { Attachments } from "../request/attachment.ts";
+import { del } from "./delete.ts";
+import type { Intent, IntentPool } from "./intents.ts";
+
+it("what an earlier DEL knew of the sandbox is done by the next, though that one's configuration cannot be read", async () => {
+  const pool: IntentPool = {
+    namespace: "kube-system",
+    network: "",
+    range: "10.0.0.0/24",
+    naming: "whereabouts",
+    protectsOverlaps: true,
+  };
+  const promised = { containerId: "c", interfaceName: "eth0", targets: [], pools: [pool], cooldownMs: 0, sinceMs: 1 };
+  const done: Intent[] = [];
+  const parts = {
+    configs: {
+      load: () => {
+        throw new Error("no JSON");
+      },
+    },
+    attachments: new Attachments(),
+    sliced: { ofAttachment: () => [] },
+    held: new Held(),
+    intents: { get: () => promised, remove: () => Promise.resolve() },
+    sandboxes: { forget: async () => {} },
+    gone: new Recent(10),
+    releases: { release: async (intent: Intent) => done.push(intent) },
+    mayRelease: () => true,
+    cooldownMs: 0,
+    now: () => 2,
+    log: silent,
+  } as unknown as Parts;
+  const invocation = { containerId: "c", interfaceName: "eth0", args: {} } as unknown as AttachmentInvocation;
+  await del(parts, invocation, "{", new AbortController().signal);
+  expect(done).toMatchObject([{ pools: [pool] }]);
+});

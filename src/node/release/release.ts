@@ -1,0 +1,138 @@
+// Giving back what one sandbox holds: the ledger first, then what this daemon remembers of it. Promised: only a hold that
+// carries the sandbox's container id is freed, or one of an older system without any, at the version that was read; a hold with
+// a keeper is parked. When `release` resolves, everything is done; what is not certain throws, and the caller keeps the intent.
+// An answer that comes late, when the address is held again, changes nothing of what is known of the newer hold.
+import { isSliceDomain } from "../../api/domain.ts";
+import type { Attachment } from "../../cni/attachments.ts";
+import { type Hold, LedgerError } from "../../ipam/ledger.ts";
+import { type OwnerKey, ownerKey } from "../../ipam/owner.ts";
+import type { SharedSourceParts } from "../add/shared-source.ts";
+import { attachmentOf, type HeldEntry, placeKey, placeOf } from "../holds/hold-index.ts";
+import type { SlicedPools } from "../pools/sliced-pools.ts";
+import type { Sliced } from "../slices/slice-facade.ts";
+import type { Intent } from "./intents.ts";
+
+export interface ReleasesOptions extends Pick<SharedSourceParts, "ledgers" | "held" | "pictures"> {
+  readonly findLegacy: (intent: Intent, signal: AbortSignal) => Promise<HeldEntry[]>;
+  readonly sliced: Pick<Sliced, "ofAttachment">;
+  readonly slicedPools: Pick<SlicedPools, "released">;
+}
+
+/** A hold whose marks others change meanwhile (the leader, a finalizer) is read again; nobody does so five times in a row. */
+const triesMax = 5;
+
+export interface FreeOptions {
+  readonly attachment: Attachment;
+  readonly cooldownMs: number;
+  readonly signal: AbortSignal;
+  /** Who may have it back before its rest is over. Default: its owner. */
+  readonly lastOwner?: OwnerKey;
+}
+
+export class Releases {
+  readonly #options: ReleasesOptions;
+
+  constructor(options: ReleasesOptions) {
+    this.#options = options;
+  }
+
+  /** How many addresses it freed or parked. */
+  async release(intent: Intent, signal: AbortSignal): Promise<number> {
+    const held = [...this.#options.held.ofAttachment(intent), ...this.#options.sliced.ofAttachment(intent)];
+    const targets = await Promise.all(intent.targets.map((target) => this.#unknown(intent, target, signal)));
+    const known = unique([...held, ...targets.flat()]);
+    const found = known.length > 0 ? known : await this.#options.findLegacy(intent, signal);
+    const freed = await Promise.all(
+      found.map((entry) => this.free(entry, { attachment: intent, cooldownMs: intent.cooldownMs, signal })),
+    );
+    return freed.filter(Boolean).length;
+  }
+
+  /** One hold of the attachment. False where it was not its any more. */
+  async free({ namespace, hold }: HeldEntry, options: FreeOptions): Promise<boolean> {
+    const { attachment, cooldownMs, signal, lastOwner } = options;
+    const ledger = this.#options.ledgers.of(namespace, hold.domain);
+    // With a keeper the hold stays with its owner's name, used by no sandbox; not one that the owner must not have back.
+    const park = hold.note?.keeper !== undefined && lastOwner === undefined;
+    let { version } = hold;
+    for (let tries = 1; ; tries++) {
+      const { domain, address, owner } = hold;
+      const outcome = await surely(() =>
+        ledger.release({ domain, address, owner: ownerKey(owner), version, cooldownMs, park }, { signal }),
+      );
+      if (outcome.outcome === "parked" || (outcome.outcome === "superseded" && park && isParked(outcome.hold, hold))) {
+        if (this.#isKnown(namespace, hold, version)) this.#options.held.put({ namespace, hold: outcome.hold });
+        return true;
+      }
+      if (outcome.outcome !== "superseded") {
+        if (this.#isKnown(namespace, hold, version)) this.#forget(namespace, hold, cooldownMs, lastOwner);
+        return true;
+      }
+      const isSame = isOf(outcome.hold, attachment) && ownerKey(outcome.hold.owner) === ownerKey(owner);
+      if (!isSame || tries === triesMax) {
+        this.#lost(namespace, hold, outcome.hold);
+        if (isSame)
+          throw new LedgerError("unavailable", `the hold of ${address} in ${domain} changes all the time: try again.`);
+        return false;
+      }
+      ({ version } = outcome.hold);
+    }
+  }
+
+  async #unknown({ containerId, interfaceName }: Intent, target: Intent["targets"][number], signal: AbortSignal) {
+    const { namespace, domain, owner } = target;
+    const holds = await this.#options.ledgers.of(namespace, domain).find(domain, ownerKey(owner), { signal });
+    // Never written: what the request had marked in the picture is free again.
+    if (holds.length === 0) this.#options.pictures.find(namespace, domain)?.unmark(owner);
+    return holds.filter((hold) => isOf(hold, { containerId, interfaceName })).map((hold) => ({ namespace, hold }));
+  }
+
+  /** Nothing newer is known at its place: of another version is what was taken while the answer was under way. */
+  #isKnown(namespace: string, { domain, address, version }: Hold, released: string): boolean {
+    const known = this.#options.held.get({ namespace, domain, address })?.hold.version;
+    return known === undefined || known === version || known === released;
+  }
+
+  #forget(namespace: string, hold: Hold, cooldownMs: number, lastOwner?: OwnerKey): void {
+    const { domain, address } = hold;
+    if (isSliceDomain(domain)) return this.#options.slicedPools.released(hold, cooldownMs, lastOwner);
+    this.#options.held.delete({ namespace, domain, address });
+    this.#options.pictures.released(namespace, hold, cooldownMs, lastOwner);
+  }
+
+  /** It is another's by now, or a later sandbox's: this node forgets it only where another node wrote it. */
+  #lost(namespace: string, hold: Hold, now: Hold): void {
+    const { held, pictures } = this.#options;
+    const { domain, address } = hold;
+    if (held.get({ namespace, domain, address })?.hold.version !== hold.version) return;
+    held.delete({ namespace, domain, address });
+    pictures.find(namespace, domain)?.released(address, hold.owner, 0);
+    pictures.find(namespace, domain)?.met(now);
+  }
+}
+
+/** Without a container id it was recorded by a system that kept none; the caller has matched it otherwise. */
+function isOf(hold: Hold, { containerId, interfaceName }: Attachment): boolean {
+  const used = attachmentOf(hold);
+  if (used === undefined) return hold.owner.kind === "pod" && hold.note?.keeper === undefined;
+  return used.containerId === containerId && used.interfaceName === interfaceName;
+}
+
+/** By an earlier try, whose answer was lost. */
+function isParked(now: Hold, { owner }: Hold): boolean {
+  return attachmentOf(now) === undefined && ownerKey(now.owner) === ownerKey(owner);
+}
+
+function unique(found: readonly HeldEntry[]): HeldEntry[] {
+  return [...new Map(found.map((each) => [placeKey(placeOf(each)), each])).values()];
+}
+
+/** A guarded write may be sent again when its answer was lost: the guard makes the second harmless. */
+async function surely<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof LedgerError) || error.code !== "outcome-unknown") throw error;
+    return write();
+  }
+}

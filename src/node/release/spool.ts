@@ -1,0 +1,169 @@
+// DELs that the plugin kept while no daemon answered (src/cni/shim/spool.ts): taken over before anything is handed out.
+// Promised: an ADD begins only after every DEL that was kept before it is a release on record; one that could not be taken over
+// keeps an ADD of the same sandbox back. What is freed goes by the sandbox (release.ts): an old file frees nothing of a later
+// one. A file that is no DEL is removed, with a line in the log; the leader's collection frees what it was for.
+import { readdirSync } from "node:fs";
+import { chmod, constants, mkdir, open, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Attachment } from "../../cni/attachments.ts";
+import { CniError } from "../../cni/error.ts";
+import { type AttachmentInvocation, parseInvocation } from "../../cni/invocation.ts";
+import { FrameError } from "../../cni/protocol/frame-error.ts";
+import { RequestReader } from "../../cni/protocol/frame.ts";
+import { spooledLimitBytes, spoolLimitFiles } from "../../cni/protocol/limits.ts";
+import { orAborted } from "../../kube/abort.ts";
+import { sleep } from "../../kube/clock.ts";
+import type { DaemonOptions } from "../daemon-options.ts";
+import { type AttachmentKey, attachmentKey } from "../request/attachment.ts";
+import { later } from "../request/failure.ts";
+
+/** Files of root and of `ownUid` are believed, as on the socket. */
+export interface SpoolOptions extends Pick<DaemonOptions, "ownUid" | "clock" | "log"> {
+  readonly folder: string;
+  /** On record when it resolves. */
+  readonly release: (invocation: AttachmentInvocation, config: Uint8Array) => Promise<void>;
+  readonly onTaken: (outcome: "done" | "discarded") => void;
+}
+
+/** A plugin may keep one while the daemon is alive but slow. */
+const lookEveryMs = 2000;
+/** At once, so that they share an fsync; each is 64 KiB at most. */
+const batch = 64;
+/** Of a plugin that was killed: none lives longer than two minutes. */
+const abandonedMs = 600_000;
+
+/** Sandboxes whose DEL could not be taken over. */
+type Left = ReadonlySet<AttachmentKey>;
+
+/** Not a DEL that was kept, whoever put it there. */
+class Foreign extends Error {}
+
+export class Spool {
+  readonly #options: SpoolOptions;
+  /** Names that were complained of and could not be removed. */
+  readonly #told = new Set<string>();
+  #running: Promise<unknown> = Promise.resolve();
+  /** Begins when the one that runs is over: that one may have looked too early. */
+  #next: Promise<Left> | undefined;
+
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+    await chmod(this.#options.folder, 0o700);
+    await this.#sweep();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (this.#names().length > 0) await this.#sweep();
+      await sleep(this.#options.clock, lookEveryMs, signal);
+    }
+  }
+
+  /** What was kept before now is on record. A file goes when that is so: an empty folder, which costs microseconds, says it all. */
+  async settled(attachment: Attachment, signal: AbortSignal): Promise<void> {
+    if (!this.#names().some((name) => name.endsWith(".del"))) return;
+    const left = await orAborted(this.#sweep(), signal);
+    if (!left.has(attachmentKey(attachment))) return;
+    throw later(
+      `a DEL of the same sandbox waits in ${this.#options.folder} and cannot be done: look at the daemon's log, and at the disk.`,
+    );
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#options.folder).filter((name) => /\.(del|new)$/.test(name));
+    } catch {
+      return []; // removed by hand, or a disk that fails: there is nothing that could be done
+    }
+  }
+
+  #sweep(): Promise<Left> {
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined;
+      const pass = this.#pass();
+      this.#running = pass;
+      return pass;
+    });
+    return this.#next;
+  }
+
+  async #pass(): Promise<Left> {
+    const { log, folder } = this.#options;
+    const names = this.#names().sort();
+    if (names.length >= spoolLimitFiles)
+      log.error("the spool was full: further DELs were answered and not kept; the leader collects what they were for", {
+        folder,
+      });
+    const left = new Set<AttachmentKey>();
+    for (let at = 0; at < names.length; at += batch)
+      await Promise.all(names.slice(at, at + batch).map((name) => this.#one(name, left)));
+    return left;
+  }
+
+  /** Never rejects. */
+  async #one(name: string, left: Set<AttachmentKey>): Promise<void> {
+    const { folder, log, release, onTaken } = this.#options;
+    const path = join(folder, name);
+    let attachment: Attachment | undefined;
+    try {
+      if (name.endsWith(".new")) return await this.#abandoned(path);
+      const { invocation, config } = await this.#read(path);
+      attachment = invocation;
+      await release(invocation, config);
+      await unlink(path);
+      onTaken("done");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return; // gone meanwhile
+      if (attachment !== undefined) left.add(attachmentKey(attachment));
+      const isForeign = [Foreign, FrameError, CniError].some((kind) => error instanceof kind);
+      if (attachment === undefined && isForeign && (await removed(path))) onTaken("discarded");
+      else if (this.#told.has(name)) return;
+      else this.#told.add(name);
+      log.warn(isForeign ? "a file in the spool is no DEL" : "a DEL in the spool has to wait", { path, error });
+    }
+  }
+
+  async #read(path: string): Promise<{ readonly invocation: AttachmentInvocation; readonly config: Uint8Array }> {
+    // Not through a link, and not waiting for whoever holds the other end.
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(notALink);
+    try {
+      const about = await file.stat();
+      const { uid, size } = about;
+      if (!about.isFile()) throw new Foreign("it is no file");
+      if (uid !== 0 && uid !== this.#options.ownUid) throw new Foreign(`it is of user ${uid}`);
+      if (size > spooledLimitBytes) throw new Foreign(`it has ${size} bytes; at most ${spooledLimitBytes} are kept`);
+      const bytes = Buffer.alloc(spooledLimitBytes + 1);
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+      const reader = new RequestReader();
+      const request = reader.push(bytes.subarray(0, bytesRead));
+      reader.end();
+      const invocation = parseInvocation(request!.environment);
+      if (invocation.command !== "DEL") throw new Foreign(`it is a request of ${invocation.command}`);
+      if (invocation.containerId === "" || invocation.interfaceName === "") throw new Foreign("it names no sandbox");
+      return { invocation, config: request!.stdin };
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #abandoned(path: string): Promise<void> {
+    const { mtimeMs } = await stat(path);
+    if (this.#options.clock.wallMs() - mtimeMs > abandonedMs) await unlink(path);
+  }
+}
+
+function notALink(error: unknown): never {
+  throw (error as NodeJS.ErrnoException).code === "ELOOP" ? new Foreign("it is a link") : error;
+}
+
+async function removed(path: string): Promise<boolean> {
+  return unlink(path).then(
+    () => true,
+    () => false,
+  );
+}

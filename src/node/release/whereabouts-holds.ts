@@ -1,0 +1,76 @@
+// What whereabouts gave to a sandbox: its pool's entry has the container id, its reservation object does not. Looked for only
+// where this daemon knows nothing of the sandbox, since it reads whole pools.
+import { readAllocations } from "../../api/allocations.ts";
+import { type PoolNaming, poolNamesToRead } from "../../api/pool-name.ts";
+import { readPool } from "../../cluster/pool-object.ts";
+import type { Attachment } from "../../cni/attachments.ts";
+import { type Owner, ownerKey } from "../../ipam/owner.ts";
+import { Beside } from "../../ledger/coexistence/beside.ts";
+import { recordsOf } from "../../ledger/reservation/records.ts";
+import { equal } from "../../net/address.ts";
+import { parseCidr } from "../../net/prefix.ts";
+import type { SharedSourceParts } from "../add/shared-source.ts";
+import type { PoolUse } from "../add/shares.ts";
+import { attachmentOf, type HeldEntry } from "../holds/hold-index.ts";
+import type { PicturesOptions } from "../pools/pool-resolver.ts";
+import type { Intent, IntentPool } from "./intents.ts";
+
+interface LegacyOptions
+  extends Pick<SharedSourceParts, "ledgers" | "pictures">, Pick<PicturesOptions, "client" | "coexistence"> {
+  /** Where whereabouts keeps its pools: as it is known now, since a DEL may have come before the state did. */
+  readonly poolNamespace: () => string;
+}
+
+export async function findLegacy(options: LegacyOptions, intent: Intent, signal: AbortSignal): Promise<HeldEntry[]> {
+  const namespace = options.poolNamespace();
+  const found = await Promise.all(intent.pools.map((pool) => inPool(options, intent, { ...pool, namespace }, signal)));
+  return found.flat();
+}
+
+async function inPool(
+  { client, ledgers, pictures, coexistence }: LegacyOptions,
+  attachment: Attachment,
+  pool: IntentPool,
+  signal: AbortSignal,
+): Promise<HeldEntry[]> {
+  const use = useOf(pool);
+  const { namespace, identity, naming } = use;
+  const names = poolNamesToRead(identity, naming);
+  const objects = await Promise.all(names.map((name) => readPool(client, { namespace, name, signal })));
+  const entries = objects.flatMap((object, index) => {
+    const read = object === undefined ? [] : readAllocations(object).entries;
+    return read.map((entry) => ({ ...entry, pool: `${namespace}/${names[index]}` }));
+  });
+  const own = entries.filter(({ owner }) => isOf(owner, attachment));
+  if (own.length === 0) return [];
+  // Adopted: every entry has its hold now, and the hold is what is released. Not so while whereabouts is active.
+  const { domain } = await pictures.placeOf(use, signal);
+  const ledger = ledgers.of(namespace, domain);
+  const holds = await Promise.all(own.map(({ owner }) => ledger.find(domain, ownerKey(owner), { signal })));
+  const found = own.map(({ address }, index) => holds[index]!.filter((hold) => equal(hold.address, address)));
+  if (coexistence()) {
+    const records = recordsOf(domain, namespace);
+    const beside = new Beside(client);
+    for (const [index, { address, owner, pool: at }] of own.entries()) {
+      if (found[index]!.length === 0) await beside.releaseTheirs(records, { address, owner, pool: at }, signal);
+    }
+  }
+  return found.flat().flatMap((hold) => (isFree(hold.owner, attachment) ? [{ namespace, hold }] : []));
+}
+
+function useOf({ namespace, network, range, naming, protectsOverlaps }: IntentPool): PoolUse {
+  const identity = { range: parseCidr(range).prefix, network, node: "" };
+  return { namespace, identity, naming: naming as PoolNaming, l3: false, protectsOverlaps };
+}
+
+/** Old entries have no interface. */
+function isOf(owner: Owner, { containerId, interfaceName }: Attachment): boolean {
+  if (owner.kind !== "pod" || owner.containerId !== containerId) return false;
+  return owner.interface === "" || owner.interface === interfaceName;
+}
+
+/** A hold that another sandbox uses is not the entry's any more: the mirror is behind. */
+function isFree(owner: Owner, { containerId }: Attachment): boolean {
+  const used = attachmentOf({ owner });
+  return used === undefined || used.containerId === containerId;
+}

@@ -1,0 +1,95 @@
+// CHECK: what this sandbox holds, as an ADD would answer it now, against what the runtime believes. The ledger is asked, one
+// read for each address. Where the API server does not answer, the daemon's memory must do: CRI-O hands a failed CHECK on as a
+// pod without a network (cri-o/ocicni pull request 36); containerd asks for none (containerd issue 13332).
+import { answerOf } from "../../cni/answer.ts";
+import { assertUnchanged } from "../../cni/check.ts";
+import { CniError, errorCodes } from "../../cni/error.ts";
+import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import { requirePreviousResult } from "../../cni/previous-result.ts";
+import { assertCheckable } from "../../cni/version.ts";
+import { sameContainer, sameOwner } from "../../ipam/owner.ts";
+import type { Address } from "../../net/address.ts";
+import { contains } from "../../net/prefix.ts";
+import { type Asking, askingOf } from "../add/add-request.ts";
+import type { Share } from "../add/shares.ts";
+import type { ClaimUse } from "../claims/resolve/claim-binding.ts";
+import { claimOf } from "../claims/resolve/resolve-claim.ts";
+import type { Parts } from "../context.ts";
+import type { HeldEntry } from "../holds/hold-index.ts";
+import { podOf } from "./pods.ts";
+
+/** A read takes milliseconds; a runtime waits for the answer. */
+const askMs = 5000;
+
+/** Silent where they agree; code 100 with every difference otherwise. Nothing is written. */
+export async function check(
+  parts: Parts,
+  invocation: AttachmentInvocation,
+  text: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const loaded = await parts.configs.load(text);
+  assertCheckable(loaded.network.cniVersion);
+  const previous = requirePreviousResult(loaded.network);
+  await parts.attachments.check(invocation, signal, async () => {
+    if (!parts.sliced.isWhole(loaded.config)) await parts.assertKnown(signal);
+    const known = await podOf(parts, invocation, loaded, signal);
+    const { pod, claim } = await claimOf(parts, invocation, loaded, known, { signal, mayWait: false });
+    using look = parts.sliced.look();
+    const asked = (by: ClaimUse | undefined) =>
+      // Nothing is handed out by it: what the leader has not told does not matter.
+      askingOf({ ...parts, invocation, loaded, pod, sliced: { ...look, unknown: "" }, claim: by, isGiven: true });
+    const { asking, holdOf } = (claim && (await byClaim(parts, asked(claim), claim, signal))) ?? {
+      asking: asked(undefined),
+      holdOf: await heldByPod(parts, invocation, signal),
+    };
+    const allocated = new Map<number, Address>();
+    for (const share of asking.shares) {
+      const own = holdOf(share);
+      if (own === undefined) throw missing(invocation, String(share.definition.prefix));
+      if (share.range !== undefined) allocated.set(share.range, own.address);
+    }
+    assertUnchanged(answerOf(loaded.config, allocated, asking.statics), previous, invocation.interfaceName);
+  });
+}
+
+/** Undefined where the claim has nothing for this pod: it may have come after the pod, which then has an address of its own. */
+async function byClaim(parts: Parts, asking: Asking, claim: ClaimUse, signal: AbortSignal) {
+  const holdOf = await parts.claims.holds.usedBy(asking.shares, claim, signal);
+  return asking.shares.some((share) => holdOf(share) !== undefined) ? { asking, holdOf } : undefined;
+}
+
+async function heldByPod(parts: Parts, invocation: AttachmentInvocation, signal: AbortSignal) {
+  const shared = parts.held.ofAttachment(invocation).map((entry) => current(parts, invocation, entry, signal));
+  const held = [...(await Promise.all(shared)).flat(), ...parts.sliced.ofAttachment(invocation)];
+  return ({ owner, definition }: Share) =>
+    held.find(({ hold }) => sameOwner(hold.owner, owner) && contains(definition.prefix, hold.address))?.hold;
+}
+
+/** What the ledger has there now; nothing where it is not this sandbox's. */
+async function current(
+  { holdAt, log }: Parts,
+  { containerId, interfaceName }: AttachmentInvocation,
+  entry: HeldEntry,
+  signal: AbortSignal,
+): Promise<HeldEntry[]> {
+  const { namespace, hold } = entry;
+  const { domain, address } = hold;
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(askMs)]);
+    const found = await holdAt({ namespace, domain, address: String(address) }, limit);
+    const isOurs = found !== undefined && sameOwner(found.owner, hold.owner) && sameContainer(found.owner, hold.owner);
+    return isOurs ? [{ namespace, hold: found }] : [];
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn("CHECK goes by what is remembered: the API server does not answer", { containerId, interfaceName, error });
+    return [entry];
+  }
+}
+
+function missing({ containerId, interfaceName }: AttachmentInvocation, range: string): CniError {
+  return new CniError(
+    errorCodes.checkFailed,
+    `the interface ${interfaceName} of the container ${containerId} holds no address of ${range}: delete the pod, so that it is set up anew.`,
+  );
+}

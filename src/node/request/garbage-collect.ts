@@ -1,0 +1,64 @@
+// GC: holds that this node recorded for a network and that the runtime no longer lists are given back. The list has no
+// attachments of other networks. So a hold is freed only if it has the same network name and comes out of this configuration's
+// ranges (definitions in two namespaces are often called alike), and no request is working on it.
+import { formatDomain, isSliceDomain } from "../../api/domain.ts";
+import { poolNamesToRead } from "../../api/pool-name.ts";
+import { parseValidAttachments, type ValidAttachments } from "../../cni/attachments.ts";
+import type { IpamConfig } from "../../cni/ipam-config.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { parseKey } from "../../kube/meta.ts";
+import { networkOf } from "../add/hold-note.ts";
+import type { SlicedMap } from "../add/range-source.ts";
+import { poolsOf } from "../add/shares.ts";
+import type { Parts } from "../context.ts";
+import { attachmentOf } from "../holds/hold-index.ts";
+import { configIn, type LoadedConfig } from "./configurations.ts";
+
+export async function collect(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
+  const loaded = await configIn(parts, "GC", text);
+  const valid = loaded && validIn(parts, loaded);
+  if (loaded === undefined || valid === undefined) return;
+  if (!parts.sliced.isWhole(loaded.config)) await parts.assertReady(signal);
+  using look = parts.sliced.look();
+  const stale = [...parts.held.all(), ...parts.sliced.all()].flatMap((entry) => {
+    const attachment = attachmentOf(entry.hold);
+    const isOurs =
+      networkOf(entry.hold.note?.why) === loaded.config.name && isFrom(parts, loaded.config, entry.hold, look);
+    const isStale =
+      attachment !== undefined && isOurs && !valid.has(attachment) && !parts.attachments.isBusy(attachment);
+    return isStale ? [{ entry, attachment }] : [];
+  });
+  const cooldownMs = loaded.config.cooldownMs ?? parts.cooldownMs;
+  for (const { entry, attachment } of stale) {
+    await parts.attachments.delete(attachment, signal, async () => {
+      // Else its hold would be made again.
+      await parts.sandboxes.forget(attachment);
+      return parts.releases.free(entry, { attachment, cooldownMs, signal });
+    });
+    const { owner, address } = entry.hold;
+    const pod = `${owner.namespace}/${owner.name}`;
+    const what = { pod, ...attachment, address: String(address), network: loaded.config.name };
+    parts.log.info("collected, the runtime does not list it", what);
+  }
+}
+
+/** Undefined where the list is missing or broken: read as empty, it would free the addresses of every pod on the node. */
+function validIn({ log }: Parts, { network }: LoadedConfig): ValidAttachments | undefined {
+  try {
+    return parseValidAttachments(network.plugin);
+  } catch (error) {
+    log.warn("GC without a list that can be read; nothing is freed by it", { network: network.name, error });
+    return undefined;
+  }
+}
+
+function isFrom(parts: Parts, config: IpamConfig, hold: Hold, sliced: SlicedMap): boolean {
+  const { domain, note } = hold;
+  if (isSliceDomain(domain)) return parts.sliced.isFrom(config, hold);
+  // Without a pool it was asked for by number, and is in none of the ranges.
+  if (note?.pool === undefined) return domain === formatDomain({ scope: "network", network: config.networkName });
+  const { namespace = "", name } = parseKey(note.pool);
+  return poolsOf(config, namespace, sliced).some(({ identity, naming }) =>
+    poolNamesToRead(identity, naming).includes(name),
+  );
+}

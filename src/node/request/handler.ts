@@ -1,0 +1,116 @@
+// One request of the shim: which command, what came of it, and the reply in the form that the specification has for it.
+import { CniError, errorCodes } from "../../cni/error.ts";
+import { type Invocation, parseInvocation } from "../../cni/invocation.ts";
+import { isObject } from "../../cni/json.ts";
+import type { Reply, Request } from "../../cni/protocol/frame.ts";
+import { statusError } from "../../cni/status.ts";
+import { parseVersion, type SpecVersion, versionReply } from "../../cni/version.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { add } from "../add/add.ts";
+import type { Parts } from "../context.ts";
+import { del } from "../release/delete.ts";
+import { check } from "./check.ts";
+import { configIn } from "./configurations.ts";
+import { errorReply, failureOf } from "./failure.ts";
+import { collect } from "./garbage-collect.ts";
+
+export type Observe = (report: {
+  readonly command: string;
+  /** 0: success. */
+  readonly code: number;
+  readonly durationMs: number;
+}) => void;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+const lenient = new TextDecoder("utf-8");
+
+export function makeHandler(parts: Parts, clock: Clock, observe: Observe) {
+  return async (request: Request, signal: AbortSignal): Promise<Reply> => {
+    const startedMs = clock.monotonicMs();
+    const command = request.environment["CNI_COMMAND"] ?? "";
+    let code = 0;
+    try {
+      return success(await answer(parts, request, signal));
+    } catch (error) {
+      const failure = failureOf(signal.aborted && !(error instanceof CniError) ? signal.reason : error);
+      ({ code } = failure);
+      tell(parts, request, failure);
+      return errorReply(failure, versionOf(request.stdin));
+    } finally {
+      const durationMs = clock.monotonicMs() - startedMs;
+      observe({ command: known.has(command) ? command : "other", code, durationMs });
+    }
+  };
+}
+
+const known: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
+
+/** Nothing where the specification wants silence. */
+async function answer(parts: Parts, { environment, stdin }: Request, signal: AbortSignal): Promise<object | void> {
+  const invocation = parseInvocation(environment);
+  const text = textOf(stdin, invocation);
+  if (invocation.command === "VERSION") return versionReply(versionIn(text));
+  switch (invocation.command) {
+    case "ADD":
+      await parts.spool.settled(invocation, signal);
+      return add(parts, invocation, text, signal);
+    case "DEL":
+      return del(parts, invocation, text, signal);
+    case "CHECK":
+      return check(parts, invocation, text, signal);
+    case "GC":
+      return collect(parts, text, signal);
+    case "STATUS":
+      return status(parts, text, signal);
+  }
+}
+
+async function status(parts: Parts, text: string, signal: AbortSignal): Promise<void> {
+  const loaded = await configIn(parts, "STATUS", text);
+  // What comes from this node's slices alone needs no API server. A configuration that cannot be read says nothing about this node.
+  const isLocal = loaded !== undefined && parts.sliced.isWhole(loaded.config);
+  const obstacles = isLocal ? parts.sliced.obstacles() : await parts.obstacles(signal);
+  const error = statusError({ obstacles, limited: parts.conflicts() > 0 });
+  if (error !== undefined) throw error;
+}
+
+/** What ends something works with whatever it gets. */
+function textOf(stdin: Uint8Array, { command }: Invocation): string {
+  if (command !== "ADD" && command !== "CHECK") return lenient.decode(stdin);
+  try {
+    return utf8.decode(stdin);
+  } catch (cause) {
+    throw new CniError(errorCodes.badEncoding, "the network configuration is not UTF-8: write it anew.", { cause });
+  }
+}
+
+function success(result: object | void): Reply {
+  const stdout = result === undefined ? new Uint8Array() : new TextEncoder().encode(`${JSON.stringify(result)}\n`);
+  return { exitStatus: 0, stdout };
+}
+
+/** In the version that was asked in, as far as it can be read. */
+function versionOf(stdin: Uint8Array): SpecVersion {
+  try {
+    return parseVersion(versionIn(utf8.decode(stdin)));
+  } catch {
+    return "1.1.0";
+  }
+}
+
+function versionIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value["cniVersion"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function tell(parts: Parts, { environment }: Request, failure: CniError): void {
+  const { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_IFNAME: interfaceName, CNI_ARGS: args } = environment;
+  const part = (key: string) => new RegExp(`^(?:.*;)?${key}=([^;]*)`, "s").exec(args ?? "")?.[1] ?? "";
+  const pod = `${part("K8S_POD_NAMESPACE")}/${part("K8S_POD_NAME")}`;
+  const level = failure.code === errorCodes.refused || failure.code === errorCodes.tryAgainLater ? "warn" : "info";
+  parts.log[level](failure.message, { command, code: failure.code, pod, containerId, interfaceName });
+}

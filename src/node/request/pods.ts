@@ -1,0 +1,97 @@
+// The pods of this node: from the informer, else from the API server. What an ADD needs to know of a pod, as one value.
+import { isPodOf, mirrorAnnotation } from "../../api/pod-uid.ts";
+import { pods } from "../../cluster/resources.ts";
+import type { AttachmentInvocation } from "../../cni/invocation.ts";
+import { selectionOf } from "../../cni/selection.ts";
+import { asError } from "../../kube/abort.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import type { Cache } from "../../kube/store.ts";
+import type { Parts } from "../context.ts";
+import type { ObjectName } from "../holds/sandboxes.ts";
+import type { LoadedConfig } from "./configurations.ts";
+
+export interface PodFacts extends ObjectName {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly statefulSet?: string;
+  /** The kubelet's copy of a pod that it started from a file: it knows the pod under another UID than the API server. */
+  readonly isMirror: boolean;
+  readonly object: DeepReadonly<KubeObject>;
+}
+
+/** An empty UID: whichever pod has the name. */
+export interface PodQuery extends ObjectName {
+  /** From the API server, though the informer has it: its annotations may have changed a moment ago. */
+  readonly isFresh?: boolean;
+}
+
+export class Pods {
+  readonly #client: KubeClient;
+  readonly #cache: Cache<KubeObject>;
+
+  constructor(client: KubeClient, cache: Cache<KubeObject>) {
+    this.#client = client;
+    this.#cache = cache;
+  }
+
+  /**
+   * The informer may be a moment behind the kubelet, so a pod that it lacks is asked for. So is one without a UID: under the UID
+   * of a namesake that is gone, the hold would be collected with it. Throws the client's error; undefined: no such pod.
+   */
+  async find({ namespace, name, uid, isFresh = false }: PodQuery, signal: AbortSignal): Promise<PodFacts | undefined> {
+    const cached = this.#cache.get(`${namespace}/${name}`);
+    if (cached !== undefined && uid !== "" && !isFresh && isPodOf(cached.metadata, uid)) return factsOf(cached);
+    const pod = await lookUp(this.#client, pods, { namespace, name }, { signal });
+    return pod !== undefined && isPodOf(pod.metadata, uid) ? factsOf(pod) : undefined;
+  }
+}
+
+function factsOf(pod: DeepReadonly<KubeObject>): PodFacts {
+  const { uid = "", namespace = "", name = "", annotations = {}, ownerReferences = [] } = pod.metadata;
+  const maker = ownerReferences.find((each) => each.controller === true && each.kind === "StatefulSet");
+  return {
+    uid,
+    namespace,
+    name,
+    annotations,
+    ...(maker !== undefined && maker.apiVersion.startsWith("apps/") && { statefulSet: maker.name }),
+    isMirror: annotations[mirrorAnnotation] !== undefined,
+    object: { ...pod, apiVersion: "v1", kind: "Pod" },
+  };
+}
+
+/** The API server answers in milliseconds or is away; a pod that this node may run is in the informer long before. */
+const awayMs = 2000;
+
+/**
+ * Undefined where there is no such pod; for a network of this node's slices alone, also where the API server does not answer.
+ * Not so for tenants, sticky addresses or claims: a StatefulSet's pod or a VM would get another address than its own.
+ */
+export async function podOf(
+  parts: Parts,
+  { args, interfaceName }: AttachmentInvocation,
+  { config, persistence }: LoadedConfig,
+  signal: AbortSignal,
+): Promise<PodFacts | undefined> {
+  const { podNamespace: namespace, podName: name, podUid: uid } = args;
+  if (namespace === "" || name === "") return undefined;
+  const isOwn = config.poolNamespace === "nad";
+  const mustKnow = parts.isolation.isolated || config.sticky !== "none" || persistence.isAllowed || isOwn;
+  if (!parts.sliced.isWhole(config) || mustKnow) {
+    const pod = await parts.pods.find({ namespace, name, uid }, signal);
+    // An interface that was plugged into a running pod a moment ago may not have come to the informer yet.
+    const isNew = isOwn && pod !== undefined && selectionOf(pod, interfaceName) === undefined;
+    return isNew ? parts.pods.find({ namespace, name, uid, isFresh: true }, signal) : pod;
+  }
+  try {
+    return await parts.pods.find({ namespace, name, uid }, AbortSignal.any([signal, AbortSignal.timeout(awayMs)]));
+  } catch (error) {
+    signal.throwIfAborted();
+    parts.log.warn("the pod cannot be asked for; it gets its address without what its annotations may say", {
+      pod: `${namespace}/${name}`,
+      error: asError(error),
+    });
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+// What a daemon needs for this node's slices, put together: journal, keeper, pools over it, and what requests see of them.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { ipPoolKind } from "../../api/ip-pool.ts";
+import { apiVersionOf } from "../../api/kind.ts";
+import type { Pod } from "../../cluster/resources.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import { slicedAs } from "../add/range-source.ts";
+import type { DaemonOptions } from "../daemon-options.ts";
+import { attachmentOf, type Held, type HeldEntry, placeOf } from "../holds/hold-index.ts";
+import { sandboxHold, type Sandboxes } from "../holds/sandboxes.ts";
+import type { Ledgers } from "../pools/ledgers.ts";
+import { SlicedPools } from "../pools/sliced-pools.ts";
+import type { Attachments } from "../request/attachment.ts";
+import type { SharedState } from "../shared-state.ts";
+import { fileMemory, kernelMoment } from "./file-memory.ts";
+import { SliceKeeper } from "./keeper.ts";
+import { Sliced } from "./slice-facade.ts";
+
+export interface SliceAssemblyOptions extends DaemonOptions {
+  readonly journal: Journal;
+  readonly held: Held;
+  readonly sandboxes: Pick<Sandboxes, "get" | "move" | "remember">;
+  readonly attachments: Attachments;
+  readonly shared: SharedState;
+  readonly pods: Informer<Pod>;
+  readonly events: EventRecorder;
+  readonly ledgers: Ledgers;
+  readonly daemons: () => number;
+  readonly assure: (signal: AbortSignal) => Promise<void>;
+}
+
+export const sliceFolder = (state: string) => join(state, "slices");
+
+export function assembleSlices(options: SliceAssemblyOptions) {
+  const { clock, journal, held, shared, ledgers, sliceAuthorityMs: authorityMs, sliceMetrics } = options;
+  const now = () => clock.wallMs();
+  const pools = new SlicedPools(journal, now);
+  const obstacle = () => shared.sliceObstacle || keeper.mayHandOut();
+  const sliced = new Sliced({ journal, read: () => shared.sliced, clock, obstacle });
+  const keeper = new SliceKeeper({
+    ...options,
+    ...(authorityMs !== undefined && { authorityMs }),
+    seenVersion: () => sliced.seen(),
+    toldVersion: () => shared.sliced.version,
+    ledgerOf: (namespace) => ledgers.shared(namespace),
+    onMoved: (namespace, hold) => {
+      const entry = { namespace, hold };
+      held.put(entry);
+      void rememberMoved(options, entry);
+    },
+    onOrphan: (hold) => {
+      pools.released(hold, options.cooldownMs);
+      sliceMetrics?.orphan();
+    },
+    moment: kernelMoment((path) => readFileSync(path, "utf8"), now),
+    memory: fileMemory(sliceFolder(options.state)),
+    tell: ({ namespace, name }, type, reason, message) => {
+      const about = { apiVersion: apiVersionOf(ipPoolKind), kind: ipPoolKind.kind, metadata: { namespace, name } };
+      options.events.record(about, type, reason, message);
+    },
+    refusalOf: (use) => shared.refusalOf(use),
+    poolOf: ({ range, ...use }) => slicedAs(range, { ...use, sliced: shared.sliced })?.pool,
+  });
+  sliceMetrics?.watch(keeper);
+  const isStarting = () => !keeper.isKnown();
+  return { keeper, sliced, source: { keeper, pools, clock, held, ledgers, obstacle, isStarting } };
+}
+
+/** A hold that was moved out of a draining slice, in its attachment's turn: a DEL or a later ADD may come at the same moment. */
+async function rememberMoved(
+  { held, sandboxes, attachments }: Pick<SliceAssemblyOptions, "held" | "sandboxes" | "attachments">,
+  entry: HeldEntry,
+): Promise<void> {
+  const { namespace, hold } = entry;
+  const attachment = attachmentOf(hold);
+  if (attachment === undefined) return;
+  const { name, uid, namespace: podNamespace } = hold.owner;
+  await attachments.check(attachment, new AbortController().signal, async () => {
+    if (held.get(placeOf(entry)) !== entry) return;
+    const known = sandboxes.get(attachment);
+    const holds = [...(known?.holds ?? []), sandboxHold(namespace, hold)];
+    if (known !== undefined) await sandboxes.move(known, holds);
+    // Its namespace is not known: what comes from slices is in no file of sandboxes.
+    else await sandboxes.remember({ ...attachment, netns: "", pod: { namespace: podNamespace, name, uid }, holds });
+  });
+}

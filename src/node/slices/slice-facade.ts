@@ -1,0 +1,110 @@
+// What requests see of this node's slices: holds, which ranges are cut, and the oldest version of those ranges that any request
+// still works by. The leader cuts a shared range only when every daemon says that it has seen the change. A daemon says so only
+// when no older take is under way: such a take could still write a reservation inside the range.
+import { parseDomain } from "../../api/domain.ts";
+import type { Attachment } from "../../cni/attachments.ts";
+import type { IpamConfig } from "../../cni/ipam-config.ts";
+import type { Hold } from "../../ipam/ledger.ts";
+import { type Clock, sleep } from "../../kube/clock.ts";
+import type { Journal } from "../../ledger/journal/journal.ts";
+import { contains } from "../../net/prefix.ts";
+import { type SlicedMap, withOwn } from "../add/range-source.ts";
+import type { HeldEntry } from "../holds/hold-index.ts";
+import type { SlicedKnowledge } from "../shared-state.ts";
+
+export interface SlicedOptions {
+  readonly journal: Pick<Journal, "grants" | "holds" | "ofAttachment" | "stats">;
+  readonly read: () => SlicedKnowledge;
+  readonly clock: Clock;
+  /** Empty, or in a sentence why nothing is handed out of slices now. */
+  readonly obstacle: () => string;
+}
+
+/** A write whose answer was lost may still arrive: nothing waits longer in an API server than its request timeout, a minute. */
+const lateMs = 90_000;
+/** How long a request waits for the leader's word; a runtime asks again anyway. */
+const patienceMs = 10_000;
+const lookMs = 100;
+
+export interface SlicedLook extends SlicedMap, Disposable {
+  /** What it wrote may still arrive. */
+  lost(): void;
+}
+
+export class Sliced {
+  readonly #options: SlicedOptions;
+  /** Versions that requests under way work by. */
+  readonly #looks = new Map<symbol, number>();
+  /** Versions by which something was written that may still arrive, and until when. */
+  #late: readonly { readonly version: number; readonly untilMs: number }[] = [];
+
+  constructor(options: SlicedOptions) {
+    this.#options = options;
+    // What the process before this one wrote by what it had seen may still arrive.
+    const { version } = options.read();
+    if (version > 0) this.#keepBack(version);
+  }
+
+  /** The ranges that are sliced; kept until it is disposed of. */
+  look(): SlicedLook {
+    const { journal, read } = this.#options;
+    const { version, ranges, unknown } = read();
+    const key = Symbol("look");
+    this.#looks.set(key, version);
+    return {
+      ranges: withOwn(ranges, journal.grants()),
+      unknown,
+      lost: () => this.#keepBack(version),
+      [Symbol.dispose]: () => void this.#looks.delete(key),
+    };
+  }
+
+  /** What the leader may be told: no request works by an older version. 0: none was ever seen. */
+  seen(): number {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#late = this.#late.filter(({ untilMs }) => untilMs > nowMs);
+    return Math.min(this.#options.read().version, ...this.#looks.values(), ...this.#late.map(({ version }) => version));
+  }
+
+  /** Until the leader's word is known: one that has just begun to lead says it within seconds. */
+  async told(signal: AbortSignal): Promise<void> {
+    const { clock, read } = this.#options;
+    const endMs = clock.monotonicMs() + patienceMs;
+    while (read().unknown !== "" && clock.monotonicMs() < endMs && (await sleep(clock, lookMs, signal)));
+  }
+
+  /** Every address comes from a slice, says the configuration itself. */
+  isWhole({ ranges }: IpamConfig): boolean {
+    return ranges.length > 0 && ranges.every(({ sliceLength }) => sliceLength !== undefined);
+  }
+
+  obstacles(): string[] {
+    const { broken } = this.#options.journal.stats;
+    const reasons = [this.#options.obstacle(), broken === "" ? "" : `the journal cannot be written: ${broken}`];
+    return reasons.filter((reason) => reason !== "");
+  }
+
+  ofAttachment(attachment: Attachment): HeldEntry[] {
+    return this.#options.journal.ofAttachment(attachment).map(entryOf);
+  }
+
+  all(): HeldEntry[] {
+    return Array.from(this.#options.journal.holds(), entryOf);
+  }
+
+  isFrom({ ranges, networkName }: IpamConfig, { domain, address }: Hold): boolean {
+    const grants = this.#options.journal.grants();
+    const own = grants.filter((grant) => grant.domain === domain && contains(grant.slice, address));
+    const isOurs = own.length === 0 || own.some(({ network }) => network === networkName);
+    return isOurs && ranges.some(({ prefix }) => contains(prefix, address));
+  }
+
+  #keepBack(version: number): void {
+    this.#late = [...this.#late, { version, untilMs: this.#options.clock.monotonicMs() + lateMs }];
+  }
+}
+
+function entryOf(hold: Hold): HeldEntry {
+  const domain = parseDomain(hold.domain);
+  return { namespace: domain.scope === "network" ? "" : domain.namespace, hold };
+}
