@@ -484,7 +484,7 @@ describe("what the controller wishes", () => {
     expect(await reserved()).toEqual(["network:net 10.0.0.3 b"]);
   });
 
-  it("a piece is given up, lent, and comes back", async () => {
+  it("a piece is given up and lent, and comes back only as a grant of its own", async () => {
     const node = await rig.start();
     await rig.grant(slice);
     await expect.poll(() => size(node), patience).toBe(16n);
@@ -498,12 +498,14 @@ describe("what the controller wishes", () => {
     await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
     expect(size(node)).toBe(12n);
     await rig.change(slice, () => ({ without: [] }));
-    await expect.poll(() => size(node), patience).toBe(16n);
+    const told = { gives: { block: "10.0.0.8/30" }, free: 11 };
+    await expect.poll(() => rig.word(slice), patience).toMatchObject(told);
     await rig.change(slice, () => ({ lend: { ask: 2, addresses: 4 } }));
-    await expect.poll(() => rig.word(slice), patience).toMatchObject({ gives: { ask: 2 } });
-    await rig.change(slice, () => ({ lend: undefined }));
-    await expect.poll(() => size(node), patience).toBe(16n);
+    await rig.change(slice, () => ({ lend: undefined, without: ["10.0.0.8/30"] }));
     await expect.poll(() => rig.word(slice), patience).not.toHaveProperty("gives");
+    expect(size(node)).toBe(12n);
+    await rig.grant("10.0.0.8/30");
+    await expect.poll(() => size(node), patience).toBe(16n);
   });
 
   it("a node that is short says so at once, and who waits is woken by more", async () => {
