@@ -32,8 +32,18 @@ it("the ledger is reached from the handler by 15 calls at most", async () => {
   }
   // What a stack does not show: `takeAll`, which waits for all shares at once, and `answer` and `add`, which hand a promise on.
   const unseen = 3;
-  const above = callsIn(stacks.namespace, ["node/handler", "node/add", "node/attachment", "ipam/turns"]);
-  const below = callsIn(stacks.reservation, ["node/probing", "node/take", "ipam/acquire", "ipam/turns"]);
+  const above = callsIn(stacks.namespace, [
+    "node/request/handler",
+    "node/add/add",
+    "node/request/attachment",
+    "ipam/turns",
+  ]);
+  const below = callsIn(stacks.reservation, [
+    "node/add/duplicate-probe",
+    "node/add/take",
+    "ipam/acquire",
+    "ipam/turns",
+  ]);
   expect(above.at(0)).toContain("run (");
   expect(above.at(-1)).toContain("handler.ts");
   expect(below.at(-1)).toContain("takeProbed");
