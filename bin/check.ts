@@ -16,7 +16,7 @@ import { realClock } from "../src/kube/clock.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { defaultUpstreamNamespaces } from "../src/ledger/coexistence/upstream.ts";
 import { ReservationLedger } from "../src/ledger/reservation/reservation-ledger.ts";
-import { defaultLimits } from "../src/pools/judge.ts";
+import { defaultLimits } from "../src/pools/leaks/judge.ts";
 import { connected } from "./connected.ts";
 
 export async function check(options: CheckOptions): Promise<readonly CheckedFinding[]> {

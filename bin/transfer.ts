@@ -14,19 +14,19 @@ import { ApiError } from "../src/kube/errors.ts";
 import type { KubeClient } from "../src/kube/rest.ts";
 import { apply } from "../src/transfer/apply.ts";
 import { TransferError } from "../src/transfer/error.ts";
-import { pauseOwner } from "../src/transfer/fence-pause.ts";
-import { policyOwner } from "../src/transfer/fence-policy.ts";
-import type { HostLocalFile } from "../src/transfer/host-local.ts";
-import { runImport } from "../src/transfer/import.ts";
 import type { MigrationOptions } from "../src/transfer/migration.ts";
-import { makePlan } from "../src/transfer/plan.ts";
-import { readSurvey } from "../src/transfer/read-survey.ts";
-import { configMapStore } from "../src/transfer/record-config-map.ts";
-import { fileStore } from "../src/transfer/record-file.ts";
-import type { RecordStore } from "../src/transfer/record.ts";
+import { makePlan } from "../src/transfer/plan/plan.ts";
+import { readSurvey } from "../src/transfer/plan/read-survey.ts";
+import { showPlan } from "../src/transfer/plan/show.ts";
+import { describeStep, phasesBack } from "../src/transfer/plan/step.ts";
+import { pauseOwner } from "../src/transfer/quiesce/fence-pause.ts";
+import { policyOwner } from "../src/transfer/quiesce/fence-policy.ts";
+import { configMapStore } from "../src/transfer/record/record-config-map.ts";
+import { fileStore } from "../src/transfer/record/record-file.ts";
+import type { RecordStore } from "../src/transfer/record/record.ts";
 import { lossOf, rollback } from "../src/transfer/rollback.ts";
-import { showPlan } from "../src/transfer/show.ts";
-import { describeStep, phasesBack } from "../src/transfer/step.ts";
+import type { HostLocalFile } from "../src/transfer/takeover/host-local.ts";
+import { runImport } from "../src/transfer/takeover/import.ts";
 
 export const migrate: Migrate = {
   plan: (request, output) => connected(request, (client, signal) => plan(client, request, output, signal)),

@@ -5,9 +5,9 @@ import { columnLines } from "../log/columns.ts";
 import { sizeOf } from "../net/interval.ts";
 import { comparePrefixes, contains } from "../net/prefix.ts";
 import { membersOf, networkOf } from "../pools/membership.ts";
-import { planMirror } from "../pools/mirror.ts";
+import { planMirror } from "../pools/mirror/mirror.ts";
+import { totalsOf } from "../pools/mirror/pool-status.ts";
 import { usefulIn, usesOfPool } from "../pools/networks.ts";
-import { totalsOf } from "../pools/pool-status.ts";
 import type { SlicePoolView } from "./slices/slice-view.ts";
 import type { Snapshot } from "./snapshot.ts";
 

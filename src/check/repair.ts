@@ -12,12 +12,12 @@ import { parseKey } from "../kube/meta.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { silent } from "../log/log.ts";
 import { adopt } from "../pools/adopter.ts";
-import { removeHeld } from "../pools/cooled.ts";
+import { removeHeld } from "../pools/cooldown-sweeper.ts";
 import type { Held } from "../pools/held.ts";
-import { defaultLimits, judge, type JudgeLimits } from "../pools/judge.ts";
-import { judgeOnce, liveFacts } from "../pools/look.ts";
-import { mirrorPatch } from "../pools/mirror.ts";
-import { doublesOf } from "../pools/superseded.ts";
+import { defaultLimits, judge, type JudgeLimits } from "../pools/leaks/judge.ts";
+import { judgeOnce, liveFacts } from "../pools/leaks/live-facts.ts";
+import { doublesOf } from "../pools/leaks/superseded.ts";
+import { mirrorPatch } from "../pools/mirror/mirror.ts";
 import type { Finding, Repair } from "./finding.ts";
 import type { Snapshot } from "./snapshot.ts";
 

@@ -11,11 +11,11 @@ import { keyOf, type KubeObject } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { listHolds } from "../ledger/reservation/list-holds.ts";
+import { heldOf } from "../pools/caches.ts";
 import type { Held } from "../pools/held.ts";
 import { PoolIndex, type PoolRange, poolRangeOf } from "../pools/membership.ts";
 import { type Networks, networksOf } from "../pools/networks.ts";
 import { trimPod } from "../pools/pod-trim.ts";
-import { heldOf } from "../pools/world.ts";
 import { readSlices, sliceSelector, type SlicesOptions, type SlicesSnapshot } from "./slices/snapshot.ts";
 
 export interface Snapshot {

@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 
 import { type PoolNaming, poolNamings } from "../api/pool-name.ts";
-import { type Destination, destinations, type Goal } from "../transfer/goal.ts";
+import { type Destination, destinations, type Goal } from "../transfer/plan/goal.ts";
 import { type ConnectionOptions, withConnectionOptions } from "./connection.ts";
 import type { Output } from "./program.ts";
 import { UsageError } from "./usage-error.ts";

@@ -7,20 +7,20 @@ import type { EventRecorder } from "../kube/events.ts";
 import type { KubeMetrics } from "../kube/metrics.ts";
 import type { Runnable } from "../kube/stages.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
-import { KeptHolds } from "./coexistence/kept-holds.ts";
+import { World, type WorldOptions } from "./caches.ts";
+import { KeptHolds } from "./coexistence/finalizers.ts";
 import { strayWords } from "./coexistence/verdict.ts";
-import { type CollectorOptions, LeakCollector } from "./collector.ts";
-import { CooledDeleter } from "./cooled.ts";
-import { FreeMapSweeper } from "./free-map-sweeper.ts";
-import { FreeMapWriter } from "./free-map-writer.ts";
+import { CooledDeleter } from "./cooldown-sweeper.ts";
 import type { Held } from "./held.ts";
+import { type CollectorOptions, LeakCollector } from "./leaks/collector.ts";
 import type { PoolMetrics } from "./metrics.ts";
-import { MirrorWriter, type MirrorWriterOptions } from "./mirror-writer.ts";
+import { FreeMapSweeper } from "./mirror/free-map-sweeper.ts";
+import { FreeMapWriter } from "./mirror/free-map-writer.ts";
+import { MirrorWriter, type MirrorWriterOptions } from "./mirror/mirror-writer.ts";
 import { networksOf, type NetworkUse } from "./networks.ts";
 import { pauseOf } from "./pause.ts";
 import type { Work } from "./rounds.ts";
 import { StateKeeper, type StateKeeperOptions } from "./state-keeper.ts";
-import { World, type WorldOptions } from "./world.ts";
 
 export interface LeaderOptions
   extends

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
 import { networkOf, type PoolRange } from "./membership.ts";
-import type { PoolTotals } from "./pool-status.ts";
+import type { PoolTotals } from "./mirror/pool-status.ts";
 
 const poolLabels = ["namespace", "pool", "network"] as const;
 

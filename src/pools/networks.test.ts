@@ -2,11 +2,11 @@
 import { expect, it } from "vitest";
 
 import { parseAddress } from "../net/address.ts";
+import { heldOf, poolOf } from "./leaks/testing/values.ts";
 import { poolRangeOf } from "./membership.ts";
-import { planMirror } from "./mirror.ts";
+import { planMirror } from "./mirror/mirror.ts";
+import { totalsOf } from "./mirror/pool-status.ts";
 import { networksOf, usefulIn, usesOfPool } from "./networks.ts";
-import { totalsOf } from "./pool-status.ts";
-import { heldOf, poolOf } from "./testing/values.ts";
 
 const blue = { cniVersion: "1.0.0", name: "blue", type: "ovn-k8s-cni-overlay", topology: "layer2" };
 

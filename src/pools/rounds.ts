@@ -2,7 +2,7 @@
 import { type Clock, sleep } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
-import type { World } from "./world.ts";
+import type { World } from "./caches.ts";
 
 export interface Work {
   readonly world: World;

@@ -28,9 +28,9 @@ import { disownPools } from "../ledger/coexistence/disowning.ts";
 import { whyNotMoved } from "../ledger/coexistence/moving.ts";
 import { detectUpstream, type Upstream } from "../ledger/coexistence/upstream.ts";
 import { adopt } from "./adopter.ts";
-import { bareHolds } from "./coexistence/kept-holds.ts";
+import { bareHolds } from "./coexistence/finalizers.ts";
 import { firstWord, type Memory, nextCoexistence, unseenWords } from "./coexistence/verdict.ts";
-import { hasForeign, planMirror } from "./mirror.ts";
+import { hasForeign, planMirror } from "./mirror/mirror.ts";
 import type { NetworkUse } from "./networks.ts";
 import { everyRound, type Work } from "./rounds.ts";
 

@@ -2,7 +2,6 @@
 // back before anybody may write again.
 import { detectUpstream } from "../ledger/coexistence/upstream.ts";
 import { TransferError } from "./error.ts";
-import type { Goal } from "./goal.ts";
 import {
   assertCluster,
   clusterId,
@@ -12,13 +11,14 @@ import {
   type MigrationOptions,
   performPhases,
 } from "./migration.ts";
-import { isEmpty, makePlan, type Plan } from "./plan.ts";
-import type { Fence } from "./quiesce.ts";
-import { readSurvey } from "./read-survey.ts";
-import { goalOf, type MigrationRecord, plainOf } from "./record.ts";
+import type { Goal } from "./plan/goal.ts";
+import { isEmpty, makePlan, type Plan } from "./plan/plan.ts";
+import { readSurvey } from "./plan/read-survey.ts";
+import { phasesBack, phasesOf } from "./plan/step.ts";
+import { objectId, type Survey } from "./plan/survey.ts";
+import type { Fence } from "./quiesce/quiesce.ts";
+import { goalOf, type MigrationRecord, plainOf } from "./record/record.ts";
 import { standingRecords } from "./since.ts";
-import { phasesBack, phasesOf } from "./step.ts";
-import { objectId, type Survey } from "./survey.ts";
 
 /** Going back after a failure must not hang for ever on a server that is gone. */
 const backTimeoutMs = 600_000;

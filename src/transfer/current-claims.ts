@@ -1,9 +1,9 @@
 // What claims have become since a migration. Going back takes it along: a VM that was started or migrated meanwhile has other pods than the record says,
 // and a claim that was made anew has another UID, while the address is the same. Pure.
 import { coolingOf, networkAnnotation, ownerKindAnnotation, poolAnnotation } from "../api/hold-marks.ts";
-import type { Plan } from "./plan.ts";
-import type { AddressObject } from "./record-object.ts";
-import { objectId, type Survey } from "./survey.ts";
+import type { Plan } from "./plan/plan.ts";
+import { objectId, type Survey } from "./plan/survey.ts";
+import type { AddressObject } from "./record/record-object.ts";
 
 /** The plan, with every claim's old record as its new one is now. A record that rests or is no claim's any more stays as it was. */
 export function withCurrentClaims(plan: Plan, survey: Survey): Plan {

@@ -4,13 +4,13 @@ import { namespaces } from "../cluster/resources.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { TransferError } from "./error.ts";
-import { matchPools } from "./match.ts";
-import { networksOf } from "./network.ts";
 import { perform, type PerformOptions } from "./perform.ts";
-import { type Fence, liftLeftover, quiesce, type QuiesceOptions } from "./quiesce.ts";
-import { readSurvey } from "./read-survey.ts";
-import type { MigrationRecord, RecordStore } from "./record.ts";
-import { describeStep, type Phase } from "./step.ts";
+import { matchPools } from "./plan/match.ts";
+import { networksOf } from "./plan/network.ts";
+import { readSurvey } from "./plan/read-survey.ts";
+import { describeStep, type Phase } from "./plan/step.ts";
+import { type Fence, liftLeftover, quiesce, type QuiesceOptions } from "./quiesce/quiesce.ts";
+import type { MigrationRecord, RecordStore } from "./record/record.ts";
 
 export interface MigrationOptions {
   readonly client: KubeClient;

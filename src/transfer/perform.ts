@@ -8,8 +8,8 @@ import { type KubeObject, parseKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import { TransferError } from "./error.ts";
-import { hasSameContent, isStored } from "./same.ts";
-import type { Moved, Step } from "./step.ts";
+import { hasSameContent, isStored } from "./plan/same.ts";
+import type { Moved, Step } from "./plan/step.ts";
 
 /** `already`: there was nothing left to do. */
 export type StepOutcome = "done" | "already";

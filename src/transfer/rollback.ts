@@ -2,11 +2,11 @@
 import { withCurrentClaims } from "./current-claims.ts";
 import { TransferError } from "./error.ts";
 import { assertCluster, clusterId, fenceFor, liftDead, type MigrationOptions, performPhases } from "./migration.ts";
-import { readSurvey } from "./read-survey.ts";
-import type { MigrationRecord } from "./record.ts";
+import { readSurvey } from "./plan/read-survey.ts";
+import { phasesBack } from "./plan/step.ts";
+import type { Survey } from "./plan/survey.ts";
+import type { MigrationRecord } from "./record/record.ts";
 import { givenSince, namesTakenSince } from "./since.ts";
-import { phasesBack } from "./step.ts";
-import type { Survey } from "./survey.ts";
 
 export interface RollbackOptions extends MigrationOptions {
   /** Forget addresses that were given since. */

@@ -4,11 +4,11 @@ import { networkAnnotation } from "../api/hold-marks.ts";
 import { describeObject } from "../api/metadata.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { isClaims } from "./current-claims.ts";
-import { networkDomain } from "./domain-key.ts";
-import type { Plan } from "./plan.ts";
-import { type AddressRecord, ownerText, readRecord } from "./record-object.ts";
-import { hasSameContent } from "./same.ts";
-import { objectId, objectKey, type Survey } from "./survey.ts";
+import { networkDomain } from "./plan/domain-key.ts";
+import type { Plan } from "./plan/plan.ts";
+import { hasSameContent } from "./plan/same.ts";
+import { objectId, objectKey, type Survey } from "./plan/survey.ts";
+import { type AddressRecord, ownerText, readRecord } from "./record/record-object.ts";
 
 /** Where the plan puts records: domains of networks, and pools that are domains of their own. */
 interface Destinations {

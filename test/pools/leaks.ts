@@ -6,7 +6,7 @@ import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";
+import { KeptHolds } from "../../src/pools/coexistence/finalizers.ts";
 import { podOwner, type Stage, system } from "./stage.ts";
 import { Watching, whileTimePasses } from "./watching.ts";
 

@@ -6,9 +6,9 @@ import { decodeFreeMap, encodeFreeMap, freeMapName } from "../../src/cluster/fre
 import * as kinds from "../../src/cluster/resources.ts";
 import { silent } from "../../src/log/log.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
-import { FreeMapSweeper } from "../../src/pools/free-map-sweeper.ts";
-import { FreeMapWriter } from "../../src/pools/free-map-writer.ts";
-import { MirrorWriter } from "../../src/pools/mirror-writer.ts";
+import { FreeMapSweeper } from "../../src/pools/mirror/free-map-sweeper.ts";
+import { FreeMapWriter } from "../../src/pools/mirror/free-map-writer.ts";
+import { MirrorWriter } from "../../src/pools/mirror/mirror-writer.ts";
 import { type Stage, system } from "./stage.ts";
 import { Watching } from "./watching.ts";
 

@@ -15,7 +15,7 @@ import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
 import { parseAddress } from "../../src/net/address.ts";
-import { KeptHolds } from "../../src/pools/coexistence/kept-holds.ts";
+import { KeptHolds } from "../../src/pools/coexistence/finalizers.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";
 import { networksOf } from "../../src/pools/networks.ts";
 import { StateKeeper } from "../../src/pools/state-keeper.ts";

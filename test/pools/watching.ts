@@ -9,9 +9,9 @@ import { keyOf, type KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";
-import { type CollectorOptions, LeakCollector } from "../../src/pools/collector.ts";
-import type { LeakReason } from "../../src/pools/judge.ts";
-import { World } from "../../src/pools/world.ts";
+import { World } from "../../src/pools/caches.ts";
+import { type CollectorOptions, LeakCollector } from "../../src/pools/leaks/collector.ts";
+import type { LeakReason } from "../../src/pools/leaks/judge.ts";
 import { until } from "../conformance/api/until.ts";
 import { type Stage, system } from "./stage.ts";
 

@@ -6,7 +6,7 @@ import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { type ImportOptions, runImport } from "../../src/transfer/import.ts";
+import { type ImportOptions, runImport } from "../../src/transfer/takeover/import.ts";
 import { crds, definition, portrait, settleIn, system, village } from "./fixtures.ts";
 
 /** Two hours on: whereabouts' lease, which migrations before have held, is not of this hour. */

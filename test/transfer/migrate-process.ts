@@ -6,8 +6,8 @@ import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { apply } from "../../src/transfer/apply.ts";
-import { plainGoal } from "../../src/transfer/goal.ts";
-import { fileStore } from "../../src/transfer/record-file.ts";
+import { plainGoal } from "../../src/transfer/plan/goal.ts";
+import { fileStore } from "../../src/transfer/record/record-file.ts";
 import { rollback } from "../../src/transfer/rollback.ts";
 
 const [, , command, kubeconfig = "", record = "", killAfter = "0"] = process.argv;

@@ -20,13 +20,13 @@ import type { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { apply, type ApplyOptions } from "../../src/transfer/apply.ts";
-import { destinations, plainGoal } from "../../src/transfer/goal.ts";
 import { fenceFor } from "../../src/transfer/migration.ts";
-import { isEmpty, makePlan } from "../../src/transfer/plan.ts";
-import { readSurvey } from "../../src/transfer/read-survey.ts";
-import { configMapStore } from "../../src/transfer/record-config-map.ts";
-import { fileStore } from "../../src/transfer/record-file.ts";
-import type { MigrationRecord } from "../../src/transfer/record.ts";
+import { destinations, plainGoal } from "../../src/transfer/plan/goal.ts";
+import { isEmpty, makePlan } from "../../src/transfer/plan/plan.ts";
+import { readSurvey } from "../../src/transfer/plan/read-survey.ts";
+import { configMapStore } from "../../src/transfer/record/record-config-map.ts";
+import { fileStore } from "../../src/transfer/record/record-file.ts";
+import type { MigrationRecord } from "../../src/transfer/record/record.ts";
 import { rollback } from "../../src/transfer/rollback.ts";
 import {
   definition,

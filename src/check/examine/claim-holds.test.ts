@@ -6,9 +6,9 @@ import type { Node, Pod, StoredClaim } from "../../cluster/resources.ts";
 import type { HoldUser } from "../../ipam/ledger.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Held } from "../../pools/held.ts";
-import { judge } from "../../pools/judge.ts";
+import { judge } from "../../pools/leaks/judge.ts";
+import { factsOf, heldOf, poolOf } from "../../pools/leaks/testing/values.ts";
 import { PoolIndex, poolRangeOf } from "../../pools/membership.ts";
-import { factsOf, heldOf, poolOf } from "../../pools/testing/values.ts";
 import { examineClaims } from "./claim-holds.ts";
 import { isSamePod } from "./pods.ts";
 

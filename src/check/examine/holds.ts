@@ -2,9 +2,9 @@
 import { describeOwner } from "../../ipam/owner.ts";
 import { contains } from "../../net/prefix.ts";
 import { describeHeld, type Held, heldKey, isNameless } from "../../pools/held.ts";
-import { defaultLimits, judge } from "../../pools/judge.ts";
-import { factsFrom, judgeOnce, nodesOf } from "../../pools/look.ts";
-import { doublesOf } from "../../pools/superseded.ts";
+import { defaultLimits, judge } from "../../pools/leaks/judge.ts";
+import { factsFrom, judgeOnce, nodesOf } from "../../pools/leaks/live-facts.ts";
+import { doublesOf } from "../../pools/leaks/superseded.ts";
 import { type Finding, finding, found } from "../finding.ts";
 import type { Snapshot } from "../snapshot.ts";
 

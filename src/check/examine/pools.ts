@@ -9,7 +9,7 @@ import { describeOwner } from "../../ipam/owner.ts";
 import { overlaps } from "../../net/prefix.ts";
 import { describeHeld, type Held } from "../../pools/held.ts";
 import { membersOf, networkOf, type PoolRange } from "../../pools/membership.ts";
-import { type MirrorPlan, planMirror } from "../../pools/mirror.ts";
+import { type MirrorPlan, planMirror } from "../../pools/mirror/mirror.ts";
 import { usesOfPool } from "../../pools/networks.ts";
 import { type Finding, finding, found, named } from "../finding.ts";
 import type { Snapshot } from "../snapshot.ts";

@@ -1,0 +1,52 @@
+// What leak collection remembers between two looks: since when each hold has been suspected, and where pods were last seen.
+// In memory of one leader: its successor begins anew.
+// Invariant: an observation lasts only while every look suspects the same version of the hold. A look that could not be made
+// (the API did not answer) is no look: nothing is added, and nothing forgotten.
+import { type Held, heldKey } from "../held.ts";
+import type { Observation, Verdict } from "./judge.ts";
+
+export class Observations {
+  /** The hold's object -> since when it has been suspected. */
+  #since = new Map<string, Observation>();
+  /** The hold's object -> its pod's node, as long as the hold exists. */
+  #nodes = new Map<string, string>();
+
+  get suspected(): number {
+    return this.#since.size;
+  }
+
+  of(held: Held): Observation | undefined {
+    return this.#since.get(heldKey(held));
+  }
+
+  lastNode(held: Held): string {
+    return this.#nodes.get(heldKey(held)) ?? "";
+  }
+
+  seenOn(held: Held, node: string): void {
+    if (node !== "") this.#nodes.set(heldKey(held), node);
+  }
+
+  /** True where the suspicion is new. */
+  record(held: Held, { verdict }: Verdict, nowMs: number): boolean {
+    const key = heldKey(held);
+    if (verdict === "keep") {
+      this.#since.delete(key);
+      return false;
+    }
+    const { version } = held.hold;
+    if (this.#since.get(key)?.version === version) return false;
+    this.#since.set(key, { version, firstMs: nowMs });
+    return true;
+  }
+
+  /** Time has passed in which nobody looked: what was suspected is suspected anew. */
+  restart(): void {
+    this.#since.clear();
+  }
+
+  retain(existing: ReadonlySet<string>): void {
+    this.#since = new Map([...this.#since].filter(([key]) => existing.has(key)));
+    this.#nodes = new Map([...this.#nodes].filter(([key]) => existing.has(key)));
+  }
+}

@@ -1,0 +1,198 @@
+// Writes what a pool shows: spec.allocations, status, free map. At most once a second for a pool, and only what differs.
+// Promised: entries that are not ours stay (mirror.ts); while whereabouts is active an entry is removed only after the hold
+// itself was asked for and is gone. Safe without leadership: every key that is changed is tested for what was found there.
+import { readAllocationKey } from "../../api/allocation-key.ts";
+import { formatDomain } from "../../api/domain.ts";
+import { coolingLabelName } from "../../api/hold-marks.ts";
+import { holdName } from "../../api/hold-object.ts";
+import type { IPPool } from "../../api/ip-pool.ts";
+import { isAdopted, markedDomain } from "../../api/pool-domain.ts";
+import { reservationNamesToRead } from "../../api/reservation-name.ts";
+import { holds, ipPools, reservations } from "../../cluster/resources.ts";
+import { isEqual } from "../../kube/conditions.ts";
+import type { Reconcile } from "../../kube/controller.ts";
+import { lookUp } from "../../kube/look-up.ts";
+import { untracked } from "../../kube/managed-fields.ts";
+import type { ObjectKey } from "../../kube/meta.ts";
+import type { JsonPatchOperation } from "../../kube/patch.ts";
+import { unless } from "../../kube/unless.ts";
+import type { Address } from "../../net/address.ts";
+import type { Held } from "../held.ts";
+import { networkOf, type PoolRange } from "../membership.ts";
+import { type NetworkUse, usefulIn, usesOfPool } from "../networks.ts";
+import type { Work } from "../rounds.ts";
+import { type FreeMapWriter, renewMs } from "./free-map-writer.ts";
+import { type EntryChange, mirrorPatch, type MirrorPlan, planMirror } from "./mirror.ts";
+import { type PoolSituation, type PoolTotals, statusOf, totalsOf } from "./pool-status.ts";
+
+export interface MirrorWriterOptions extends Omit<Work, "log"> {
+  readonly freeMaps: FreeMapWriter;
+  readonly coexistence: () => boolean;
+  readonly leaksHeldBack: () => string | undefined;
+  /** Undefined: not known yet. */
+  readonly uses?: () => readonly NetworkUse[] | undefined;
+  readonly entriesMax?: number;
+  readonly onWrite?: (what: "allocations" | "status" | "free-map") => void;
+  readonly onTotals?: (pool: PoolRange, totals: PoolTotals | undefined) => void;
+}
+
+const intervalMs = 1000;
+/** A leader that begins has VMs and pods that wait for it; the picture of a large pool, a second's work for it and for the server, can wait for them. */
+const firstLookMs = 3000;
+const many = 2000;
+/** Two operations each, of at most 10,000 that the API server takes in a patch; the rest follows a second later. */
+const changesMax = 1000;
+/** Writing 4,000 entries costs the API server 0.5 s: they take a twentieth of its time, and are 10 s old at most. */
+const restPerWrite = 20;
+const restMaxMs = 10_000;
+/** Each costs a read or two while whereabouts is active. */
+const confirmationsMax = 50;
+
+export class MirrorWriter {
+  readonly #options: MirrorWriterOptions;
+  /** namespace/name of the pool -> when it was last looked at. */
+  readonly #lookedMs = new Map<ObjectKey, number>();
+  /** What was told of, for when it is gone. */
+  readonly #shown = new Map<ObjectKey, PoolRange>();
+  /** UIDs of pools whose managed fields were cleared by this process. */
+  readonly #cleared = new Set<string>();
+  readonly #firstMs: number;
+  /** namespace/name -> until when its entries rest, because the last write was slow. */
+  readonly #restsUntilMs = new Map<ObjectKey, number>();
+
+  constructor(options: MirrorWriterOptions) {
+    this.#options = options;
+    this.#firstMs = options.clock.monotonicMs();
+  }
+
+  readonly reconcile: Reconcile = async (key, { signal }) => {
+    const { world, clock, isPaused } = this.#options;
+    if ((await isPaused?.(signal)) === true) return { requeueAfterMs: intervalMs };
+    world.refreshPools();
+    const earlyMs = this.#firstMs + firstLookMs - clock.monotonicMs();
+    if (earlyMs > 0 && !this.#options.coexistence() && world.roster.sizeOf(key) > many)
+      return { requeueAfterMs: earlyMs };
+    const pool = world.pool(key);
+    const range = world.roster.pools.get(key);
+    if (world.pools.cache.get(key) === undefined) return this.#forget(key, signal);
+    // A pool that cannot be read shows nothing until it is corrected; `holdfast check` says what is wrong.
+    if (pool === undefined || range === undefined) return undefined;
+    const waitMs = (this.#lookedMs.get(key) ?? -intervalMs) + intervalMs - clock.monotonicMs();
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    this.#lookedMs.set(key, clock.monotonicMs());
+    return { requeueAfterMs: (await this.#show(pool, range, signal)) ? renewMs : intervalMs };
+  };
+
+  async #forget(key: ObjectKey, signal: AbortSignal): Promise<undefined> {
+    const { freeMaps, onTotals } = this.#options;
+    const last = this.#shown.get(key);
+    if (last !== undefined) onTotals?.(last, undefined);
+    this.#shown.delete(key);
+    this.#lookedMs.delete(key);
+    this.#restsUntilMs.delete(key);
+    await freeMaps.remove(key, signal);
+  }
+
+  /** True if nothing is left to write. */
+  async #show(pool: IPPool, range: PoolRange, signal: AbortSignal): Promise<boolean> {
+    const { world, clock, coexistence, leaksHeldBack, uses, entriesMax, onTotals } = this.#options;
+    const all = world.roster.of(range.key);
+    const held = all.filter(({ cooling }) => cooling === undefined);
+    const isCoexisting = coexistence();
+    const plan = planMirror(pool, held, { coexistence: isCoexisting, ...(entriesMax !== undefined && { entriesMax }) });
+    const situation: PoolSituation = {
+      pool,
+      range,
+      held,
+      plan,
+      coexistence: isCoexisting,
+      isAdopted: isAdopted(pool),
+      leaksHeldBack: leaksHeldBack(),
+      useful: usefulIn(usesOfPool(uses?.() ?? [], range)),
+    };
+    this.#shown.set(range.key, range);
+    onTotals?.(range, totalsOf(situation));
+    await this.#writeFreeMap(pool, range, all, plan, signal);
+    const startedMs = clock.monotonicMs();
+    // While whereabouts is active it goes by the entries: they do not rest.
+    if (!isCoexisting && startedMs < (this.#restsUntilMs.get(range.key) ?? startedMs)) return false;
+    const isComplete = await this.#writeEntries(pool, range, plan, isCoexisting, signal);
+    await this.#writeStatus(situation, signal);
+    const restMs = Math.min(restMaxMs, restPerWrite * (clock.monotonicMs() - startedMs));
+    this.#restsUntilMs.set(range.key, startedMs + restMs);
+    return isComplete;
+  }
+
+  async #writeFreeMap(pool: IPPool, { range }: PoolRange, all: readonly Held[], plan: MirrorPlan, signal: AbortSignal) {
+    const taken = [...all.map(({ hold }) => hold.address), ...addressesOf(range, [...plan.foreign, ...plan.contested])];
+    const holders = all.filter(({ cooling }) => cooling === undefined).length;
+    // Entries without a hold are in the map, but a map is a hint: daemons go by the pool itself until it is adopted.
+    const domain = isAdopted(pool) && plan.foreign.length === 0 ? markedDomain(pool) : undefined;
+    const facts = { pool, prefix: range.prefix, domain, taken, holders };
+    if (await this.#options.freeMaps.write(facts, signal)) this.#options.onWrite?.("free-map");
+  }
+
+  async #writeEntries(pool: IPPool, range: PoolRange, plan: MirrorPlan, isCoexisting: boolean, signal: AbortSignal) {
+    const due = plan.changes.slice(0, changesMax);
+    const changes = isCoexisting ? await this.#confirmed(range, due, signal) : due;
+    if (changes.length === 0) return due.length === 0;
+    const operations = [...mirrorPatch(changes), ...this.#clearing(pool, isCoexisting)];
+    const patch = this.#options.client.patch(ipPools, at(range), { type: "json", operations }, { signal });
+    // Something else changed there meanwhile: the cache will tell.
+    if ((await unless(["invalid", "conflict", "not-found"], patch)) === undefined) return false;
+    this.#cleared.add(pool.metadata.uid ?? "");
+    this.#options.onWrite?.("allocations");
+    return changes.length === plan.changes.length;
+  }
+
+  /** The API server would track who wrote which key, at more than the cost of the write itself; once told, it stops. */
+  #clearing({ metadata }: IPPool, isCoexisting: boolean): JsonPatchOperation[] {
+    // While whereabouts is active these fields show that it writes.
+    if (isCoexisting || this.#cleared.has(metadata.uid ?? "")) return [];
+    return [{ op: "add", path: "/metadata/managedFields", value: untracked }];
+  }
+
+  async #writeStatus(situation: PoolSituation, signal: AbortSignal): Promise<void> {
+    const { client, clock, onWrite } = this.#options;
+    const status = statusOf(situation, clock.wallMs());
+    if (isEqual(situation.pool.status, status)) return;
+    const patch = { type: "merge", body: { status } } as const;
+    // whereabouts' own definition has no status: then there is none to write.
+    const written = client.patch(ipPools, at(situation.range), patch, { signal, subresource: "status" });
+    if ((await unless(["not-found"], written)) !== undefined) onWrite?.("status");
+  }
+
+  /** Without removals whose hold exists after all: the two kinds are followed separately, and one may lag. */
+  async #confirmed(range: PoolRange, changes: readonly EntryChange[], signal: AbortSignal): Promise<EntryChange[]> {
+    const confirmed: EntryChange[] = changes.filter(({ to }) => to !== undefined);
+    const removals = changes.filter(({ to }) => to === undefined).slice(0, confirmationsMax);
+    for (const change of removals) {
+      const addresses = addressesOf(range.range, [change.key]);
+      const found = await Promise.all(addresses.map((address) => this.#isHeld(range, address, signal)));
+      if (found.every((isHeld) => !isHeld)) confirmed.push(change);
+    }
+    return confirmed;
+  }
+
+  async #isHeld(pool: PoolRange, address: Address, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = pool;
+    const own = holdName(formatDomain({ scope: "pool", namespace, name }), address);
+    const { client } = this.#options;
+    const found = await Promise.all([
+      ...reservationNamesToRead(networkOf(pool), address).map((each) =>
+        lookUp(client, reservations, { namespace, name: each }, { signal }),
+      ),
+      lookUp(client, holds, { namespace, name: own }, { signal }),
+    ]);
+    return found.some((each) => each !== undefined && each.metadata.labels?.[coolingLabelName] !== "true");
+  }
+}
+
+const at = ({ namespace, name }: PoolRange) => ({ namespace, name });
+
+function addressesOf(range: PoolRange["range"], keys: readonly string[]): Address[] {
+  return keys.flatMap((key) => {
+    const reading = readAllocationKey(range, key);
+    return typeof reading === "string" ? [] : [reading.address, ...reading.others];
+  });
+}

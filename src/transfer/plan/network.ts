@@ -1,0 +1,103 @@
+// A network attachment definition as a migration sees it: where its pools are, and what their addresses are unique in.
+//
+// Parsed with the leniency of whereabouts: a definition that works today must be found, however it is written. What the
+// node's flat file adds is not known here; a definition that has no range of its own is named as unreadable.
+import type { PoolNaming } from "../../api/pool-name.ts";
+import { CniError } from "../../cni/error.ts";
+import { type IpamConfig, parseIpamConfig } from "../../cni/ipam-config.ts";
+import { isObject, type JsonObject } from "../../cni/json.ts";
+import { type NetworkConfig, parseNetwork } from "../../cni/network.ts";
+import { NetError } from "../../net/error.ts";
+import { type Cidr, parseCidr, type Prefix } from "../../net/prefix.ts";
+import { type AttachmentDefinition, objectKey } from "./survey.ts";
+
+export interface NetworkRange {
+  readonly prefix: Prefix;
+  /** As the configuration writes it, host bits and all: early pools are named by it. */
+  readonly written?: Cidr;
+}
+
+export interface Network {
+  /** namespace/name of the definition. */
+  readonly key: string;
+  readonly namespace: string;
+  /** `name` of the CNI configuration, or the definition's own where it has none. */
+  readonly configurationName: string;
+  /** `ipam.type`. */
+  readonly type: string;
+  /** `network_name`; empty: none. */
+  readonly networkName: string;
+  readonly protectsOverlaps: boolean;
+  readonly poolNaming: PoolNaming;
+  readonly poolNamespace: "cluster" | "nad";
+  /** Prefix length of a node's slice; undefined where nodes share the ranges. */
+  readonly sliceLength?: number;
+  readonly ranges: readonly NetworkRange[];
+  readonly config: IpamConfig;
+  readonly definition: AttachmentDefinition;
+}
+
+/** `other`: another IPAM's, or a network without one. `unreadable`: ours, and a sentence why it cannot be read. */
+export type NetworkReading =
+  | { readonly kind: "network"; readonly network: Network }
+  | { readonly kind: "other" }
+  | { readonly kind: "unreadable"; readonly message: string };
+
+export function readNetwork(definition: AttachmentDefinition): NetworkReading {
+  const text = definition.spec?.config ?? "";
+  if (!mentionsUs(text)) return { kind: "other" };
+  try {
+    return { kind: "network", network: networkOf(definition, parseNetwork(text)) };
+  } catch (error) {
+    if (!(error instanceof CniError)) throw error;
+    const message = `NetworkAttachmentDefinition ${objectKey(definition)}: ${error.message}`;
+    return { kind: "unreadable", message };
+  }
+}
+
+/** Those that are ours and can be read. */
+export function networksOf(definitions: readonly AttachmentDefinition[]): Network[] {
+  return definitions.map(readNetwork).flatMap((reading) => (reading.kind === "network" ? [reading.network] : []));
+}
+
+/** Cheap, and never wrong about what is ours: whoever uses us names one of the two types. */
+function mentionsUs(text: string): boolean {
+  return /"(whereabouts|holdfast)"/.test(text);
+}
+
+function networkOf(definition: AttachmentDefinition, parsed: NetworkConfig): Network {
+  const { config } = parseIpamConfig({ ...parsed, ipam: { ...parsed.ipam, strict: false } });
+  const written = writtenRanges(parsed.ipam);
+  // whereabouts slices its first range only.
+  const { sliceLength } = config.ranges[0] ?? {};
+  return {
+    key: objectKey(definition),
+    namespace: definition.metadata.namespace ?? "",
+    configurationName: config.name === "" ? (definition.metadata.name ?? "") : config.name,
+    type: String(parsed.ipam["type"]),
+    networkName: config.networkName,
+    protectsOverlaps: config.overlappingRanges,
+    poolNaming: config.poolNaming,
+    poolNamespace: config.poolNamespace,
+    ...(sliceLength !== undefined && { sliceLength }),
+    ranges: config.ranges.map(({ prefix }) => {
+      const found = written.find((cidr) => `${cidr.prefix}` === `${prefix}`);
+      return { prefix, ...(found && { written: found }) };
+    }),
+    config,
+    definition,
+  };
+}
+
+function writtenRanges(ipam: JsonObject): Cidr[] {
+  const more = Array.isArray(ipam["ipRanges"]) ? (ipam["ipRanges"] as unknown[]) : [];
+  const texts = [ipam, ...more].map((each) => (isObject(each) ? each["range"] : undefined));
+  return texts.flatMap((text) => {
+    try {
+      return typeof text === "string" && !text.includes("-") ? [parseCidr(text, { sloppy: true, unmap: true })] : [];
+    } catch (error) {
+      if (error instanceof NetError) return [];
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,34 @@
+// Reads what a plan is made of. A kind that the server does not have is a kind of which there is nothing.
+import { nodeSlicePoolKind } from "../../api/node-slice-pool.ts";
+import { poolNamespaceOf } from "../../cluster/coexistence-word.ts";
+import { holds, ipPools, networkAttachmentDefinitions, reservations } from "../../cluster/resources.ts";
+import { fetchState } from "../../cluster/state.ts";
+import type { KubeObject } from "../../kube/meta.ts";
+import { defineResource, type Resource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { unless } from "../../kube/unless.ts";
+import { type AttachmentDefinition, type Survey, surveyOf } from "./survey.ts";
+
+const { group, version, plural, kind } = nodeSlicePoolKind;
+const nodeSlicePools = defineResource({ group, version, plural, kind, namespaced: true });
+
+export async function readSurvey(client: KubeClient, systemNamespace: string, signal: AbortSignal): Promise<Survey> {
+  // One after the other: a page of a thousand pools is large, and nothing here is in a hurry.
+  const state = await fetchState(client, { namespace: systemNamespace, signal });
+  return surveyOf({
+    systemNamespace: poolNamespaceOf(state, systemNamespace),
+    pools: await everything(client, ipPools, signal),
+    reservations: await everything(client, reservations, signal),
+    holds: await everything(client, holds, signal),
+    definitions: (await everything(client, networkAttachmentDefinitions, signal)) as AttachmentDefinition[],
+    slices: await everything(client, nodeSlicePools, signal),
+  });
+}
+
+export async function everything<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  signal: AbortSignal,
+): Promise<T[]> {
+  return (await unless(["not-found"], client.list(resource, { signal })))?.items ?? [];
+}

@@ -1,0 +1,62 @@
+import { configMaps } from "../../cluster/resources.ts";
+import { fetchState, readState, stateName } from "../../cluster/state.ts";
+// The pause that our own daemons heed: `paused` in the ConfigMap holdfast-state. Removed only by the migration that set it.
+import type { Clock } from "../../kube/clock.ts";
+import { isApiError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { TransferError } from "../error.ts";
+
+export interface FenceOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly systemNamespace: string;
+  /** The migration's. */
+  readonly id: string;
+  readonly signal: AbortSignal;
+}
+
+type PauseOptions = Omit<FenceOptions, "clock">;
+
+/** Somebody may write the ConfigMap between our read and our write; ten times in a row it is not chance. */
+const triesMax = 10;
+
+export function pauseOwner(paused: string): string | undefined {
+  return /^holdfast migrate ([0-9a-z-]+):/.exec(paused)?.[1];
+}
+
+export function pause(options: PauseOptions): Promise<void> {
+  const words = `holdfast migrate ${options.id}: pools are being moved; \`holdfast migrate plan\` says how to end it`;
+  return set(options, (paused) => {
+    if (paused === "" || pauseOwner(paused) === options.id) return words;
+    throw new TransferError(
+      "paused-by-another",
+      `Handing out is paused already, by ${JSON.stringify(paused)}: end that first. If it is dead and its record is lost: ` +
+        `kubectl -n ${options.systemNamespace} patch configmap ${stateName} --type merge -p '{"data":{"paused":""}}'`,
+    );
+  });
+}
+
+export function unpause(options: PauseOptions): Promise<void> {
+  return set(options, (paused) => (pauseOwner(paused) === options.id ? "" : paused));
+}
+
+async function set(
+  { client, systemNamespace: namespace, signal }: PauseOptions,
+  change: (paused: string) => string,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const there = await fetchState(client, { namespace, signal });
+    const state = readState(there);
+    const paused = change(state.paused);
+    if (paused === (there?.data?.["paused"] ?? "")) return;
+    try {
+      if (there === undefined)
+        // Nothing else is said: what is in force, and where pools are, the leader finds out.
+        await client.create(configMaps, { metadata: { namespace, name: stateName }, data: { paused } }, { signal });
+      else await client.update(configMaps, { ...there, data: { ...there.data, paused } }, { signal });
+      return;
+    } catch (error) {
+      if (!isApiError(error, "conflict", "already-exists") || tries === triesMax) throw error;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { tryAddress } from "../../api/address-name.ts";
+import type { Pod } from "../../cluster/resources.ts";
+import { isObject } from "../../cni/json.ts";
+// Addresses that another system has given, whatever it is, as values: what is to be taken over.
+import type { PodOwner } from "../../ipam/owner.ts";
+import type { Address } from "../../net/address.ts";
+
+export interface ForeignAllocation {
+  readonly address: Address;
+  readonly owner: PodOwner;
+  /** For people: the file or the object that says it. */
+  readonly source: string;
+}
+
+export interface Foreign {
+  readonly allocations: readonly ForeignAllocation[];
+  /** Sentences: what could not be read, and what must be done by hand. */
+  readonly notes: readonly string[];
+}
+
+/** One address of a running pod, as its network status says it. */
+export interface LiveAddress {
+  readonly address: Address;
+  readonly owner: PodOwner;
+  /** namespace/name of the definition; empty where the status says none. */
+  readonly definition: string;
+}
+
+const statusAnnotation = "k8s.v1.cni.cncf.io/network-status";
+
+/** Pods that ended have no addresses; a status that cannot be read says none. */
+export function liveAddresses(pods: readonly Pod[]): LiveAddress[] {
+  return pods.flatMap((pod) => {
+    const { namespace = "", name = "", uid = "", annotations } = pod.metadata;
+    if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return [];
+    return statuses(annotations?.[statusAnnotation]).flatMap((status) => {
+      const network = typeof status["name"] === "string" ? status["name"] : "";
+      const definition = network === "" || network.includes("/") ? network : `${namespace}/${network}`;
+      const face = typeof status["interface"] === "string" ? status["interface"] : "";
+      const owner: PodOwner = { kind: "pod", uid, namespace, name, interface: face };
+      const ips = Array.isArray(status["ips"]) ? (status["ips"] as unknown[]) : [];
+      return ips.flatMap((ip) => {
+        const address = typeof ip === "string" ? tryAddress(ip) : undefined;
+        return address === undefined ? [] : [{ address, owner, definition }];
+      });
+    });
+  });
+}
+
+function statuses(text: string | undefined): Readonly<Record<string, unknown>>[] {
+  try {
+    const value: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(value) ? value.filter(isObject) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,200 @@
+// Takes over what another IPAM has given. Every address is taken through the ledger, one by one, as a pod would: what is another's
+// already stays another's. Doing it again does nothing.
+import { readAllocations } from "../../api/allocations.ts";
+import { domainOfPool } from "../../api/domain.ts";
+import { markedDomain, settledDomain } from "../../api/pool-domain.ts";
+import { ensurePool, poolObject } from "../../cluster/pool-object.ts";
+import { pods } from "../../cluster/resources.ts";
+import type { Owner } from "../../ipam/owner.ts";
+import type { AnyObject } from "../../kube/meta.ts";
+import { defineResource } from "../../kube/resource.ts";
+import type { KubeClient } from "../../kube/rest.ts";
+import { adoptPool } from "../../ledger/adoption/adoption.ts";
+import { detectUpstream } from "../../ledger/coexistence/upstream.ts";
+import { listHolds } from "../../ledger/reservation/list-holds.ts";
+import { ReservationLedger } from "../../ledger/reservation/reservation-ledger.ts";
+import { TransferError } from "../error.ts";
+import { matchPools } from "../plan/match.ts";
+import { type Network, networksOf } from "../plan/network.ts";
+import { everything, readSurvey } from "../plan/read-survey.ts";
+import { objectKey, type Survey } from "../plan/survey.ts";
+import { compare } from "./compare.ts";
+import { type Foreign, type ForeignAllocation, liveAddresses } from "./foreign.ts";
+import { type HostLocalFile, readHostLocal } from "./host-local.ts";
+import { readSpiderpool } from "./spiderpool.ts";
+import { type Destined, holdKey, planTakeover } from "./takeover.ts";
+
+export interface ImportOptions {
+  readonly client: KubeClient;
+  readonly source: "whereabouts" | "host-local" | "spiderpool";
+  readonly systemNamespace: string;
+  readonly mode: "write" | "dry-run" | "compare";
+  /** host-local's folder, and what is in it. */
+  readonly folder?: string;
+  readonly files: readonly HostLocalFile[];
+  /** namespace/name: this definition only. */
+  readonly definition?: string;
+  /** Whose daemon the records belong to. */
+  readonly node?: string;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+export interface ImportReport {
+  readonly lines: readonly string[];
+  /** Everything agreed, or was taken over. */
+  readonly isClean: boolean;
+}
+
+export async function runImport(options: ImportOptions): Promise<ImportReport> {
+  const { client, source, mode, signal } = options;
+  const survey = await readSurvey(client, options.systemNamespace, signal);
+  const networks = askedNetworks(survey, options.definition);
+  const live = liveAddresses(await everything(client, pods, signal));
+  const foreign = await foreignOf(options, survey, networks, live);
+  if (mode === "compare") {
+    const { agreed, differing } = compare(live, foreign.allocations, networks);
+    const count = `${agreed} of ${agreed + differing.length} addresses of running pods are recorded for them.`;
+    return { lines: [...foreign.notes, ...differing, count], isClean: differing.length === 0 };
+  }
+  if (source === "whereabouts") return adoptAll(options, survey, networks);
+  return takeAll(options, survey, networks, foreign);
+}
+
+function askedNetworks(survey: Survey, definition: string | undefined): Network[] {
+  const all = networksOf(survey.definitions);
+  const asked = definition === undefined ? all : all.filter(({ key }) => key === definition);
+  if (asked.length > 0) return asked;
+  throw new TransferError(
+    "bad-source",
+    `${definition === undefined ? "No definition" : `NetworkAttachmentDefinition ${definition} is not there, or its configuration`} has an ipam of type holdfast or whereabouts: ` +
+      "write the definition that gives these addresses from now on first. Nothing uses it before pods ask for it.",
+  );
+}
+
+async function foreignOf(
+  options: ImportOptions,
+  survey: Survey,
+  networks: readonly Network[],
+  live: ReturnType<typeof liveAddresses>,
+): Promise<Foreign> {
+  const { client, source, signal } = options;
+  switch (source) {
+    case "host-local":
+      return readHostLocal(options.folder ?? "", options.files, live);
+    case "spiderpool": {
+      const list = (plural: string, kind: string, namespaced: boolean) =>
+        everything(
+          client,
+          defineResource<AnyObject>({ group: "spiderpool.spidernet.io", version: "v2beta1", plural, kind, namespaced }),
+          signal,
+        );
+      const pools = await list("spiderippools", "SpiderIPPool", false);
+      const endpoints = await list("spiderendpoints", "SpiderEndpoint", true);
+      const reserved = await list("spiderreservedips", "SpiderReservedIP", false);
+      return readSpiderpool({ pools, endpoints, reserved });
+    }
+    case "whereabouts":
+      return { allocations: whereaboutsAllocations(survey, networks), notes: [...survey.unreadable] };
+  }
+}
+
+function whereaboutsAllocations(survey: Survey, networks: readonly Network[]): ForeignAllocation[] {
+  const matches = matchPools(survey, networks);
+  return survey.pools
+    .filter((pool) => matches.has(objectKey(pool)))
+    .flatMap((pool) =>
+      readAllocations(pool).entries.flatMap(({ address, owner }) =>
+        owner.kind === "pod" ? [{ address, owner, source: `IPPool ${objectKey(pool)}` }] : [],
+      ),
+    );
+}
+
+async function adoptAll(options: ImportOptions, survey: Survey, networks: readonly Network[]): Promise<ImportReport> {
+  const { client, mode, now, signal, systemNamespace } = options;
+  const { systemNamespace: poolNamespace } = survey;
+  const { active, why } = await detectUpstream(client, { systemNamespace, poolNamespace, now, signal });
+  const lines = active
+    ? [`whereabouts is still active, so its entries arbitrate and nothing is made of them yet: ${why.join(" ")}`]
+    : [];
+  let isClean = !active;
+  const matches = matchPools(survey, networks);
+  for (const pool of survey.pools) {
+    const [match] = matches.get(objectKey(pool)) ?? [];
+    const count = Object.keys(pool.spec.allocations).length;
+    if (match === undefined) lines.push(`IPPool ${objectKey(pool)}: no definition uses it; it is left as it is.`);
+    else if (mode === "dry-run" || active)
+      lines.push(`IPPool ${objectKey(pool)}: ${count} entries would be adopted for ${match.network.key}.`);
+    else {
+      const { namespace = "", name = "" } = pool.metadata;
+      const { networkName, protectsOverlaps } = match.network;
+      const rule = { network: networkName, protectsOverlaps, pool: { namespace, name } };
+      const domain = markedDomain(pool) ?? domainOfPool(rule);
+      const adoption = await adoptPool(client, { pool: poolObject(pool), domain, now, signal });
+      lines.push(
+        `IPPool ${objectKey(pool)}: ${count} entries, ${adoption.created} records made, ${adoption.pool.adopted ? "adopted" : "not adopted"}.`,
+      );
+      lines.push(...adoption.blocking, ...adoption.warnings);
+      isClean &&= adoption.pool.adopted;
+    }
+  }
+  return { lines, isClean: mode === "dry-run" || isClean };
+}
+
+async function takeAll(
+  options: ImportOptions,
+  { systemNamespace }: Survey,
+  networks: readonly Network[],
+  foreign: Foreign,
+): Promise<ImportReport> {
+  const { client, mode, signal } = options;
+  const held = new Map<string, Owner>();
+  for await (const each of listHolds(client, { signal })) {
+    if (each.unreadable === undefined)
+      held.set(holdKey(each.namespace, each.hold.domain, `${each.hold.address}`), each.hold.owner);
+  }
+  const plan = planTakeover(foreign.allocations, networks, systemNamespace, held);
+  const refused = [...plan.refused];
+  let taken = 0;
+  if (mode === "write") {
+    for (const destined of plan.take) {
+      const problem = await takeOne(options, destined);
+      if (problem === undefined) taken += 1;
+      else refused.push(problem);
+    }
+  }
+  const done = mode === "write" ? `${taken} addresses taken over` : `${plan.take.length} addresses would be taken over`;
+  return {
+    lines: [
+      ...foreign.notes,
+      ...refused,
+      `${done}, ${plan.already.length} were recorded already, ${refused.length} refused.`,
+    ],
+    isClean: refused.length === 0,
+  };
+}
+
+async function takeOne(
+  options: ImportOptions,
+  { allocation, network, range, namespace, domain, pool }: Destined,
+): Promise<string | undefined> {
+  const { client, now, node, signal, source } = options;
+  const { networkName, poolNaming } = network;
+  const found = await ensurePool(client, {
+    namespace,
+    identity: { range, network: networkName, node: "" },
+    naming: poolNaming,
+    signal,
+  });
+  const rule = { network: networkName, protectsOverlaps: network.protectsOverlaps, pool: found };
+  const settled = settledDomain(rule, found.domain);
+  if (settled === undefined) {
+    return `${allocation.address}: IPPool ${pool} is handed out in ${found.domain}, and ${network.key} asks for ${domain}: set enable_overlapping_ranges alike.`;
+  }
+  const ledger = new ReservationLedger({ client, namespace, now, ...(node !== undefined && { node }) });
+  const { address, owner } = allocation;
+  const note = { pool, why: `taken over from ${source}: ${allocation.source}` };
+  const result = await ledger.take({ domain: settled, address, owner, note, early: true }, { signal });
+  if (result.outcome === "taken" || result.outcome === "yours") return undefined;
+  return `${address} of ${owner.namespace}/${owner.name} was taken by another in the meantime: two pods have one address. Restart one of them.`;
+}
