@@ -187,7 +187,7 @@ export class Daemon {
     if (grant.serial > slice.grant.serial) slice.short = 0;
     slice.grant = grant;
     const isGiven = blocksOf(grant.without).some((block) => `${block}` === slice.gives?.block);
-    if (isGiven || slice.gives?.ask !== grant.lend?.ask) slice.gives = undefined;
+    if (isGiven) slice.gives = undefined;
     this.#lend(slice);
     if (grant.phase === "draining" && !slice.isSealed) await this.#drain(slice);
     if (grant.phase === "returning" && slice.held.size === 0) slice.isSealed = true;
