@@ -1,7 +1,7 @@
 // The claims of the cluster as a bystander sees them: when each came, and what its status says.
 //
 // On purpose without the code that is measured: names and fields are read by hand.
-import { Informer } from "../../src/kube/informer.ts";
+import { Informer } from "../../src/kube/cache/informer.ts";
 import type { AnyObject, DeepReadonly } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { until } from "../../test/lab/wait.ts";

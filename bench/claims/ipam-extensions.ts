@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { makeAuthority, makeServerCertificate } from "../../src/kube/certificate.ts";
+import { makeAuthority, makeServerCertificate } from "../../src/kube/admission/certificate.ts";
 import { freePort } from "../../test/lab/port.ts";
 import { until } from "../../test/lab/wait.ts";
 import { type Absent, whyNotExecutable } from "../cni/contestant.ts";

@@ -10,7 +10,7 @@ import { Registry } from "prom-client";
 
 import { flatFileFolders } from "../../src/cni/merge.ts";
 import { realClock } from "../../src/kube/clock.ts";
-import type { Connection } from "../../src/kube/connect.ts";
+import type { Connection } from "../../src/kube/config/connect.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { runDaemon } from "../../src/node/daemon.ts";

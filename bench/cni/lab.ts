@@ -3,8 +3,8 @@
 import { join } from "node:path";
 
 import { holds, ipPools, reservations } from "../../src/cluster/resources.ts";
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { bearer, fixedCredentials } from "../../src/kube/credentials.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { bearer, fixedCredentials } from "../../src/kube/config/credentials.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import type { Cluster } from "../../test/lab/cluster.ts";

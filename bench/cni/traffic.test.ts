@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { totalTraffic, Traffic, trafficBetween, trafficOfAll } from "./traffic.ts";
 
 const answering =

@@ -1,7 +1,7 @@
 // What clients say to the API server and hear from it, counted where it leaves them: requests by verb and kind, bytes of bodies.
 //
 // Not counted: headers, TLS and TCP. A watch is one request when it is opened; what it tells is counted as it comes.
-import type { ApiRequest, ApiResponse, Transport } from "../../src/kube/transport.ts";
+import type { ApiRequest, ApiResponse, Transport } from "../../src/kube/transport/transport.ts";
 
 export interface TrafficCount {
   readonly requests: number;

@@ -1,7 +1,7 @@
 // Prepares the server for the benchmark: the kind, the namespaces, and the objects that informers sync.
-import { connect } from "../../src/kube/connect.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";

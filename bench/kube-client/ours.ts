@@ -1,7 +1,7 @@
+import { Informer } from "../../src/kube/cache/informer.ts";
 // Ours: src/kube.
-import { connect } from "../../src/kube/connect.ts";
-import { Informer } from "../../src/kube/informer.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { type Contestant, group, kind, plural, version } from "./workload.ts";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 
-import { KubeMetrics } from "../../src/kube/metrics.ts";
+import { KubeMetrics } from "../../src/kube/process/metrics.ts";
 import { readCalls } from "./bill.ts";
 
 it("reads the calls that a controller counts of itself", async () => {

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ipPools, leases, type StoredPool } from "../../src/cluster/resources.ts";
-import { Informer } from "../../src/kube/informer.ts";
+import { Informer } from "../../src/kube/cache/informer.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { plus } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/prefix.ts";

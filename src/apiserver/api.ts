@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 
 import { type Clock, sleep, timestamp, unrefClock } from "../kube/clock.ts";
-import type { ApiRequest, ApiResponse, Transport } from "../kube/transport.ts";
+import type { ApiRequest, ApiResponse, Transport } from "../kube/transport/transport.ts";
 import { Admission } from "./admission/admission.ts";
 import { callOverHttps } from "./admission/call.ts";
 import type { CallWebhook } from "./admission/call.ts";

@@ -1,5 +1,5 @@
 // Faults that a simulation or a test may order, request by request. None happens unless ordered.
-import type { ApiRequest } from "../kube/transport.ts";
+import type { ApiRequest } from "../kube/transport/transport.ts";
 
 export type Fault =
   /** The request is lost on its way: nothing happens, the client sees a broken connection. */

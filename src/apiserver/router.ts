@@ -1,5 +1,5 @@
 // From a request to what answers it: documents, reviews, resources. Every refusal leaves as a Status object.
-import type { ApiRequest, ApiResponse } from "../kube/transport.ts";
+import type { ApiRequest, ApiResponse } from "../kube/transport/transport.ts";
 import { aggregated, apiVersions, groupDocument, groupList, resourceList, serverVersion } from "./discovery.ts";
 import type { JsonObject } from "./json.ts";
 import { isObject } from "./json.ts";

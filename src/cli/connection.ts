@@ -1,10 +1,10 @@
 // How a command reaches its cluster: the kubeconfig it was given, else the pod it runs in, else KUBECONFIG or ~/.kube/config.
 import type { Command } from "commander";
 
-import { type ClusterConfig, ConfigError } from "../kube/cluster-config.ts";
-import { connect, type Connection } from "../kube/connect.ts";
-import { loadInClusterConfig } from "../kube/in-cluster.ts";
-import { loadKubeconfig } from "../kube/kubeconfig.ts";
+import { type ClusterConfig, ConfigError } from "../kube/config/cluster-config.ts";
+import { connect, type Connection } from "../kube/config/connect.ts";
+import { loadInClusterConfig } from "../kube/config/in-cluster.ts";
+import { loadKubeconfig } from "../kube/config/kubeconfig.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface ConnectionOptions {

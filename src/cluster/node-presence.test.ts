@@ -2,11 +2,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 
 import { leaseNodeAnnotation, nodeLeaseName } from "../api/node-lease.ts";
-import type { InformerHandler } from "../kube/informer.ts";
+import type { InformerHandler } from "../kube/cache/informer.ts";
+import { type Indexes, Store } from "../kube/cache/store.ts";
 import type { Lease } from "../kube/lease.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { keyOf, type KubeObject } from "../kube/meta.ts";
-import { type Indexes, Store } from "../kube/store.ts";
 import { defaultRules, freshMs, nodeOfLease } from "./fencing.ts";
 import { Presence } from "./node-presence.ts";
 import type { Node } from "./resources.ts";

@@ -6,7 +6,7 @@ import { realClock } from "../kube/clock.ts";
 import { ManualClock } from "../kube/manual-clock.ts";
 import { defineResource } from "../kube/resource.ts";
 import { KubeClient } from "../kube/rest.ts";
-import type { Transport } from "../kube/transport.ts";
+import type { Transport } from "../kube/transport/transport.ts";
 import { FollowedDefinitions } from "./definition-informer.ts";
 import { Followed } from "./optional-informer.ts";
 import { networkAttachmentDefinitions, virtualMachines } from "./resources.ts";

@@ -3,14 +3,14 @@
 // Promised: a kind that is not served reads as no objects; one that is served and not listed yet, or of which the server does not say, reads as
 // not known. Not promised: that a kind that goes again is noticed: its objects go first, and they are told as deleted.
 import { asError } from "../kube/abort.ts";
+import { Informer, type InformerHandler } from "../kube/cache/informer.ts";
+import type { Cache, Indexes } from "../kube/cache/store.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../kube/errors.ts";
-import { Informer, type InformerHandler } from "../kube/informer.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
+import type { Runnable } from "../kube/process/stages.ts";
 import { pathOf, type Resource } from "../kube/resource.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { Runnable } from "../kube/stages.ts";
-import type { Cache, Indexes } from "../kube/store.ts";
 
 export interface FollowedOptions<T extends KubeObject> {
   readonly client: KubeClient;

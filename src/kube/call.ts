@@ -1,9 +1,9 @@
 // One call to the API server: deadline, classification of what went wrong, one retry of a read that lost its connection.
 import { orAborted } from "./abort.ts";
-import { chunks, readText } from "./body.ts";
 import { type Clock, deadline } from "./clock.ts";
 import { ApiError, errorFromStatus, parseRetryAfter, type Status } from "./errors.ts";
-import { type ApiResponse, NotSentError, type Transport } from "./transport.ts";
+import { chunks, readText } from "./transport/body.ts";
+import { type ApiResponse, NotSentError, type Transport } from "./transport/transport.ts";
 
 export interface Call {
   /** What is tried on what, for messages: `create Pod default/a`. */

@@ -3,9 +3,9 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test, vi } from "vitest";
 
 import { orAborted } from "./abort.ts";
-import { Backoff } from "./backoff.ts";
 import { type Clock, deadline, realClock, sleep } from "./clock.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { Backoff } from "./queue/backoff.ts";
 
 describe.each<[string, Clock]>([
   ["the real clock", realClock],

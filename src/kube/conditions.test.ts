@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
+import { deepFreeze } from "./cache/freeze.ts";
 import { type Condition, findCondition, isEqual, updateStatus, withCondition } from "./conditions.ts";
-import { deepFreeze } from "./freeze.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type AnyObject, keyOf, parseKey } from "./meta.ts";
 import { defineResource } from "./resource.ts";

@@ -6,7 +6,7 @@ import type { KubeObject } from "./meta.ts";
 import { defineResource } from "./resource.ts";
 import { KubeClient } from "./rest.ts";
 import { type Answer, fakeTransport, Feed, json, status } from "./testing/fake-transport.ts";
-import { NotSentError } from "./transport.ts";
+import { NotSentError } from "./transport/transport.ts";
 
 interface Pool extends KubeObject {
   spec?: { range: string };

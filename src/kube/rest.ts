@@ -1,17 +1,17 @@
-// The API server's verbs. Every call takes a signal and has a deadline; every failure is an ApiError (errors.ts says what each code promises).
-//
-// Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs` for the caller to honour.
-import { readText } from "./body.ts";
+import { ItemSplitter } from "./cache/item-splitter.ts";
+import { withoutManagedFields } from "./cache/managed-fields.ts";
+import { type WatchEvent, watchStream } from "./cache/watch.ts";
 import { type CallReport, type Caller, eachChunk, perform, readJson } from "./call.ts";
 import { type Clock, realClock, sleep } from "./clock.ts";
 import { ApiError, isApiError, retryAfterOf } from "./errors.ts";
-import { ItemSplitter } from "./item-splitter.ts";
-import { withoutManagedFields } from "./managed-fields.ts";
 import { keyOf, type KubeObject, type ListMeta, type ObjectName } from "./meta.ts";
 import { type Patch, patchBody, patchTypes } from "./patch.ts";
 import { apiVersionOf, pathOf, type Query, type Resource, withQuery } from "./resource.ts";
-import type { Transport } from "./transport.ts";
-import { type WatchEvent, watchStream } from "./watch.ts";
+// The API server's verbs. Every call takes a signal and has a deadline; every failure is an ApiError (errors.ts says what each code promises).
+//
+// Not promised: retries. Only a read whose connection broke is asked again, once; 429 and 503 carry `retryAfterMs` for the caller to honour.
+import { readText } from "./transport/body.ts";
+import type { Transport } from "./transport/transport.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -50,7 +50,7 @@ export interface ListOptions extends CallOptions, Scope {
 export interface WatchOptions extends CallOptions, Scope {
   readonly resourceVersion: string;
   readonly timeoutSeconds?: number;
-  /** Silence after which the watch fails; see watch.ts. */
+  /** Silence after which the watch fails; see cache/watch.ts. */
   readonly idleMs?: number;
   readonly onOpen?: () => void;
 }

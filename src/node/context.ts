@@ -1,6 +1,6 @@
+import type { Recent } from "../kube/cache/recent.ts";
 // What the commands of the daemon work with. Put together once, in daemon.ts.
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { Recent } from "../kube/recent.ts";
 import type { Quota } from "./add/quota.ts";
 import type { TakeParts } from "./add/take.ts";
 import type { ClaimParts } from "./claims/context.ts";

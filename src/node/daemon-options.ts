@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 import type { IsolationRule } from "../cni/selection.ts";
 import type { Clock } from "../kube/clock.ts";
-import type { KubeMetrics } from "../kube/metrics.ts";
+import type { KubeMetrics } from "../kube/process/metrics.ts";
 import type { KubeClient } from "../kube/rest.ts";
 import type { Log } from "../log/log.ts";
 import type { FenceOptions } from "./claims/fence/fence.ts";

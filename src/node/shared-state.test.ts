@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ConfigMap } from "../cluster/resources.ts";
 import { slicedKey, writeSlicedRanges } from "../cluster/sliced-ranges.ts";
 import { stateObject } from "../cluster/state.ts";
-import type { InformerHandler } from "../kube/informer.ts";
+import type { InformerHandler } from "../kube/cache/informer.ts";
 import { silent } from "../log/log.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { SharedState, type SharedStateOptions } from "./shared-state.ts";

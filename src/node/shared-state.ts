@@ -6,7 +6,7 @@ import { inForce, poolNamespaceKey, poolNamespaceOf, readWord } from "../cluster
 import type { ConfigMap } from "../cluster/resources.ts";
 import { readRefusal, readSlicedRanges, slicedKey, type SlicedRanges } from "../cluster/sliced-ranges.ts";
 import { readState, stateName } from "../cluster/state.ts";
-import type { Informer } from "../kube/informer.ts";
+import type { Informer } from "../kube/cache/informer.ts";
 import type { DaemonOptions } from "./daemon-options.ts";
 import type { SeenVersion } from "./slices/seen-version.ts";
 

@@ -9,8 +9,8 @@ import { defaultRules, type FenceRules, nodeOfLease, trimLease } from "../cluste
 import { Presence } from "../cluster/node-presence.ts";
 import * as kinds from "../cluster/resources.ts";
 import { picked } from "../cluster/slice-object.ts";
+import { Informer } from "../kube/cache/informer.ts";
 import type { Clock } from "../kube/clock.ts";
-import { Informer } from "../kube/informer.ts";
 import type { Lease } from "../kube/lease.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
 import type { Resource } from "../kube/resource.ts";

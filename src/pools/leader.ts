@@ -2,10 +2,10 @@ import { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import { stateName } from "../cluster/state.ts";
 // The leader's work on shared pools, put together: what follows the cluster, and what acts under the lease.
 import type { Ledger } from "../ipam/ledger.ts";
-import { Controller } from "../kube/controller.ts";
-import type { EventRecorder } from "../kube/events.ts";
-import type { KubeMetrics } from "../kube/metrics.ts";
-import type { Runnable } from "../kube/stages.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
+import type { KubeMetrics } from "../kube/process/metrics.ts";
+import type { Runnable } from "../kube/process/stages.ts";
+import { Controller } from "../kube/queue/controller.ts";
 import { ReservationLedger } from "../ledger/reservation/reservation-ledger.ts";
 import { World, type WorldOptions } from "./caches.ts";
 import { KeptHolds } from "./coexistence/finalizers.ts";

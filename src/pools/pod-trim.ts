@@ -9,8 +9,8 @@ import type { Pod } from "../cluster/resources.ts";
 import { picked } from "../cluster/slice-object.ts";
 import { claimReferencesOf } from "../cni/claim-references.ts";
 import { defaultNetworkAnnotation, networksAnnotation } from "../cni/selection.ts";
+import type { Indexes } from "../kube/cache/store.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
-import type { Indexes } from "../kube/store.ts";
 
 /** Of a pod of 5 to 50 KB, what is read here is about 300 bytes: 100,000 pods are 30 MB. Launchers and pods with claims keep 500 more. */
 export function trimPod({ metadata, spec, status }: Pod): Pod {

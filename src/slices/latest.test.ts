@@ -1,7 +1,7 @@
 // What this process knows of objects: the newest, whoever told it.
 import { describe, expect, it } from "vitest";
 
-import type { Informer, InformerEvent } from "../kube/informer.ts";
+import type { Informer, InformerEvent } from "../kube/cache/informer.ts";
 import type { KubeObject } from "../kube/meta.ts";
 import { Latest } from "./latest.ts";
 

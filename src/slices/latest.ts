@@ -1,8 +1,8 @@
 // The newest known state of objects, from an informer or from answers to own writes: a cache that lags would show a granted slice as free.
 // Versions of one object are compared as numbers, as the API server allows since 1.35 and etcd's always could be.
-import type { Informer } from "../kube/informer.ts";
+import type { Informer } from "../kube/cache/informer.ts";
+import { type Indexes, Store } from "../kube/cache/store.ts";
 import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../kube/meta.ts";
-import { type Indexes, Store } from "../kube/store.ts";
 
 /** What was seen is not what is there: the next look decides anew. */
 export class StaleError extends Error {

@@ -1,14 +1,14 @@
 import type { FollowedDefinitions } from "../cluster/definition-informer.ts";
 import type { Presence } from "../cluster/node-presence.ts";
 import type { Node, StoredHold, StoredReservation } from "../cluster/resources.ts";
-// The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
-import { Backoff } from "../kube/backoff.ts";
+import type { Informer } from "../kube/cache/informer.ts";
 import { type Clock, sleep } from "../kube/clock.ts";
-import type { EventRecorder } from "../kube/events.ts";
-import type { Informer } from "../kube/informer.ts";
-import type { KubeMetrics } from "../kube/metrics.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
+import type { KubeMetrics } from "../kube/process/metrics.ts";
+import type { Runnable } from "../kube/process/stages.ts";
+// The leader's work on node slices, put together. Informers of nodes, reservations, holds and definitions come in: others follow them too.
+import { Backoff } from "../kube/queue/backoff.ts";
 import type { KubeClient } from "../kube/rest.ts";
-import type { Runnable } from "../kube/stages.ts";
 import type { Log } from "../log/log.ts";
 import type { CutRules } from "./consent.ts";
 import type { SliceMetrics } from "./metrics.ts";

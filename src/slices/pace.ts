@@ -1,6 +1,6 @@
 // When a pool is looked at again: at most once a second, and for what is not urgent within ten.
 import type { Clock } from "../kube/clock.ts";
-import type { Controller } from "../kube/controller.ts";
+import type { Controller } from "../kube/queue/controller.ts";
 
 /** Of ten pools of 5,000 nodes each look takes some 50 ms: half a core at the most, and far less in a cluster that rests. */
 const leastMs = 1000;

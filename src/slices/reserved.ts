@@ -9,7 +9,7 @@ import type { StoredHold, StoredReservation } from "../cluster/resources.ts";
 import type { SliceObject } from "../cluster/slice-object.ts";
 import type { Domain } from "../ipam/ledger.ts";
 import { orAborted } from "../kube/abort.ts";
-import type { Informer } from "../kube/informer.ts";
+import type { Informer } from "../kube/cache/informer.ts";
 import { keyOf, type ObjectKey } from "../kube/meta.ts";
 import { type HeldObject, listHolds, readHeld } from "../ledger/reservation/list-holds.ts";
 import type { Address } from "../net/address.ts";

@@ -1,7 +1,7 @@
 import { networkAttachmentDefinitions } from "../cluster/resources.ts";
 import { picked } from "../cluster/slice-object.ts";
 // Events about pools and definitions: disagreement, overlap, exhaustion, conflicts. Each is told when it begins and when it is over, not at every look.
-import type { EventRecorder } from "../kube/events.ts";
+import type { EventRecorder } from "../kube/events/events.ts";
 import type { DeepReadonly, KubeObject } from "../kube/meta.ts";
 import { apiVersionOf } from "../kube/resource.ts";
 import type { SlicePlan } from "./plan/facts.ts";

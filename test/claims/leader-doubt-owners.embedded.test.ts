@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as marks from "../../src/api/claim-marks.ts";
 import { readClaimsState } from "../../src/cluster/claims-state.ts";
 import * as kinds from "../../src/cluster/resources.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../lab/wait.ts";

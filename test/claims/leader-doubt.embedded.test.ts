@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import * as marks from "../../src/api/claim-marks.ts";
 import * as kinds from "../../src/cluster/resources.ts";
-import type { ApiRequest, Transport } from "../../src/kube/transport.ts";
+import type { ApiRequest, Transport } from "../../src/kube/transport/transport.ts";
 import { until } from "../lab/wait.ts";
 import { embeddedServer } from "../slices/embedded-server.ts";
 import { type Leader, shop, Stage, system } from "./leader-stage.ts";

@@ -3,8 +3,8 @@
 import { ClaimsLeader } from "../../src/claims/leader/leader.ts";
 import { FollowedDefinitions } from "../../src/cluster/definition-informer.ts";
 import { type Clock, realClock } from "../../src/kube/clock.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
-import { Manager } from "../../src/kube/manager.ts";
+import { EventRecorder } from "../../src/kube/events/events.ts";
+import { Manager } from "../../src/kube/process/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";

@@ -1,5 +1,5 @@
 // One random run: so many things that users do and that go wrong, in a world of their own, and the checker's verdict on every change.
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import type { Change } from "./checker-record.ts";
 import { Checker } from "./checker.ts";
 import { Actor, waiting } from "./random-actor.ts";

@@ -10,7 +10,7 @@ import timers from "node:timers/promises";
 
 import { vi } from "vitest";
 
-import type { ApiResponse, Transport } from "../../src/kube/transport.ts";
+import type { ApiResponse, Transport } from "../../src/kube/transport/transport.ts";
 import { Chance } from "./random-source.ts";
 
 /** One after the other with nothing to do: a call to a daemon takes three turns from one end of its socket to the other. */

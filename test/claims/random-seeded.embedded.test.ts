@@ -1,7 +1,7 @@
 // Random runs of which the seed decides everything: what fails once fails every time, and can be made small.
 import { describe, expect, it } from "vitest";
 
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { volume } from "../volume.ts";
 import { randomEmbeddedServer } from "./random-embedded-server.ts";
 import { users } from "./random-run.ts";

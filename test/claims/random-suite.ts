@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import type { Server } from "../node/world.ts";
 import { run, type RunOptions, users, type Verdict } from "./random-run.ts";
 import { Schedule } from "./random-schedule.ts";

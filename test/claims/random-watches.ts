@@ -3,7 +3,7 @@
 // API promises.
 import { setTimeout as pause } from "node:timers/promises";
 
-import type { ApiResponse, Transport } from "../../src/kube/transport.ts";
+import type { ApiResponse, Transport } from "../../src/kube/transport/transport.ts";
 import type { Chance } from "./random-source.ts";
 
 export interface Weather {

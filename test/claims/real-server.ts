@@ -1,8 +1,8 @@
 // The real kube-apiserver with the real controller-manager, whose garbage collection is part of the stories: it knows VMs, their instances and
 // claims from the start.
 import { claimDefinition } from "../../src/claims/crd.ts";
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster } from "../lab/start.ts";
 import type { Server } from "../node/world.ts";
 import { kubevirtCrds } from "./kubevirt/crds.ts";

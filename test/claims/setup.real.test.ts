@@ -1,6 +1,6 @@
 // The way in and the way out, on the real kube-apiserver.
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { setupStories } from "./setup-suite.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { claims } from "./claim-objects.ts";
 import { unplug } from "./kubevirt/hotplug.ts";
 import { networksAnnotation, pods } from "./kubevirt/objects.ts";

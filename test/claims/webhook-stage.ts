@@ -21,12 +21,12 @@ import {
   type StoredClaim,
 } from "../../src/cluster/resources.ts";
 import { stateName } from "../../src/cluster/state.ts";
+import { webhookConfigurations } from "../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../src/kube/clock.ts";
 import { isApiError } from "../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
-import { webhookConfigurations } from "../../src/kube/webhook-configuration.ts";
 import { freePort } from "../lab/port.ts";
 import { until } from "../lab/wait.ts";
 import { install } from "./kubevirt/crds.ts";

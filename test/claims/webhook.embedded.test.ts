@@ -1,7 +1,7 @@
 // The webhooks on the embedded API.
 import { openApi } from "../../src/apiserver/api.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { webhookStories } from "./webhook-suite.ts";
 
 webhookStories(

@@ -1,6 +1,6 @@
 // The webhooks on the real kube-apiserver, with the rights that deploy/ gives the controller and no others, and with real garbage collection.
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { applyDeployment, controllerKubeconfig } from "./deployed.ts";
 import { webhookStories } from "./webhook-suite.ts";

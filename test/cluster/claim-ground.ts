@@ -1,8 +1,8 @@
 // What the tests of persistent addresses on real nodes share: a cluster with Holdfast and KubeVirt's kinds, KubeVirt played with real launcher
 // pods, and three sides of the truth about an address: the kernels of the nodes, its hold, and the claim as a user sees it.
 import { claimDefinition } from "../../src/claims/crd.ts";
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { listHolds, type ReadHold } from "../../src/ledger/reservation/list-holds.ts";
 import { claims } from "../claims/claim-objects.ts";

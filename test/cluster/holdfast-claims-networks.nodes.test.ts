@@ -2,8 +2,8 @@
 // front of the API server. One cluster for all of it; only KubeVirt is played.
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { contains, parseCidr } from "../../src/net/prefix.ts";
 import { claims } from "../claims/claim-objects.ts";

@@ -1,7 +1,7 @@
 // What the tests of sliced networks on real nodes share: a cluster with Holdfast, and two sides of the truth about its
 // addresses: the kernels of the nodes, and the books of the API server.
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { contains } from "../../src/net/prefix.ts";
 import type { Cluster } from "../lab/cluster.ts";

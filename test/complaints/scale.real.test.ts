@@ -124,7 +124,7 @@ const fieldsOf = (uri: string) => new URL(uri, "https://server").searchParams;
 /** Whose pods alone are asked for. */
 const nodeOf = (uri: string) => /^spec\.nodeName=(node\d)$/.exec(fieldsOf(uri).get("fieldSelector") ?? "")?.[1];
 
-/** After a watch that broke, a daemon learns the server's version (src/kube/reflector.ts): from a list of one key, which reads one object at most. */
+/** After a watch that broke, a daemon learns the server's version (src/kube/cache/reflector.ts): from a list of one key, which reads one object at most. */
 const isOfOneName = (uri: string) =>
   /^metadata\.name=[^,]+$/.test(fieldsOf(uri).get("fieldSelector") ?? "") && fieldsOf(uri).get("limit") === "1";
 

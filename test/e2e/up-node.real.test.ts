@@ -4,10 +4,10 @@ import { hostname } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { realClock } from "../../src/kube/clock.ts";
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { ManualClock } from "../../src/kube/manual-clock.ts";
-import { nodeNameOf } from "../../src/kube/own-node.ts";
+import { nodeNameOf } from "../../src/kube/process/own-node.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { makeLog } from "../../src/log/log.ts";
 import { World } from "../../src/pools/caches.ts";

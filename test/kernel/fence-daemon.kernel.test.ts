@@ -10,7 +10,7 @@ import { ipamClaims, namespaces, pods, reservations } from "../../src/cluster/re
 import type { AnyObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { namespaceId } from "../../src/node/kernel/namespace-id.ts";
 import { shutLinks } from "../../src/node/kernel/shut.ts";
 import { until } from "../lab/wait.ts";

@@ -6,7 +6,7 @@ import { ipPools } from "../../src/cluster/resources.ts";
 import { LedgerError } from "../../src/ipam/ledger.ts";
 import { type Owner, ownerKey } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { adoptPool, type AdoptionOptions } from "../../src/ledger/adoption/adoption.ts";
 import { disownPools } from "../../src/ledger/coexistence/disowning.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";

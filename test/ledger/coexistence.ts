@@ -5,7 +5,7 @@ import { ipPools, reservations } from "../../src/cluster/resources.ts";
 import { LedgerError } from "../../src/ipam/ledger.ts";
 import { type Owner, ownerKey, type PodOwner } from "../../src/ipam/owner.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { removeObject } from "../../src/ledger/reservation/guarded-delete.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";

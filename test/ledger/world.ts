@@ -1,7 +1,7 @@
 import { holds, ipPools, namespaces, reservations, type StoredPool } from "../../src/cluster/resources.ts";
 // What the tests of src/ledger share: a server, a client of it, a namespace for each test, and objects as whereabouts writes them.
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import type { HeldObject } from "../../src/ledger/reservation/list-holds.ts";
 
 export interface LedgerWorld {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { given, network, pod, World } from "./world.ts";
 
 /** The calls of these files that are under way, the innermost first. */

@@ -5,7 +5,7 @@ import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { configMaps } from "../../src/cluster/resources.ts";
 import { stateObject } from "../../src/cluster/state.ts";
 import { lookUp } from "../../src/kube/look-up.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { given, network, pod, World } from "./world.ts";
 
 const state = { namespace: "kube-system", name: "holdfast-state" };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { type Api, openApi } from "../../src/apiserver/api.ts";
-import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import type { Rig } from "./rig.ts";
 import { given, network, pod, World } from "./world.ts";
 

@@ -7,7 +7,7 @@ import { Elector } from "../../src/kube/leader.ts";
 import type { JsonPatchOperation } from "../../src/kube/patch.ts";
 import { pointer } from "../../src/kube/patch.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { type Address, plus } from "../../src/net/address.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import type { RaceNetwork, Writer } from "./race.ts";

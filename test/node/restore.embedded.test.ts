@@ -9,7 +9,7 @@ import { type Api, openApi } from "../../src/apiserver/api.ts";
 import { examine } from "../../src/check/examine.ts";
 import { readSnapshot } from "../../src/check/snapshot.ts";
 import { holds, pods, reservations } from "../../src/cluster/resources.ts";
-import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import type { HeldObject } from "../../src/ledger/reservation/list-holds.ts";
 import { tellState } from "../ledger/told-state.ts";
 import type { Rig, RigOptions } from "./rig.ts";

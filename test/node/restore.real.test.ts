@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { configMaps, pods } from "../../src/cluster/resources.ts";
 import { stateName } from "../../src/cluster/state.ts";
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { tellState } from "../ledger/told-state.ts";

@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 
 import { realClock } from "../../src/kube/clock.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import type { DaemonOptions } from "../../src/node/daemon-options.ts";
 import { runDaemon } from "../../src/node/daemon.ts";

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { networkAttachmentDefinitionCrd } from "../../src/api/network-attachment-definition.ts";
 import { ipPools, networkAttachmentDefinitions, nodeSlicePools, nodes } from "../../src/cluster/resources.ts";
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { until } from "../conformance/api/until.ts";
 import type { Cluster } from "../lab/cluster.ts";

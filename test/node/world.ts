@@ -3,7 +3,7 @@ import { namespaces, type Pod, pods } from "../../src/cluster/resources.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { installDefinitions } from "../ledger/definitions.ts";
 import { tellState } from "../ledger/told-state.ts";

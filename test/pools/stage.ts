@@ -10,13 +10,13 @@ import { leaseNodeAnnotation, nodeLeaseName } from "../../src/api/node-lease.ts"
 import { noteOn, offAnnotation } from "../../src/cluster/fencing.ts";
 import * as kinds from "../../src/cluster/resources.ts";
 import type { PodOwner } from "../../src/ipam/owner.ts";
-import { connect, type Connection } from "../../src/kube/connect.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { isApiError } from "../../src/kube/errors.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
 import type { KubeObject } from "../../src/kube/meta.ts";
 import { defineResource, type Resource } from "../../src/kube/resource.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { until } from "../conformance/api/until.ts";

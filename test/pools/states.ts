@@ -10,7 +10,7 @@ import { readSlicedRanges, slicedKey, writeSlicedRanges } from "../../src/cluste
 import { fetchState, readState, restsOf, stateName } from "../../src/cluster/state.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { realClock, sleep } from "../../src/kube/clock.ts";
-import { Manager } from "../../src/kube/manager.ts";
+import { Manager } from "../../src/kube/process/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { ReservationLedger } from "../../src/ledger/reservation/reservation-ledger.ts";
 import { silent } from "../../src/log/log.ts";

@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { openApi } from "../../src/apiserver/api.ts";
-import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
 import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../src/net/address.ts";

@@ -11,7 +11,7 @@ import { openApi } from "../../src/apiserver/api.ts";
 import { ipPools, nodeSlicePools, leases, pods } from "../../src/cluster/resources.ts";
 import { ownerKey } from "../../src/ipam/owner.ts";
 import { parseKey } from "../../src/kube/meta.ts";
-import { type ApiResponse, NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { type ApiResponse, NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 import { type JournalDisk, type JournalFile, realJournalDisk } from "../../src/ledger/journal/disk.ts";
 import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import { parseAddress } from "../../src/net/address.ts";

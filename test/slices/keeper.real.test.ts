@@ -1,8 +1,8 @@
 // The life of one slice on the real kube-apiserver: its watch by name, its merge patches, and its reservations are the real ones.
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { listHolds } from "../../src/ledger/reservation/list-holds.ts";
 import type { Cluster } from "../lab/cluster.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";

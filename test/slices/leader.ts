@@ -3,8 +3,8 @@ import { defaultRules, type FenceRules } from "../../src/cluster/fencing.ts";
 // A controller in this process, as bin/controller.ts puts it together, without the lease: it leads at once, and can be killed
 // between any two writes.
 import type { Clock } from "../../src/kube/clock.ts";
-import { EventRecorder } from "../../src/kube/events.ts";
-import { Manager } from "../../src/kube/manager.ts";
+import { EventRecorder } from "../../src/kube/events/events.ts";
+import { Manager } from "../../src/kube/process/manager.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
 import { type Log, silent } from "../../src/log/log.ts";
 import { PoolsLeader } from "../../src/pools/leader.ts";

@@ -5,7 +5,7 @@ import { openApi } from "../../src/apiserver/api.ts";
 import { ipPools, reservations } from "../../src/cluster/resources.ts";
 import { sliceMarks, sliceName } from "../../src/cluster/slice-object.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { ApiResponse } from "../../src/kube/transport.ts";
+import type { ApiResponse } from "../../src/kube/transport/transport.ts";
 import { parsePrefix } from "../../src/net/prefix.ts";
 import { recordLeft } from "../../src/slices/left-behind.ts";
 import type { Reserved } from "../../src/slices/reserved.ts";

@@ -1,5 +1,5 @@
 // One process's line to an API server, in the hands of a test: cut, with answers that are lost, or dead after so many writes.
-import { NotSentError, type Transport } from "../../src/kube/transport.ts";
+import { NotSentError, type Transport } from "../../src/kube/transport/transport.ts";
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 

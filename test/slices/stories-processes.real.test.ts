@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from "vitest";
 
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { Journal } from "../../src/ledger/journal/journal.ts";
 import { type PodIdentity, World } from "../lab/holdfast/world.ts";
 import { RestError } from "../lab/rest.ts";

@@ -1,6 +1,6 @@
 // Sliced networks on the real kube-apiserver.
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster, coldStartTimeoutMs } from "../lab/start.ts";
 import { volume, withFresh } from "../volume.ts";
 import { sliceStories } from "./suite.ts";

@@ -1,6 +1,6 @@
 // Migrations killed with -9 on the real kube-apiserver, whose policies are the fence.
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { cluster } from "../lab/start.ts";
 import { killSuite } from "./kill-suite.ts";
 

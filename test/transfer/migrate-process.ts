@@ -1,10 +1,10 @@
 // A migration in a process of its own that kills itself with SIGKILL after its n-th write has reached the server. Renewals of the lease and
 // questions whether the fence is up (dry runs) are not counted: they come when they come. Prints the number of writes at its end.
 import { realClock } from "../../src/kube/clock.ts";
-import { connect } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import { KubeClient } from "../../src/kube/rest.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport/transport.ts";
 import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/plan/goal.ts";
 import { fileStore } from "../../src/transfer/record/record-file.ts";

@@ -11,8 +11,8 @@ import { parseAllDocuments } from "yaml";
 
 import { ipPools } from "../../src/cluster/resources.ts";
 import { realClock } from "../../src/kube/clock.ts";
-import { connect, type Connection } from "../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../src/kube/config/kubeconfig.ts";
 import type { KubeClient } from "../../src/kube/rest.ts";
 import { apply } from "../../src/transfer/apply.ts";
 import { plainGoal } from "../../src/transfer/plan/goal.ts";

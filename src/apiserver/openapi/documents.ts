@@ -2,7 +2,7 @@
 // again after a CRD changed. What v2 cannot say of a CRD's schema is left out, as the real server does.
 import { createHash } from "node:crypto";
 
-import type { ApiResponse } from "../../kube/transport.ts";
+import type { ApiResponse } from "../../kube/transport/transport.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isObject } from "../json.ts";
 import type { Registry } from "../registry/registry.ts";

@@ -1,7 +1,7 @@
 // Reading a request's body: JSON, or YAML where the real server takes it.
 import { parse } from "yaml";
 
-import { endOfString } from "../../kube/managed-fields.ts";
+import { endOfString } from "../../kube/cache/managed-fields.ts";
 import type { JsonValue } from "../json.ts";
 import { digString, isObject, parseJson, textOf } from "../json.ts";
 import type { KubeObject } from "../object.ts";

@@ -1,7 +1,7 @@
 // How an answer is written: whole objects, tables, or metadata only, as the Accept header asks.
 import { stringify } from "yaml";
 
-import type { ApiResponse } from "../../kube/transport.ts";
+import type { ApiResponse } from "../../kube/transport/transport.ts";
 import type { JsonObject } from "../json.ts";
 import { writeJson } from "../json.ts";
 import type { Resource } from "../registry/resource.ts";

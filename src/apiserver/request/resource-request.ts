@@ -1,6 +1,6 @@
 // A request on a resource: which verb it is, and the answer.
 import { timestamp } from "../../kube/clock.ts";
-import type { ApiResponse } from "../../kube/transport.ts";
+import type { ApiResponse } from "../../kube/transport/transport.ts";
 import type { JsonObject } from "../json.ts";
 import { digList, digObject, digString, isObject } from "../json.ts";
 import type { KubeObject } from "../object.ts";

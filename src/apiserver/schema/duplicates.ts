@@ -1,5 +1,5 @@
 // Finds keys that a JSON text gives twice, which JSON.parse passes over in silence: `data.k`.
-import { endOfString } from "../../kube/managed-fields.ts";
+import { endOfString } from "../../kube/cache/managed-fields.ts";
 
 /** The text is known to be valid JSON. */
 export function duplicateFields(text: string): string[] {

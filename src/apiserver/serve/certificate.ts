@@ -1,6 +1,6 @@
 // The certificate of the addresses the server listens on, so that clients verify whom they speak to: an authority made for
 // this one certificate, whose key is thrown away. It lives as long as the database.
-import { makeAuthority, makeServerCertificate } from "../../kube/certificate.ts";
+import { makeAuthority, makeServerCertificate } from "../../kube/admission/certificate.ts";
 
 export interface ServerCertificate {
   /** PEM of the authority: what clients trust. */

@@ -6,7 +6,7 @@ import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { isIPv6 } from "node:net";
 
-import type { ApiResponse } from "../../kube/transport.ts";
+import type { ApiResponse } from "../../kube/transport/transport.ts";
 import { administrator } from "../api.ts";
 import type { Api } from "../api.ts";
 import { bodyBytesMax } from "../request/body.ts";

@@ -7,8 +7,8 @@ import type { Books } from "../../claims/moves/snapshot-index.ts";
 import type { ClaimHold, FamilyFacts } from "../../claims/plan/facts.ts";
 import { isReady } from "../../cluster/fencing.ts";
 import type { Pod, StoredClaim } from "../../cluster/resources.ts";
+import { MultiMap } from "../../kube/cache/multi-map.ts";
 import { parseKey } from "../../kube/meta.ts";
-import { MultiMap } from "../../kube/multi-map.ts";
 import type { ReadHold } from "../../ledger/reservation/list-holds.ts";
 
 export class Families {

@@ -5,7 +5,7 @@ import { massReleaseAnnotation, maxClaimsAnnotation, ownershipOf } from "../../a
 import { definitionKeyOf, type VmiSpec } from "../../api/kubevirt.ts";
 import { Followed, type FollowedOptions } from "../../cluster/optional-informer.ts";
 import * as kinds from "../../cluster/resources.ts";
-import { Informer } from "../../kube/informer.ts";
+import { Informer } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, type KubeObject, picked } from "../../kube/meta.ts";
 import type { FamilyFacts } from "../plan/facts.ts";
 import { claimLimit, claimsLeft, countIn } from "./quota.ts";

@@ -5,7 +5,7 @@ import { ownershipOf } from "../../api/claim-marks.ts";
 import { launchedBy } from "../../api/launcher-pod.ts";
 import type { NetworkAttachmentDefinition, Pod, StoredClaim } from "../../cluster/resources.ts";
 import { claimReferencesOf } from "../../cni/claim-references.ts";
-import type { InformerEvent } from "../../kube/informer.ts";
+import type { InformerEvent } from "../../kube/cache/informer.ts";
 import { type DeepReadonly, keyOf, type KubeObject } from "../../kube/meta.ts";
 import type { HeldClaim } from "../plan/facts.ts";
 import type { Gatherer, Sources } from "./facts-reader.ts";

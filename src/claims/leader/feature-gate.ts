@@ -3,8 +3,8 @@ import { Followed } from "../../cluster/optional-informer.ts";
 // Whether persistent addresses are on: --persistent-ips, or KubeVirt's own feature gate VMPersistentIPs.
 // Promised: while it is not known it is not on; nothing is made and nothing is taken away. Off frees nothing that is held.
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
+import type { Runnable } from "../../kube/process/stages.ts";
 import { defineResource } from "../../kube/resource.ts";
-import type { Runnable } from "../../kube/stages.ts";
 import type { FollowOptions } from "./caches.ts";
 
 export const gateModes = ["on", "off", "kubevirt"] as const;

@@ -1,14 +1,14 @@
 import type { FollowedDefinitions } from "../../cluster/definition-informer.ts";
 import type { Presence } from "../../cluster/node-presence.ts";
 import type { Node, Pod, StoredHold, StoredPool, StoredReservation } from "../../cluster/resources.ts";
+import type { Informer } from "../../kube/cache/informer.ts";
 // The leader's work on claims, put together: what follows the cluster on every replica, and what acts under the lease. What others follow
 // already comes in: pods, nodes, reservations, holds, shared pools, definitions.
 import type { Clock } from "../../kube/clock.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import type { Informer } from "../../kube/informer.ts";
-import type { KubeMetrics } from "../../kube/metrics.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
+import type { KubeMetrics } from "../../kube/process/metrics.ts";
+import type { Runnable } from "../../kube/process/stages.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Runnable } from "../../kube/stages.ts";
 import type { Log } from "../../log/log.ts";
 import { ClaimWorld } from "./caches.ts";
 import { Gate, type GateMode } from "./feature-gate.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { FollowedDefinitions } from "../../cluster/definition-informer.ts";
-import { deepFreeze } from "../../kube/freeze.ts";
+import { deepFreeze } from "../../kube/cache/freeze.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";
 import { parseAddress } from "../../net/address.ts";

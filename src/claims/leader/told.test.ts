@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events/events.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import type { ClaimEvent } from "../plan/steps.ts";
 import { Told } from "./actor.ts";

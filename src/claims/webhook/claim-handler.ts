@@ -3,8 +3,8 @@
 // read ends the answer with an error, and the API server goes on without us.
 import { familyKeysOf } from "../../api/claim-family.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
-import type { AdmissionHandler } from "../../kube/admission.ts";
+import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
+import type { AdmissionHandler } from "../../kube/admission/admission.ts";
 import { type AnyObject, parseKey } from "../../kube/meta.ts";
 import { judgeCreation, type KnownNetwork, saysRestored } from "./creation.ts";
 import { asksToDelete, isFreeToGo, judgeDeletion } from "./deletion.ts";

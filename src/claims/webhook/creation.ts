@@ -1,7 +1,7 @@
 // Whether somebody may create a claim. Pure.
 import { describeObject } from "../../api/metadata.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { AdmissionReply } from "../../kube/admission-review.ts";
+import type { AdmissionReply } from "../../kube/admission/admission-review.ts";
 import { claimsLeft, describeQuota } from "../leader/quota.ts";
 import { marksOf } from "./marks.ts";
 

@@ -12,7 +12,7 @@ import type { VirtualMachine, VirtualMachineInstance, VmiSpec } from "../../api/
 import { describeObject } from "../../api/metadata.ts";
 import { hasNic, isClaimOf } from "../../api/vm-owner.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { AdmissionReply } from "../../kube/admission-review.ts";
+import type { AdmissionReply } from "../../kube/admission/admission-review.ts";
 
 /** One VM name that the claim may be of, as the server has it now. */
 export interface Machine {

@@ -5,7 +5,7 @@ import { claimNicAnnotation, claimOwnerAnnotation } from "../../api/claim-marks.
 import { hashedInterfaceName } from "../../api/kubevirt.ts";
 import type { ClaimsState } from "../../cluster/claims-state.ts";
 import { persistenceOf } from "../../cni/persistence.ts";
-import type { AdmissionRequest } from "../../kube/admission-review.ts";
+import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import type { AnyObject } from "../../kube/meta.ts";
 import { claimHandler, type ClaimHandlerView } from "./claim-handler.ts";
 import { launcherHandler, type LauncherView } from "./launcher-handler.ts";

@@ -3,8 +3,8 @@
 import { takesPart } from "../../api/claim-choice.ts";
 import type { VirtualMachineInstance } from "../../api/kubevirt.ts";
 import { launchedBy } from "../../api/launcher-pod.ts";
-import type { AdmissionReply, AdmissionRequest } from "../../kube/admission-review.ts";
-import type { AdmissionHandler } from "../../kube/admission.ts";
+import type { AdmissionReply, AdmissionRequest } from "../../kube/admission/admission-review.ts";
+import type { AdmissionHandler } from "../../kube/admission/admission.ts";
 import {
   carriedOver,
   judgeLauncher,

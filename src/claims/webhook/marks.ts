@@ -14,7 +14,7 @@ import {
 } from "../../api/claim-marks.ts";
 import { describeObject } from "../../api/metadata.ts";
 import type { StoredClaim } from "../../cluster/resources.ts";
-import type { AdmissionReply } from "../../kube/admission-review.ts";
+import type { AdmissionReply } from "../../kube/admission/admission-review.ts";
 
 /** They say whose a claim is: a wrong one gives an address to another, or frees it. */
 const ownAnnotations = [

@@ -4,14 +4,14 @@
 import { Counter, type Registry } from "prom-client";
 
 import { asError } from "../../kube/abort.ts";
-import { type AdmissionHandler, AdmissionServer } from "../../kube/admission.ts";
+import { type AdmissionHandler, AdmissionServer } from "../../kube/admission/admission.ts";
+import { caBundle, type ServingMaterial } from "../../kube/admission/serving-certificate.ts";
+import { WebhookCertificate } from "../../kube/admission/webhook-certificate.ts";
+import { trustAuthority } from "../../kube/admission/webhook-configuration.ts";
 import { type Clock, sleep } from "../../kube/clock.ts";
-import { caBundle, type ServingMaterial } from "../../kube/serving-certificate.ts";
-import type { Runnable } from "../../kube/stages.ts";
+import { whoAmI } from "../../kube/config/who-am-i.ts";
+import type { Runnable } from "../../kube/process/stages.ts";
 import { unless } from "../../kube/unless.ts";
-import { WebhookCertificate } from "../../kube/webhook-certificate.ts";
-import { trustAuthority } from "../../kube/webhook-configuration.ts";
-import { whoAmI } from "../../kube/who-am-i.ts";
 import { claimHandler } from "./claim-handler.ts";
 import { configurationName, paths, webhookServiceName } from "./configuration.ts";
 import { launcherHandler } from "./launcher-handler.ts";
@@ -31,7 +31,7 @@ export interface ClaimsWebhookOptions extends ClaimsViewOptions {
 
 const lookEveryMs = 60_000;
 const retryMs = 5000;
-/** A review is answered within 5 s; a third of the 25 s that a process has to end, as src/kube/manager.ts has it. */
+/** A review is answered within 5 s; a third of the 25 s that a process has to end, as src/kube/process/manager.ts has it. */
 const closeGraceMs = 8000;
 
 export class ClaimsWebhook implements Runnable {

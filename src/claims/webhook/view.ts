@@ -13,7 +13,7 @@ import {
 } from "../../cluster/resources.ts";
 import { fetchState } from "../../cluster/state.ts";
 import { type Persistence, readPersistence } from "../../cni/persistence.ts";
-import type { AdmissionRequest } from "../../kube/admission-review.ts";
+import type { AdmissionRequest } from "../../kube/admission/admission-review.ts";
 import { listServed, lookUp } from "../../kube/look-up.ts";
 import type { DeepReadonly, KubeObject } from "../../kube/meta.ts";
 import { type Resource, defineResource } from "../../kube/resource.ts";

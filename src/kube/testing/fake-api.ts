@@ -1,7 +1,7 @@
 // An API server in memory, as small as the runtime's tests allow: create, read, update, patch, delete, list by pages, watch.
 // It is not the embedded server (src/apiserver): it exists so that src/kube is tested without it.
 import type { AnyObject } from "../meta.ts";
-import type { ApiRequest, ApiResponse, Transport } from "../transport.ts";
+import type { ApiRequest, ApiResponse, Transport } from "../transport/transport.ts";
 import { Feed, json, status } from "./fake-transport.ts";
 
 interface Change {

@@ -1,5 +1,5 @@
 // A transport whose answers a test writes down. For whole conversations there is fake-api.ts.
-import type { ApiRequest, ApiResponse, Transport } from "../transport.ts";
+import type { ApiRequest, ApiResponse, Transport } from "../transport/transport.ts";
 
 export type Answer = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { realClock } from "../clock.ts";
-import { networkTransport } from "../network.ts";
+import { networkTransport } from "../transport/network.ts";
 
 const [server = ""] = process.argv.slice(2);
 await using network = networkTransport(server, { insecure: true }, realClock);

@@ -11,7 +11,7 @@ import { MemoryLedger, MemoryStore } from "../../ipam/memory-ledger.ts";
 import { type Owner, ownerKey } from "../../ipam/owner.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
 import { KubeClient } from "../../kube/rest.ts";
-import { type ApiResponse, NotSentError, type Transport } from "../../kube/transport.ts";
+import { type ApiResponse, NotSentError, type Transport } from "../../kube/transport/transport.ts";
 import { parseAddress } from "../../net/address.ts";
 import { ReservationLedger } from "./reservation-ledger.ts";
 

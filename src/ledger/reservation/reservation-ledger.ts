@@ -24,8 +24,8 @@ import type { AmendableLedger, AmendOutcome, AmendRequest, ReleaseOutcome, Relea
 import type { Domain, FindOptions, Hold, LedgerOptions, TakeOutcome, TakeRequest } from "../../ipam/ledger.ts";
 import { LedgerError } from "../../ipam/ledger.ts";
 import { describeOwner, type OwnerKey, ownerKey, unused } from "../../ipam/owner.ts";
+import { Recent } from "../../kube/cache/recent.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { Recent } from "../../kube/recent.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { type Signal, unless } from "../../kube/unless.ts";
 import type { Address } from "../../net/address.ts";

@@ -4,8 +4,8 @@
 import { holdfastGroup } from "../../api/kind.ts";
 import { namespaces } from "../../cluster/resources.ts";
 import { CniError, errorCodes } from "../../cni/error.ts";
+import { Recent } from "../../kube/cache/recent.ts";
 import { lookUp } from "../../kube/look-up.ts";
-import { Recent } from "../../kube/recent.ts";
 import { listHolds } from "../../ledger/reservation/list-holds.ts";
 import type { Log } from "../../log/log.ts";
 import type { DaemonOptions } from "../daemon-options.ts";

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import type { AttachmentInvocation } from "../../cni/invocation.ts";
-import { Recent } from "../../kube/recent.ts";
+import { Recent } from "../../kube/cache/recent.ts";
 import { silent } from "../../log/log.ts";
 import type { Parts } from "../context.ts";
 import { Held } from "../holds/hold-index.ts";

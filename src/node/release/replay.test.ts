@@ -1,8 +1,8 @@
 // Promised releases: one that cannot be done does not keep the others.
 import { expect, it, vi } from "vitest";
 
+import { Recent } from "../../kube/cache/recent.ts";
 import { ManualClock } from "../../kube/manual-clock.ts";
-import { Recent } from "../../kube/recent.ts";
 import { silent } from "../../log/log.ts";
 import type { Parts } from "../context.ts";
 import { Attachments, attachmentKey } from "../request/attachment.ts";

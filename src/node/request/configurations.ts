@@ -2,7 +2,7 @@
 import { type Parsed, parseIpamConfig } from "../../cni/ipam-config.ts";
 import { type NetworkConfig, parseNetwork } from "../../cni/network.ts";
 import type { Persistence } from "../../cni/persistence.ts";
-import { Recent } from "../../kube/recent.ts";
+import { Recent } from "../../kube/cache/recent.ts";
 import type { Log } from "../../log/log.ts";
 import type { FlatFiles } from "./flat-file.ts";
 

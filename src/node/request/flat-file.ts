@@ -10,7 +10,7 @@ import { CniError, errorCodes } from "../../cni/error.ts";
 import type { FlatFile } from "../../cni/ipam-config.ts";
 import { maxConfigBytes, show } from "../../cni/json.ts";
 import { flatFilePaths } from "../../cni/merge.ts";
-import { Recent } from "../../kube/recent.ts";
+import { Recent } from "../../kube/cache/recent.ts";
 
 export interface Disk {
   /** At most `limit` bytes of a regular file below `folders`, all links followed; undefined where there is no such file. */

@@ -1,9 +1,9 @@
 // Which pod an ADD is for.
 import { expect, it } from "vitest";
 
+import type { Cache } from "../../kube/cache/store.ts";
 import type { KubeObject } from "../../kube/meta.ts";
 import type { KubeClient } from "../../kube/rest.ts";
-import type { Cache } from "../../kube/store.ts";
 import { Pods } from "./pods.ts";
 
 const signal = new AbortController().signal;

@@ -11,11 +11,11 @@ import {
 } from "../../api/node-lease.ts";
 import { leases } from "../../cluster/resources.ts";
 import { asError } from "../../kube/abort.ts";
-import { Backoff } from "../../kube/backoff.ts";
+import { Informer } from "../../kube/cache/informer.ts";
 import { sleep } from "../../kube/clock.ts";
 import { isApiError, retryAfterOf } from "../../kube/errors.ts";
-import { Informer } from "../../kube/informer.ts";
 import type { Lease } from "../../kube/lease.ts";
+import { Backoff } from "../../kube/queue/backoff.ts";
 import type { Moment } from "./authority.ts";
 import type { SliceKeeperOptions } from "./keeper.ts";
 

@@ -4,10 +4,10 @@
 // Promised: a slice is with one worker at a time, so that a word on the object is always one that the journal has on its disk.
 import { type NodeSlices, sliceUseKey } from "../../api/node-lease.ts";
 import { asError } from "../../kube/abort.ts";
-import { Backoff } from "../../kube/backoff.ts";
-import { Controller } from "../../kube/controller.ts";
 import { type ApiError, isApiError, retryAfterOf } from "../../kube/errors.ts";
-import { perItemExponential } from "../../kube/ratelimit.ts";
+import { Backoff } from "../../kube/queue/backoff.ts";
+import { Controller } from "../../kube/queue/controller.ts";
+import { perItemExponential } from "../../kube/queue/ratelimit.ts";
 import type { Journal } from "../../ledger/journal/journal.ts";
 import { act } from "./act.ts";
 import type { SliceKeeperOptions } from "./keeper.ts";

@@ -6,7 +6,7 @@ import { type BreakerLimits, heldBack } from "../../cluster/mass-release-breaker
 import type { Ledger } from "../../ipam/ledger.ts";
 import { describeOwner, ownerKey } from "../../ipam/owner.ts";
 import { sleep } from "../../kube/clock.ts";
-import { TokenBucket } from "../../kube/ratelimit.ts";
+import { TokenBucket } from "../../kube/queue/ratelimit.ts";
 import { describeHeld, type Held, heldKey } from "../held.ts";
 import type { Pause } from "../pause.ts";
 import { everyRound, type Work } from "../rounds.ts";

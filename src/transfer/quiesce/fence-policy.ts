@@ -4,12 +4,12 @@ import { ipPools, type StoredPool } from "../../cluster/resources.ts";
 //
 // Needs Kubernetes 1.30. Whether it is in force is asked of the server itself, with a write that is denied to everybody, as a dry run.
 import { sleep } from "../../kube/clock.ts";
+import { whoAmI } from "../../kube/config/who-am-i.ts";
 import { isApiError } from "../../kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../kube/meta.ts";
 import { defineResource } from "../../kube/resource.ts";
 import type { KubeClient } from "../../kube/rest.ts";
 import { unless } from "../../kube/unless.ts";
-import { whoAmI } from "../../kube/who-am-i.ts";
 import { TransferError } from "../error.ts";
 import type { FenceOptions } from "./fence-pause.ts";
 

@@ -27,7 +27,7 @@ import { isApiError } from "../../../src/kube/errors.ts";
 import type { AnyObject, KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
-import type { ApiRequest, Transport } from "../../../src/kube/transport.ts";
+import type { ApiRequest, Transport } from "../../../src/kube/transport/transport.ts";
 import { listHolds } from "../../../src/ledger/reservation/list-holds.ts";
 import { ReservationLedger } from "../../../src/ledger/reservation/reservation-ledger.ts";
 import { until } from "../../lab/wait.ts";

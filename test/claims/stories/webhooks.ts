@@ -6,12 +6,12 @@ import {
 } from "../../../src/claims/webhook/configuration.ts";
 import { ClaimsWebhook } from "../../../src/claims/webhook/server.ts";
 import { FollowedDefinitions } from "../../../src/cluster/definition-informer.ts";
+import { webhookConfigurations } from "../../../src/kube/admission/webhook-configuration.ts";
 import { realClock } from "../../../src/kube/clock.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";
-import { webhookConfigurations } from "../../../src/kube/webhook-configuration.ts";
 import { freePort } from "../../lab/port.ts";
 import { until } from "../../lab/wait.ts";
 import { claims } from "../claim-objects.ts";

@@ -9,7 +9,7 @@ import { namespaces, networkAttachmentDefinitions } from "../../../src/cluster/r
 import { fetchState, readState } from "../../../src/cluster/state.ts";
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { KubeClient } from "../../../src/kube/rest.ts";
-import type { Transport } from "../../../src/kube/transport.ts";
+import type { Transport } from "../../../src/kube/transport/transport.ts";
 import { haste, hastened } from "../../haste.ts";
 import { until } from "../../lab/wait.ts";
 import type { RigOptions } from "../../node/rig.ts";

@@ -2,7 +2,7 @@
 // kube-apiserver does. Not promised: that what no case says is alike.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { Transport } from "../../../src/kube/transport.ts";
+import type { Transport } from "../../../src/kube/transport/transport.ts";
 import { ApiClient } from "./client.ts";
 import { subjects } from "./subjects.ts";
 import { httpTransport } from "./transport.ts";

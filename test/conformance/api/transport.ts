@@ -2,7 +2,7 @@
 // others are reached over HTTPS, and their certificate is always verified.
 import { Agent, request } from "undici";
 
-import type { Transport } from "../../../src/kube/transport.ts";
+import type { Transport } from "../../../src/kube/transport/transport.ts";
 
 interface Connection {
   readonly transport: Transport;

@@ -1,4 +1,4 @@
-import type { ApiResponse } from "../../../src/kube/transport.ts";
+import type { ApiResponse } from "../../../src/kube/transport/transport.ts";
 // A watch as the cases use it: events one by one in the order of the wire, each wait bounded by the client's deadline.
 import type { KubeObject, Status } from "./object.ts";
 

@@ -1,8 +1,8 @@
 // Informers on a server that restarts and forgets.
 import { expect, test, vi } from "vitest";
 
+import { Informer, type InformerEvent } from "../../../src/kube/cache/informer.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
-import { Informer, type InformerEvent } from "../../../src/kube/informer.ts";
 import { KubeClient } from "../../../src/kube/rest.ts";
 import { type ConfigMap, configMaps, map, namespaces, patient, type World } from "./world.ts";
 

@@ -1,15 +1,15 @@
 // What a controller process does beside reconciling: leads, answers reviews, records events.
 import { expect, test, vi } from "vitest";
 
-import type { AdmissionRequest } from "../../../src/kube/admission-review.ts";
-import { AdmissionServer } from "../../../src/kube/admission.ts";
-import { EventRecorder } from "../../../src/kube/events.ts";
+import type { AdmissionRequest } from "../../../src/kube/admission/admission-review.ts";
+import { AdmissionServer } from "../../../src/kube/admission/admission.ts";
+import { caBundle } from "../../../src/kube/admission/serving-certificate.ts";
+import { WebhookCertificate } from "../../../src/kube/admission/webhook-certificate.ts";
+import { trustAuthority, webhookConfigurations } from "../../../src/kube/admission/webhook-configuration.ts";
+import { EventRecorder } from "../../../src/kube/events/events.ts";
 import { Elector } from "../../../src/kube/leader.ts";
 import type { AnyObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
-import { caBundle } from "../../../src/kube/serving-certificate.ts";
-import { WebhookCertificate } from "../../../src/kube/webhook-certificate.ts";
-import { trustAuthority, webhookConfigurations } from "../../../src/kube/webhook-configuration.ts";
 import { configMaps, map, patient, type World } from "./world.ts";
 
 const events = defineResource<AnyObject>({

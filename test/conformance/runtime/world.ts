@@ -1,6 +1,6 @@
 // What the tests of the suite share: the server, a client of it, and a namespace for each.
-import { connect, type Connection } from "../../../src/kube/connect.ts";
-import { loadKubeconfig } from "../../../src/kube/kubeconfig.ts";
+import { connect, type Connection } from "../../../src/kube/config/connect.ts";
+import { loadKubeconfig } from "../../../src/kube/config/kubeconfig.ts";
 import type { KubeObject } from "../../../src/kube/meta.ts";
 import { defineResource } from "../../../src/kube/resource.ts";
 import type { KubeClient } from "../../../src/kube/rest.ts";

@@ -1,11 +1,11 @@
 // Reading and writing: pages, conflicts, patches, finalizers, credentials.
 import { expect, test } from "vitest";
 
-import { connect } from "../../../src/kube/connect.ts";
-import { bearer, fixedCredentials } from "../../../src/kube/credentials.ts";
+import { connect } from "../../../src/kube/config/connect.ts";
+import { bearer, fixedCredentials } from "../../../src/kube/config/credentials.ts";
+import { loadKubeconfig } from "../../../src/kube/config/kubeconfig.ts";
 import { isApiError } from "../../../src/kube/errors.ts";
 import { removeFinalizer } from "../../../src/kube/finalizer.ts";
-import { loadKubeconfig } from "../../../src/kube/kubeconfig.ts";
 import { configMaps, map, type World } from "./world.ts";
 
 export function writeTests(world: World): void {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 import { encodeRequest } from "../../../src/cni/protocol/frame.ts";
-import { NotSentError, type Transport } from "../../../src/kube/transport.ts";
+import { NotSentError, type Transport } from "../../../src/kube/transport/transport.ts";
 import type { Rig } from "../rig.ts";
 import type { GetWorld } from "../suite.ts";
 import { given, network, pod } from "../world.ts";

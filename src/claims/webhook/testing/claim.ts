@@ -1,7 +1,7 @@
 // Claims in few words: what stories about them are told with.
 import { claimNicAnnotation, claimOwnerAnnotation } from "../../../api/claim-marks.ts";
 import type { StoredClaim } from "../../../cluster/resources.ts";
-import type { AdmissionReply } from "../../../kube/admission-review.ts";
+import type { AdmissionReply } from "../../../kube/admission/admission-review.ts";
 
 export type Metadata = StoredClaim["metadata"];
 export const claim = (metadata: Partial<Metadata> = {}, network = "blue-net"): StoredClaim => ({

@@ -11,7 +11,7 @@ import { realClock } from "../../../kube/clock.ts";
 import type { AnyObject } from "../../../kube/meta.ts";
 import { defineResource } from "../../../kube/resource.ts";
 import { KubeClient } from "../../../kube/rest.ts";
-import type { Transport } from "../../../kube/transport.ts";
+import type { Transport } from "../../../kube/transport/transport.ts";
 import { silent } from "../../../log/log.ts";
 import { type StatusOrder, StatusWriter } from "./status-writer.ts";
 

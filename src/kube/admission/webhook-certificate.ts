@@ -1,0 +1,130 @@
+// Keeps a webhook's certificate alive: loads it, renews it before it expires, and tells who serves it. All replicas share one Secret,
+// so that they serve under one authority; whoever comes first makes it, the others take it.
+import { asError } from "../abort.ts";
+import { type Clock, realClock, sleep } from "../clock.ts";
+import { isApiError, retryAfterOf } from "../errors.ts";
+import type { KubeObject } from "../meta.ts";
+import { defineResource } from "../resource.ts";
+import type { KubeClient } from "../rest.ts";
+import { isPair, type KeyPair } from "./certificate.ts";
+import { caBundle, renewed, type ServingMaterial } from "./serving-certificate.ts";
+
+interface Secret extends KubeObject {
+  type?: string;
+  data?: Record<string, string>;
+}
+
+const secrets = defineResource<Secret>({
+  group: "",
+  version: "v1",
+  plural: "secrets",
+  kind: "Secret",
+  namespaced: true,
+});
+
+export interface WebhookCertificateOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Of the Secret. */
+  readonly name: string;
+  /** What the API server calls the webhook: `service.namespace.svc`, or an address. */
+  readonly names: readonly string[];
+  readonly clock?: Clock;
+  readonly onError?: (error: Error) => void;
+}
+
+const checkEveryMs = 3_600_000;
+const retryMs = 5000;
+/** Every round is lost to another replica that wrote; ten replicas at most are expected. */
+const maxRounds = 20;
+
+export class WebhookCertificate {
+  readonly #options: WebhookCertificateOptions;
+  readonly #clock: Clock;
+  /** What onChange has heard, and not failed on. */
+  #told: ServingMaterial | undefined;
+
+  constructor(options: WebhookCertificateOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? realClock;
+  }
+
+  /** What to serve now, written down before it is returned. */
+  async ensure(signal: AbortSignal): Promise<ServingMaterial> {
+    const { client, namespace, name, names } = this.#options;
+    for (let round = 0; round < maxRounds; round++) {
+      const secret = await client.get(secrets, { namespace, name }, { signal }).catch(ifNotFound);
+      const before = secret === undefined ? undefined : decode(secret);
+      const after = renewed(before, names, this.#clock.wallMs());
+      if (after === before || (await this.#save(secret, after, signal))) return after;
+    }
+    throw new Error(`The Secret ${namespace}/${name} was changed by others ${maxRounds} times in a row.`);
+  }
+
+  /** Looks every hour, until the signal ends it; `onChange` hears of what is new: the server takes it, the webhook configurations trust it. */
+  async run(signal: AbortSignal, onChange: (material: ServingMaterial) => Promise<void> | void): Promise<void> {
+    while (!signal.aborted) {
+      let waitMs = checkEveryMs;
+      try {
+        const material = await this.ensure(signal);
+        if (this.#told === undefined || !sameMaterial(this.#told, material)) await onChange(material);
+        this.#told = material;
+      } catch (error) {
+        if (!signal.aborted) this.#options.onError?.(asError(error));
+        waitMs = Math.max(retryMs, retryAfterOf(error));
+      }
+      await sleep(this.#clock, waitMs, signal);
+    }
+  }
+
+  async #save(secret: Secret | undefined, material: ServingMaterial, signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, name } = this.#options;
+    const data = encode(material);
+    try {
+      if (secret === undefined) {
+        await client.create(secrets, { metadata: { namespace, name }, type: "Opaque", data }, { signal });
+      } else await client.update(secrets, { ...secret, data }, { signal });
+      return true;
+    } catch (error) {
+      // Another replica was faster, or the answer was lost: either way the Secret says what counts.
+      if (isApiError(error, "conflict", "already-exists", "not-found", "outcome-unknown") && !signal.aborted)
+        return false;
+      throw error;
+    }
+  }
+}
+
+function ifNotFound(error: unknown): undefined {
+  if (!isApiError(error, "not-found")) throw error;
+}
+
+function sameMaterial(a: ServingMaterial, b: ServingMaterial): boolean {
+  return a.serving.cert === b.serving.cert && caBundle(a) === caBundle(b);
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+function encode(material: ServingMaterial): Record<string, string> {
+  return {
+    "ca.crt": base64(caBundle(material)),
+    "ca.key": base64(material.authorities.map(({ key }) => key).join("")),
+    "tls.crt": base64(material.serving.cert),
+    "tls.key": base64(material.serving.key),
+    names: base64(material.names.join("\n")),
+  };
+}
+
+/** Undefined if somebody has damaged it: it is then made anew. */
+function decode({ data = {} }: Secret): ServingMaterial | undefined {
+  const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString("utf8");
+  const blocks = (key: string) => text(key).match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----\n/g) ?? [];
+  const certs = blocks("ca.crt");
+  const keys = blocks("ca.key");
+  const serving = { cert: text("tls.crt"), key: text("tls.key") };
+  if (certs.length === 0 || certs.length !== keys.length || serving.cert === "" || serving.key === "") return undefined;
+  const authorities = certs.map((cert, i): KeyPair => ({ cert, key: keys[i]! }));
+  if (![serving, ...authorities].every(isPair)) return undefined;
+  return { authorities, serving, names: text("names").split("\n") };
+}

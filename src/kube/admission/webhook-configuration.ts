@@ -1,0 +1,54 @@
+// Tells the API server which authority a webhook's certificate is signed by.
+import { isApiError } from "../errors.ts";
+import type { KubeObject } from "../meta.ts";
+import { type JsonPatchOperation, pointer } from "../patch.ts";
+import { defineResource } from "../resource.ts";
+import type { CallOptions, KubeClient } from "../rest.ts";
+
+interface WebhookConfiguration extends KubeObject {
+  webhooks?: { clientConfig: { caBundle?: string } }[];
+}
+
+const configuration = (plural: string, kind: string) =>
+  defineResource<WebhookConfiguration>({
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural,
+    kind,
+    namespaced: false,
+  });
+
+export const webhookConfigurations = {
+  validating: configuration("validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
+  mutating: configuration("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+} as const;
+
+const maxRounds = 5;
+
+/** Writes the bundle (PEM) into every webhook of the configuration that lacks it. */
+export async function trustAuthority(
+  client: KubeClient,
+  kind: keyof typeof webhookConfigurations,
+  name: string,
+  bundle: string,
+  options: CallOptions = {},
+): Promise<void> {
+  const resource = webhookConfigurations[kind];
+  const value = Buffer.from(bundle).toString("base64");
+  for (let round = 1; ; round++) {
+    const { webhooks = [], metadata } = await client.get(resource, { name }, options);
+    const operations = webhooks.flatMap(({ clientConfig }, i): JsonPatchOperation[] =>
+      clientConfig.caBundle === value
+        ? []
+        : [{ op: "add", path: pointer("webhooks", i, "clientConfig", "caBundle"), value }],
+    );
+    if (operations.length === 0) return;
+    const guard = { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion } as const;
+    try {
+      await client.patch(resource, { name }, { type: "json", operations: [guard, ...operations] }, options);
+      return;
+    } catch (error) {
+      if (!isApiError(error, "conflict") || round === maxRounds) throw error;
+    }
+  }
+}

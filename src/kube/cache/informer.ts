@@ -1,0 +1,185 @@
+// A cache of one kind that follows the API server, with named indexes and handlers.
+//
+// Promised: handlers are called one at a time, in order, after the cache has changed; an update comes with the previous object; objects are
+// frozen; an object deleted and made anew is told as a delete and an add, also if both were missed.
+import { asError, orAborted } from "../abort.ts";
+import { type Clock, realClock } from "../clock.ts";
+import { type DeepReadonly, keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
+import type { Resource } from "../resource.ts";
+import type { KubeClient, Scope } from "../rest.ts";
+import { deepFreeze } from "./freeze.ts";
+import { Reflector, type ReflectorSink } from "./reflector.ts";
+import { type Cache, type Indexes, Store } from "./store.ts";
+
+export type InformerEvent<T extends KubeObject> =
+  | { readonly type: "add"; readonly object: DeepReadonly<T> }
+  | { readonly type: "update"; readonly object: DeepReadonly<T>; readonly previous: DeepReadonly<T> }
+  /** `missed`: the delete itself was not seen, so the object is the last one known. */
+  | { readonly type: "delete"; readonly object: DeepReadonly<T>; readonly missed: boolean };
+
+export type InformerHandler<T extends KubeObject> = (event: InformerEvent<T>) => void;
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly scope?: Scope;
+  readonly indexes?: Indexes<T>;
+  /** Changes objects before they are frozen and cached: to drop what nobody reads. */
+  readonly transform?: (object: T) => T;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly pageSize?: number;
+  /** See the reflector's. */
+  readonly fromCache?: boolean;
+  readonly idleMs?: number;
+  /** Told every version of the server's that it comes to, in order: before the handlers are told of a list. */
+  readonly onVersion?: (version: string) => void;
+  /** The server follows a watch from here on, or no more: see Reflector. */
+  readonly onWatching?: (is: "open" | "closed" | "early") => void;
+  /** Told of what went wrong and is being retried, and of handlers that threw. */
+  readonly onError?: (error: Error) => void;
+}
+
+export class Informer<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly #options: InformerOptions<T>;
+  readonly #store: Store<T>;
+  readonly #handlers = new Set<InformerHandler<T>>();
+  readonly #synced = Promise.withResolvers<void>();
+  #hasSynced = false;
+  #reflector: Reflector<T> | undefined;
+  #lastError: Error | undefined;
+
+  constructor(options: InformerOptions<T>) {
+    this.resource = options.resource;
+    this.#options = options;
+    this.#store = new Store(options.indexes ?? {}, (error) => this.#report(asError(error)));
+  }
+
+  get cache(): Cache<T> {
+    return this.#store;
+  }
+
+  /** The cache holds a whole list, and the handlers have been told of it. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** What keeps it from syncing, for those who wait. */
+  get lastError(): Error | undefined {
+    return this.#lastError;
+  }
+
+  async synced(signal: AbortSignal): Promise<void> {
+    await orAborted(this.#synced.promise, signal);
+  }
+
+  /** A handler that comes late is told of what is cached, as adds. The returned function takes it away. */
+  handle(handler: InformerHandler<T>): () => void {
+    this.#handlers.add(handler);
+    for (const object of this.#store.list()) this.#tell(handler, { type: "add", object });
+    return () => this.#handlers.delete(handler);
+  }
+
+  /** Follows the server until the signal ends it. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, resource, scope, clock = realClock, random, pageSize, fromCache, idleMs } = this.#options;
+    const onError = (error: Error) => this.#report(error);
+    const { onVersion, onWatching } = this.#options;
+    const told = { ...(onVersion && { onVersion }), ...(onWatching && { onWatching }) };
+    const settings = {
+      pageSize,
+      fromCache,
+      idleMs,
+      dropManagedFields: true,
+      ...told,
+      ...(random === undefined ? {} : { random }),
+    };
+    this.#reflector = new Reflector<T>({ client, resource, scope, clock, onError, ...settings }, this.#sink());
+    await this.#reflector.run(signal);
+  }
+
+  /** The server was restored from an older copy: everything is listed anew. */
+  relist(): void {
+    this.#reflector?.relist();
+  }
+
+  #sink(): ReflectorSink<T> {
+    /** The list under way: key -> object, or the cached object where nothing has changed, so that a new list costs no memory. */
+    let listed = new Map<ObjectKey, T | DeepReadonly<T>>();
+    return {
+      relist: () => void (listed = new Map()),
+      listed: (object) => {
+        const key = keyOf(object);
+        const cached = this.#store.get(key);
+        // Frozen here, and not in one go with the others when the last has come: between two pages there is time.
+        listed.set(key, cached !== undefined && isSame(cached, object) ? cached : deepFreeze(this.#trim(object)));
+      },
+      replaced: () => {
+        const objects = listed;
+        listed = new Map();
+        this.#replace(objects);
+      },
+      changed: (type, object) => {
+        if (type === "DELETED") this.#remove(keyOf(object), this.#trim(object));
+        else this.#put(this.#trim(object));
+      },
+    };
+  }
+
+  #replace(objects: ReadonlyMap<ObjectKey, T | DeepReadonly<T>>): void {
+    for (const key of this.#store.keys()) if (!objects.has(key)) this.#remove(key);
+    for (const [key, object] of objects) if (this.#store.get(key) !== object) this.#put(object as T);
+    this.#lastError = undefined;
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  #put(object: T): void {
+    const key = keyOf(object);
+    const cached = this.#store.get(key);
+    // A watch that resumes may tell again what the list has told.
+    if (cached !== undefined && isSame(cached, object)) return;
+    if (cached !== undefined && cached.metadata.uid !== object.metadata.uid) this.#remove(key);
+    const previous = this.#store.set(object);
+    const stored = this.#store.get(key)!;
+    this.#tellAll(
+      previous === undefined ? { type: "add", object: stored } : { type: "update", object: stored, previous },
+    );
+  }
+
+  #remove(key: ObjectKey, last?: T): void {
+    if (last !== undefined && this.#store.get(key) !== undefined) this.#store.set(last); // frozen, with its last state
+    const object = this.#store.delete(key);
+    if (object !== undefined) this.#tellAll({ type: "delete", object, missed: last === undefined });
+  }
+
+  /** managedFields are half of many objects, and no reconciler reads them; an update without them leaves them as they are. */
+  #trim(object: T): T {
+    const { managedFields: _dropped, ...metadata } = object.metadata;
+    object.metadata = metadata;
+    return this.#options.transform?.(object) ?? object;
+  }
+
+  #tellAll(event: InformerEvent<T>): void {
+    // A handler that is added by a handler has been told of the object already, as cached.
+    for (const handler of Array.from(this.#handlers)) this.#tell(handler, event);
+  }
+
+  #tell(handler: InformerHandler<T>, event: InformerEvent<T>): void {
+    try {
+      handler(event);
+    } catch (error) {
+      this.#report(asError(error));
+    }
+  }
+
+  #report(error: Error): void {
+    this.#lastError = error;
+    this.#options.onError?.(error);
+  }
+}
+
+function isSame(a: DeepReadonly<KubeObject>, b: KubeObject): boolean {
+  return a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
+}

@@ -1,0 +1,176 @@
+// Events about objects, for people who ask `kubectl describe`. Best effort: never waited for, never in the way, dropped rather than piled up.
+import { randomBytes } from "node:crypto";
+
+import { asError } from "../abort.ts";
+import { Recent } from "../cache/recent.ts";
+import { type Clock, deadline, realClock, sleep, timestamp } from "../clock.ts";
+import { isApiError, retryAfterOf } from "../errors.ts";
+import type { DeepReadonly, KubeObject } from "../meta.ts";
+import { defineResource } from "../resource.ts";
+import type { KubeClient } from "../rest.ts";
+import { EventCorrelator } from "./event-correlator.ts";
+
+interface EventObject extends KubeObject {
+  involvedObject: Readonly<Record<string, string | undefined>>;
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+  firstTimestamp: string;
+  lastTimestamp: string;
+  source: { component: string };
+  reportingComponent: string;
+  reportingInstance: string;
+}
+
+const events = defineResource<EventObject>({
+  group: "",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
+});
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  /** Who tells: `holdfast-controller`. */
+  readonly component: string;
+  /** Which of them: the pod or host name. */
+  readonly instance: string;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly onError?: (error: Error) => void;
+}
+
+interface Waiting {
+  readonly id: string;
+  readonly event: EventObject;
+}
+
+/** About 1 KB each: 1 MB while the server is away. */
+const maxWaiting = 1000;
+/** The API server refuses longer ones. */
+const maxMessage = 1024;
+const maxTries = 5;
+const flushMs = 5000;
+const callMs = 10_000;
+
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #clock: Clock;
+  readonly #correlator: EventCorrelator;
+  readonly #waiting: Waiting[] = [];
+  /** Event id -> name of the object on the server that counts it. */
+  readonly #names = new Recent<string>(4096);
+  #wake = () => {};
+  #dropped = 0;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? realClock;
+    this.#correlator = new EventCorrelator(this.#clock);
+  }
+
+  /** Events that were not written: too many about one object, too many at once, or refused. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Returns at once. `reason` is one CamelCase word, `words` a sentence. */
+  record(object: DeepReadonly<KubeObject>, type: "Normal" | "Warning", reason: string, words: string): void {
+    const message = words.slice(0, maxMessage); // the correlator remembers it
+    const about = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+    const verdict = this.#correlator.judge({ about, type, reason, message });
+    if (verdict.do === "drop" || this.#waiting.length >= maxWaiting) {
+      this.#dropped++;
+      return;
+    }
+    const event = this.#event(
+      object,
+      { type, reason, message: verdict.message.slice(0, maxMessage) },
+      verdict.count,
+      verdict.firstMs,
+    );
+    this.#waiting.push({ id: verdict.id, event });
+    this.#wake();
+  }
+
+  /** Sends until the signal aborts, then what is left within a few seconds. */
+  async run(signal: AbortSignal): Promise<void> {
+    const onAbort = () => this.#wake();
+    signal.addEventListener("abort", onAbort, { once: true });
+    while (!signal.aborted) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) await this.#send(next, signal);
+      else if (!signal.aborted) await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    using limit = deadline(this.#clock, flushMs);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (limit.signal.aborted) this.#dropped++;
+      else await this.#write(next, limit.signal).catch(() => this.#dropped++);
+    }
+  }
+
+  async #send(waiting: Waiting, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#write(waiting, signal);
+      } catch (error) {
+        if (signal.aborted) return void this.#waiting.unshift(waiting); // the flush takes it
+        const passing = isApiError(error, "unreachable", "outcome-unknown", "unavailable", "too-many-requests");
+        if (!passing || tries === maxTries) {
+          this.#dropped++;
+          this.#options.onError?.(asError(error));
+          return;
+        }
+        const waitMs =
+          Math.max(retryAfterOf(error), 1000 * 2 ** (tries - 1)) * (1 + (this.#options.random ?? Math.random)());
+        await sleep(this.#clock, waitMs, signal);
+      }
+    }
+  }
+
+  async #write({ id, event }: Waiting, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const known = this.#names.get(id);
+    const call = { signal, timeoutMs: callMs };
+    if (known !== undefined && event.count > 1) {
+      const { count, lastTimestamp, message } = event;
+      const at = { namespace: event.metadata.namespace!, name: known };
+      try {
+        await client.patch(events, at, { type: "merge", body: { count, lastTimestamp, message } }, call);
+        return;
+      } catch (error) {
+        if (!isApiError(error, "not-found")) throw error; // events live an hour; then it is told anew
+      }
+    }
+    try {
+      await client.create(events, event, call);
+    } catch (error) {
+      if (!isApiError(error, "already-exists")) throw error; // an earlier try whose answer was lost
+    }
+    this.#names.set(id, event.metadata.name!);
+  }
+
+  #event(
+    object: DeepReadonly<KubeObject>,
+    words: { type: string; reason: string; message: string },
+    count: number,
+    firstMs: number,
+  ): EventObject {
+    const { name = "", namespace, uid, resourceVersion } = object.metadata;
+    const place = namespace ?? "default"; // where Kubernetes puts events about cluster-wide objects
+    const { component, instance } = this.#options;
+    return {
+      metadata: { namespace: place, name: `${name.slice(0, 200)}.${randomBytes(8).toString("hex")}` },
+      involvedObject: { apiVersion: object.apiVersion, kind: object.kind, name, namespace, uid, resourceVersion },
+      ...words,
+      count,
+      firstTimestamp: timestamp(firstMs),
+      lastTimestamp: timestamp(this.#clock.wallMs()),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
+    };
+  }
+}

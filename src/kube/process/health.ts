@@ -1,0 +1,101 @@
+// The plain HTTP endpoint for the kubelet and Prometheus: /healthz, /readyz, /metrics. It tells; it changes nothing.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Server as NetServer } from "node:net";
+
+import { asError, orAborted } from "../abort.ts";
+import { type Clock, deadline, realClock } from "../clock.ts";
+import type { KubeMetrics } from "./metrics.ts";
+
+/** Throws, with a sentence, if something is wrong. */
+type Check = (signal: AbortSignal) => Promise<void> | void;
+/** Key: the check's name. */
+export type Checks = Readonly<Record<string, Check>>;
+
+export interface HealthOptions {
+  readonly healthz: () => Checks;
+  readonly readyz: () => Checks;
+  readonly metrics?: KubeMetrics | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly clock?: Clock;
+}
+
+/** The kubelet's own probes give up after a second by default; a check that hangs must still be named. */
+const checkMs = 800;
+
+export class HealthServer {
+  readonly #options: HealthOptions;
+  readonly #server: Server;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+    const limits = { requestTimeout: 10_000, headersTimeout: 5000 };
+    this.#server = createServer(limits, (request, response) => void this.#serve(request, response));
+    this.#server.maxConnections = 100; // probes and scrapers: a handful
+  }
+
+  listen(): Promise<number> {
+    return listening(this.#server, this.#options);
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const { status, text, contentType } = await this.#answer(
+        request.method ?? "",
+        new URL(request.url ?? "/", "http://health").pathname,
+      );
+      response.writeHead(status, { "content-type": contentType ?? "text/plain; charset=utf-8" }).end(text);
+    } catch (error) {
+      response.writeHead(500).end(`${asError(error).message}\n`);
+    }
+  }
+
+  async #answer(method: string, path: string): Promise<{ status: number; text: string; contentType?: string }> {
+    if (method !== "GET" && method !== "HEAD") return { status: 405, text: "GET only\n" };
+    if (path === "/healthz") return this.#judge(this.#options.healthz());
+    if (path === "/readyz") return this.#judge(this.#options.readyz());
+    if (path === "/metrics" && this.#options.metrics !== undefined) {
+      return { status: 200, ...(await this.#options.metrics.expose()) };
+    }
+    return { status: 404, text: "There are /healthz, /readyz and /metrics.\n" };
+  }
+
+  /** One line per check, in the manner of the API server's own endpoints. */
+  async #judge(checks: Checks): Promise<{ status: number; text: string }> {
+    using limit = deadline(this.#options.clock ?? realClock, checkMs);
+    const lines = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => {
+        try {
+          await orAborted(
+            Promise.try(() => check(limit.signal)),
+            limit.signal,
+          );
+          return { ok: true, line: `[+] ${name} ok` };
+        } catch (error) {
+          return { ok: false, line: `[-] ${name} failed: ${asError(error).message}` };
+        }
+      }),
+    );
+    const ok = lines.every((each) => each.ok);
+    return { status: ok ? 200 : 503, text: `${lines.map(({ line }) => line).join("\n")}\n${ok ? "ok" : "not ok"}\n` };
+  }
+}
+
+/** The port it listens on, once it does. */
+export async function listening(
+  server: NetServer,
+  { host, port = 0 }: { readonly host?: string | undefined; readonly port?: number | undefined },
+): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  await promise;
+  server.removeListener("error", reject);
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,78 @@
+// What the runtime measures of itself, for Prometheus. Names follow controller-runtime's, so that known dashboards fit.
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+import type { CallReport } from "../call.ts";
+import type { ControllerObserver } from "../queue/controller.ts";
+
+const secondsBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export class KubeMetrics {
+  readonly #registry: Registry;
+  readonly #calls: Counter<"method" | "code">;
+  readonly #callSeconds: Histogram<"method">;
+  readonly #reconciles: Counter<"controller" | "result">;
+  readonly #reconcileSeconds: Histogram<"controller">;
+  readonly #busy: Gauge<"controller">;
+  readonly #depth: Gauge<"name">;
+  readonly #adds: Counter<"name">;
+  readonly #retries: Counter<"name">;
+  readonly #waitSeconds: Histogram<"name">;
+  readonly #leading: Gauge<"name">;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    const registers = [registry];
+    const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
+      new Counter({ name, help, labelNames, registers });
+    const gauge = <L extends string>(name: string, help: string, labelNames: L[]) =>
+      new Gauge({ name, help, labelNames, registers });
+    const seconds = <L extends string>(name: string, help: string, labelNames: L[]) =>
+      new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
+    this.#calls = counter("rest_client_requests_total", "Calls to the API server, by status; 0 is no answer.", [
+      "method",
+      "code",
+    ]);
+    this.#callSeconds = seconds("rest_client_request_duration_seconds", "Time to the end of the answer.", ["method"]);
+    this.#reconciles = counter("controller_runtime_reconcile_total", "Reconciles, by outcome.", [
+      "controller",
+      "result",
+    ]);
+    this.#reconcileSeconds = seconds("controller_runtime_reconcile_time_seconds", "Time per reconcile.", [
+      "controller",
+    ]);
+    this.#busy = gauge("controller_runtime_active_workers", "Workers at work.", ["controller"]);
+    this.#depth = gauge("workqueue_depth", "Keys that wait.", ["name"]);
+    this.#adds = counter("workqueue_adds_total", "Keys added.", ["name"]);
+    this.#retries = counter("workqueue_retries_total", "Keys added again after a failure.", ["name"]);
+    this.#waitSeconds = seconds("workqueue_queue_duration_seconds", "Time from add to take.", ["name"]);
+    this.#leading = gauge("leader_election_master_status", "1 while this process leads.", ["name"]);
+  }
+
+  readonly call = ({ method, status, durationMs }: CallReport): void => {
+    this.#calls.inc({ method, code: String(status) });
+    if (method !== "WATCH") this.#callSeconds.observe({ method }, durationMs / 1000);
+  };
+
+  controller(name: string): ControllerObserver {
+    return {
+      reconciled: (result, durationMs) => {
+        this.#reconciles.inc({ controller: name, result });
+        this.#reconcileSeconds.observe({ controller: name }, durationMs / 1000);
+      },
+      busy: (workers) => this.#busy.set({ controller: name }, workers),
+      depth: (keys) => this.#depth.set({ name }, keys),
+      added: () => this.#adds.inc({ name }),
+      retried: () => this.#retries.inc({ name }),
+      waited: (ms) => this.#waitSeconds.observe({ name }, ms / 1000),
+    };
+  }
+
+  leading(name: string, leads: boolean): void {
+    this.#leading.set({ name }, leads ? 1 : 0);
+  }
+
+  /** The text that Prometheus scrapes, and its content type. */
+  async expose(): Promise<{ readonly text: string; readonly contentType: string }> {
+    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType };
+  }
+}

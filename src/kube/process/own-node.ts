@@ -1,0 +1,129 @@
+// The Node of a machine that has no kubelet: registered, kept Ready while this process runs, registered again if somebody deletes it. It also
+// says the last word on pods of this node that are being deleted, which elsewhere the kubelet does and nobody else.
+//
+// Promised: the object is there and Ready before `register` ends. Not promised: that anything runs the pods.
+import { asError } from "../abort.ts";
+import { type Clock, sleep, timestamp } from "../clock.ts";
+import { isApiError } from "../errors.ts";
+import { lookUp } from "../look-up.ts";
+import type { KubeObject } from "../meta.ts";
+import { defineResource } from "../resource.ts";
+import type { KubeClient } from "../rest.ts";
+import type { Runnable } from "./stages.ts";
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastHeartbeatTime?: string;
+  readonly lastTransitionTime?: string;
+}
+
+interface Node extends KubeObject {
+  spec?: object;
+  status?: { conditions?: Condition[]; addresses?: object[] };
+}
+
+interface Pod extends KubeObject {
+  spec?: { nodeName?: string };
+}
+
+const core = { group: "", version: "v1" };
+const nodes = defineResource<Node>({ ...core, plural: "nodes", kind: "Node", namespaced: false });
+const pods = defineResource<Pod>({ ...core, plural: "pods", kind: "Pod", namespaced: true });
+
+export interface OwnNodeOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** A machine's name; `nodeNameOf` makes it one of a Node. */
+  readonly name: string;
+  /** Who keeps it Ready, for the eyes that read it: `holdfast up`. */
+  readonly keeper: string;
+  /** Nothing of this pod is left on the machine. */
+  readonly isOver: (podUid: string) => boolean;
+  readonly onError: (error: Error) => void;
+}
+
+/** Kubelets renew as often; a tenth of what a Node may be silent before others take it for lost. */
+const beatMs = 10_000;
+
+/** As kubelets make it: small letters; what no name of an object may contain becomes a dash. */
+export function nodeNameOf(hostname: string): string {
+  const parts = hostname
+    .toLowerCase()
+    .split(".")
+    .map((part) => part.replaceAll(/[^a-z0-9-]/g, "-").replaceAll(/^-+|-+$/g, ""));
+  return parts.filter((part) => part !== "").join(".") || "localhost";
+}
+
+export class OwnNode {
+  readonly #options: OwnNodeOptions;
+
+  constructor(options: OwnNodeOptions) {
+    this.#options = options;
+  }
+
+  readonly keep: Runnable = {
+    name: "own node",
+    run: async (signal) => {
+      while (await sleep(this.#options.clock, beatMs, signal)) {
+        try {
+          await this.register(signal);
+          await this.#endPods(signal);
+        } catch (error) {
+          if (!signal.aborted) this.#options.onError(asError(error));
+        }
+      }
+    },
+  };
+
+  async register(signal: AbortSignal): Promise<void> {
+    const { client, name } = this.#options;
+    const found = await lookUp(client, nodes, { name }, { signal });
+    const node = found ?? (await client.create(nodes, this.#made(), { signal }));
+    const body = { status: this.#status(node.status?.conditions ?? []) };
+    await client.patch(nodes, { name }, { type: "strategic", body }, { signal, subresource: "status" });
+  }
+
+  #made(): Node {
+    const { name } = this.#options;
+    const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux" };
+    return { metadata: { name, labels }, spec: {} };
+  }
+
+  #status(before: readonly Condition[]): Node["status"] {
+    const { clock, name, keeper } = this.#options;
+    const now = timestamp(clock.wallMs());
+    const last = before.find(({ type }) => type === "Ready");
+    const since = last?.status === "True" ? (last.lastTransitionTime ?? now) : now;
+    const ready = {
+      type: "Ready",
+      status: "True",
+      reason: "HoldfastReady",
+      message: `${keeper} runs on this machine and keeps this Node; it starts no containers`,
+      lastHeartbeatTime: now,
+      lastTransitionTime: since,
+    };
+    return { conditions: [ready], addresses: [{ type: "Hostname", address: name }] };
+  }
+
+  /** Those whose grace is over and of which nothing is left here. */
+  async #endPods(signal: AbortSignal): Promise<void> {
+    const { client, clock, name, isOver } = this.#options;
+    const { items } = await client.list(pods, { fieldSelector: `spec.nodeName=${name}`, signal });
+    for (const { metadata } of items) {
+      const { namespace, name: pod = "", uid = "", deletionTimestamp } = metadata;
+      if (deletionTimestamp === undefined || Date.parse(deletionTimestamp) > clock.wallMs() || !isOver(uid)) continue;
+      try {
+        await client.delete(
+          pods,
+          { ...(namespace !== undefined && { namespace }), name: pod },
+          { gracePeriodSeconds: 0, preconditions: { uid }, signal },
+        );
+      } catch (error) {
+        if (!isApiError(error, "not-found", "conflict")) throw error;
+      }
+    }
+  }
+}

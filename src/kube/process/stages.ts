@@ -1,0 +1,102 @@
+// Starts things in order and stops them in reverse. A stage begins when all of the one before are ready; it is stopped when all of the one
+// after have ended. Anything that fails stops everything.
+import { asError, untilAborted } from "../abort.ts";
+import { type Clock, sleep } from "../clock.ts";
+
+export interface Runnable {
+  readonly name: string;
+  /** Runs until the signal aborts. One that calls `ready` late sets `startsSlowly`. */
+  run(signal: AbortSignal, ready: () => void): Promise<void>;
+  /** The next stage waits until `ready` is called. */
+  readonly startsSlowly?: boolean;
+}
+
+export type Stage = readonly Runnable[];
+
+export class ShutdownTimeoutError extends Error {
+  readonly code = "shutdown-timeout";
+  override readonly name = "ShutdownTimeoutError";
+}
+
+interface Running {
+  readonly name: string;
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended, however it did. */
+  readonly ended: Promise<void>;
+  readonly isOver: () => boolean;
+}
+
+/**
+ * Runs until the signal aborts or something fails; then stops all, with `graceMs` for the whole of it. Rejects with the first failure,
+ * or with ShutdownTimeoutError if something did not end in time. `onReady` is called when the last stage is ready.
+ */
+export async function runStages(
+  stages: readonly Stage[],
+  options: {
+    readonly signal: AbortSignal;
+    readonly clock: Clock;
+    readonly graceMs: number;
+    readonly onReady?: () => void;
+    /** Called when the stopping begins, whatever the cause. */
+    readonly onStop?: () => void;
+  },
+): Promise<void> {
+  const { signal, clock, graceMs } = options;
+  const failure = new FirstFailure();
+  const halted = Promise.race([failure.happened, untilAborted(signal)]);
+  const started: { readonly stop: AbortController; readonly members: readonly Running[] }[] = [];
+  for (const stage of stages) {
+    if (signal.aborted || failure.error !== undefined) break;
+    const stop = new AbortController();
+    const members = stage.map((runnable) => start(runnable, stop.signal, failure));
+    started.push({ stop, members });
+    await Promise.race([Promise.all(members.map(({ ready }) => ready)), halted]);
+  }
+  if (!signal.aborted && failure.error === undefined) options.onReady?.();
+  await halted;
+  options.onStop?.();
+  const deadlineMs = clock.monotonicMs() + graceMs;
+  for (const { stop, members } of started.reverse()) {
+    stop.abort(failure.error ?? signal.reason);
+    const leftMs = Math.max(0, deadlineMs - clock.monotonicMs());
+    const late = await endWithin(members, leftMs, clock);
+    if (late.length > 0) failure.set(tooLate(late, graceMs));
+  }
+  if (failure.error !== undefined) throw failure.error;
+}
+
+function start(runnable: Runnable, signal: AbortSignal, failure: FirstFailure): Running {
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  let over = false;
+  if (runnable.startsSlowly !== true) resolve();
+  const ended = Promise.try(() => runnable.run(signal, resolve))
+    .catch((error: unknown) => failure.set(asError(error)))
+    .finally(() => (over = true));
+  return { name: runnable.name, ready, ended, isOver: () => over };
+}
+
+class FirstFailure {
+  error: Error | undefined;
+  readonly #happened = Promise.withResolvers<void>();
+  readonly happened = this.#happened.promise;
+
+  set(error: Error): void {
+    this.error ??= error;
+    this.#happened.resolve();
+  }
+}
+
+/** The names of those that did not end. */
+async function endWithin(members: readonly Running[], leftMs: number, clock: Clock): Promise<string[]> {
+  const done = new AbortController();
+  const timeUp = sleep(clock, leftMs, done.signal);
+  await Promise.race([Promise.all(members.map(({ ended }) => ended)), timeUp]);
+  done.abort();
+  return members.filter(({ isOver }) => !isOver()).map(({ name }) => name);
+}
+
+function tooLate(names: readonly string[], graceMs: number): ShutdownTimeoutError {
+  return new ShutdownTimeoutError(
+    `Did not stop within ${graceMs} ms: ${names.join(", ")}. The process should exit anyway.`,
+  );
+}

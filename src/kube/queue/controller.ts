@@ -1,0 +1,205 @@
+// Reconciles keys with N workers: a key in, nothing or `requeueAfterMs` out.
+//
+// Promised: a key is never with two workers; what throws, whatever it throws, is retried with backoff and stops nothing else; a TerminalError
+// is not retried until the object changes; on shutdown the queue is drained within the grace time, and only then are reconciles aborted;
+// if the lease was lost, at once.
+import { setImmediate } from "node:timers/promises";
+
+import { asError, untilAborted } from "../abort.ts";
+import type { Informer, InformerEvent } from "../cache/informer.ts";
+import { type Clock, deadline, type Deadline, realClock, sleep } from "../clock.ts";
+import { retryAfterOf } from "../errors.ts";
+import { LeadershipLostError } from "../leader.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../meta.ts";
+import { controllerRateLimiter, type RateLimiter } from "./ratelimit.ts";
+import { type QueueObserver, Workqueue } from "./workqueue.ts";
+
+/** A watch event waits no longer for reconciles that have nothing to do. */
+const breathMs = 10;
+
+/** Retrying does not help: the object itself must change. */
+export class TerminalError extends Error {
+  readonly code = "terminal";
+  override readonly name = "TerminalError";
+}
+
+interface ReconcileContext {
+  /** Aborts when the reconcile has run too long since it first asked for it, or when a shutdown's grace time is over. */
+  readonly signal: AbortSignal;
+  /** How often this key has failed in a row. */
+  readonly failures: number;
+}
+
+type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
+export type Reconcile = (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult>;
+export type Outcome = "success" | "requeue-after" | "error" | "terminal-error";
+
+export interface ControllerObserver extends QueueObserver {
+  reconciled?(outcome: Outcome, durationMs: number): void;
+  /** Workers at work. */
+  busy?(workers: number): void;
+  depth?(keys: number): void;
+}
+
+export interface ControllerOptions {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  readonly concurrency?: number;
+  readonly clock?: Clock;
+  readonly rateLimiter?: RateLimiter;
+  /** After this a reconcile's signal aborts. The worker still waits for it to return: its key is not given to another. */
+  readonly reconcileTimeoutMs?: number;
+  readonly shutdownGraceMs?: number;
+  readonly observer?: ControllerObserver;
+  readonly onError?: (error: Error, key: ObjectKey) => void;
+}
+
+/** A reconcile that finds nothing to do asks for no signal, and then none is made: it would cost as much as the look. */
+class Context implements ReconcileContext, Disposable {
+  failures = 0;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #parent: AbortSignal;
+  #limit: Deadline | undefined;
+
+  constructor(clock: Clock, timeoutMs: number, parent: AbortSignal) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#parent = parent;
+  }
+
+  get signal(): AbortSignal {
+    this.#limit ??= deadline(this.#clock, this.#timeoutMs, this.#parent);
+    return this.#limit.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#limit?.[Symbol.dispose]();
+  }
+}
+
+export class Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #clock: Clock;
+  readonly #queue: Workqueue;
+  #busy = 0;
+  /** When the event loop last had its turn for this controller. */
+  #breathedMs = Number.NEGATIVE_INFINITY;
+  /** Under way. */
+  #breath: Promise<void> | undefined;
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#clock = options.clock ?? realClock;
+    this.#queue = new Workqueue({
+      clock: this.#clock,
+      rateLimiter: options.rateLimiter ?? controllerRateLimiter(this.#clock),
+      ...(options.observer === undefined ? {} : { observer: options.observer }),
+    });
+  }
+
+  enqueue(key: ObjectKey): void {
+    this.#queue.add(key);
+    this.#options.observer?.depth?.(this.#queue.length);
+  }
+
+  /** Behind whatever was enqueued because it changed: for a look at all that there is. */
+  enqueueBehind(key: ObjectKey): void {
+    this.#queue.addBehind(key);
+    this.#options.observer?.depth?.(this.#queue.length);
+  }
+
+  enqueueAfter(key: ObjectKey, delayMs: number): void {
+    this.#queue.addAfter(key, delayMs);
+  }
+
+  /** Enqueues the object itself, or whatever `keys` says the event is about. The returned function ends it. */
+  watch<T extends KubeObject>(
+    informer: Informer<T>,
+    keys: (event: InformerEvent<T>) => Iterable<ObjectKey> = ({ object }) => [keyOf(object)],
+  ): () => void {
+    return informer.handle((event) => {
+      for (const key of keys(event)) this.enqueue(key);
+    });
+  }
+
+  /** Works until the signal aborts, then drains; resolves when the last reconcile has returned. Rejects if `onError` or `observer` throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const working = new AbortController();
+    const workers = Array.from({ length: this.#options.concurrency ?? 1 }, () => this.#work(working.signal));
+    try {
+      await Promise.race([untilAborted(signal), ...workers]);
+    } catch (error) {
+      this.#queue.abandon();
+      working.abort(error);
+      throw error;
+    }
+    const done = new AbortController();
+    // Who lost the lease has no grace: its successor may begin, and would meet the reconciles of a queue that is being drained.
+    const graceMs = signal.reason instanceof LeadershipLostError ? 0 : (this.#options.shutdownGraceMs ?? 10_000);
+    const graceOver = this.#endAfterGrace(graceMs, working, done.signal);
+    await this.#queue.drain();
+    done.abort();
+    await Promise.all([...workers, graceOver]);
+  }
+
+  async #endAfterGrace(graceMs: number, working: AbortController, drained: AbortSignal): Promise<void> {
+    if (graceMs > 0 && !(await sleep(this.#clock, graceMs, drained))) return;
+    this.#queue.abandon();
+    working.abort(new Error(`Controller ${this.name} is shutting down, and its grace time is over.`));
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
+      const { observer } = this.#options;
+      observer?.busy?.(++this.#busy);
+      const startedMs = this.#clock.monotonicMs();
+      try {
+        const outcome = await this.#reconcile(key, signal);
+        observer?.reconciled?.(outcome, this.#clock.monotonicMs() - startedMs);
+      } finally {
+        this.#queue.done(key);
+        observer?.busy?.(--this.#busy);
+        observer?.depth?.(this.#queue.length);
+      }
+      await this.#breathe();
+    }
+  }
+
+  /** Reconciles that wait for nothing would run one after the other, and no answer and no event of a watch be read until the last. */
+  async #breathe(): Promise<void> {
+    if (this.#breath === undefined && this.#clock.monotonicMs() - this.#breathedMs < breathMs) return;
+    this.#breath ??= this.#pause();
+    await this.#breath;
+  }
+
+  /** One for all workers: of sixteen pauses each would let its own worker go on before the event loop has had its turn. */
+  async #pause(): Promise<void> {
+    await setImmediate();
+    this.#breathedMs = this.#clock.monotonicMs();
+    this.#breath = undefined;
+  }
+
+  /** The one switch from a result to what happens to the key. */
+  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+    try {
+      using context = new Context(this.#clock, this.#options.reconcileTimeoutMs ?? 120_000, signal);
+      context.failures = this.#queue.failures(key);
+      const result = await this.#options.reconcile(key, context);
+      if (result !== undefined) this.#queue.addAfter(key, result.requeueAfterMs);
+      this.#queue.forget(key); // last: a delay that is refused is a failure like any other
+      return result === undefined ? "success" : "requeue-after";
+    } catch (thrown) {
+      const error = asError(thrown);
+      this.#options.onError?.(error, key);
+      if (error instanceof TerminalError) {
+        this.#queue.forget(key);
+        return "terminal-error";
+      }
+      this.#queue.addRateLimited(key, retryAfterOf(error));
+      return "error";
+    }
+  }
+}

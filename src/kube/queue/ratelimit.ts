@@ -1,0 +1,86 @@
+// How long a key waits before it is tried again. Times are counted, never waited for: the workqueue does the waiting.
+import type { Clock } from "../clock.ts";
+import type { ObjectKey } from "../meta.ts";
+
+export interface RateLimiter {
+  /** The wait before the next try; counts as a failure of the key. */
+  when(key: ObjectKey): number;
+  /** The key succeeded, or is given up: its failures no longer count. */
+  forget(key: ObjectKey): void;
+  failures(key: ObjectKey): number;
+}
+
+/** `firstMs * 2^failures`, up to `maxMs`. One entry per key that is failing. */
+export function perItemExponential(firstMs: number, maxMs: number): RateLimiter {
+  const failures = new Map<ObjectKey, number>();
+  return {
+    when(key) {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      return Math.min(firstMs * 2 ** count, maxMs);
+    },
+    forget: (key) => void failures.delete(key),
+    failures: (key) => failures.get(key) ?? 0,
+  };
+}
+
+/** `burst` tokens at once, then `perSecond`. */
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  /** Below zero: reservations that wait. */
+  #tokens: number;
+  #lastMs: number;
+
+  constructor(perSecond: number, burst: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#clock = clock;
+    this.#tokens = burst;
+    this.#lastMs = clock.monotonicMs();
+  }
+
+  /** A token now, or none at all. */
+  take(): boolean {
+    this.#refill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** A token for certain; how long until it is there. Later ones queue behind it. */
+  reserve(): number {
+    this.#refill();
+    this.#tokens -= 1;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#perSecond) * 1000;
+  }
+
+  #refill(): void {
+    const nowMs = this.#clock.monotonicMs();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#lastMs) / 1000) * this.#perSecond);
+    this.#lastMs = nowMs;
+  }
+}
+
+/** One token bucket over all keys. */
+export function tokenBucket(perSecond: number, burst: number, clock: Clock): RateLimiter {
+  const bucket = new TokenBucket(perSecond, burst, clock);
+  return { when: () => bucket.reserve(), forget() {}, failures: () => 0 };
+}
+
+/** The longest wait of several limiters. */
+export function maxOf(...limiters: readonly RateLimiter[]): RateLimiter {
+  return {
+    when: (key) => Math.max(...limiters.map((limiter) => limiter.when(key))),
+    forget(key) {
+      for (const limiter of limiters) limiter.forget(key);
+    },
+    failures: (key) => Math.max(...limiters.map((limiter) => limiter.failures(key))),
+  };
+}
+
+/** client-go's default for controllers: 5 ms doubling to 1000 s per key, and 10 retries a second, 100 at once, over all keys. */
+export function controllerRateLimiter(clock: Clock): RateLimiter {
+  return maxOf(perItemExponential(5, 1_000_000), tokenBucket(10, 100, clock));
+}

@@ -1,0 +1,202 @@
+// The queue of keys between informers and workers: client-go's workqueue.
+//
+// Promised: first come, first served; a key waits once however often it is added; a key is never with two workers at once; a key added
+// while it is processed is processed again afterwards. What is added behind the others is handed out when nothing else waits, and one of it for every
+// `turnsPerBehind` of the others, so that it comes in the end. Not promised: that each add is seen, only that the last one is.
+import type { Clock } from "../clock.ts";
+import type { ObjectKey } from "../meta.ts";
+import { DelayHeap } from "./delay-heap.ts";
+import type { RateLimiter } from "./ratelimit.ts";
+
+/** A key costs about 200 bytes over all structures: a million of them 200 MB. More distinct keys than objects is a bug in the mapping. */
+const defaultMaxKeys = 1_000_000;
+/** A key that changed waits at most for one in eight that did not. */
+const turnsPerBehind = 8;
+
+export interface QueueObserver {
+  added?(): void;
+  retried?(): void;
+  /** From the add to the take. */
+  waited?(ms: number): void;
+}
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  readonly rateLimiter: RateLimiter;
+  readonly maxKeys?: number;
+  readonly observer?: QueueObserver;
+}
+
+export class QueueFullError extends Error {
+  readonly code = "queue-full";
+  override readonly name = "QueueFullError";
+}
+
+export class Workqueue {
+  readonly #clock: Clock;
+  readonly #limiter: RateLimiter;
+  readonly #maxKeys: number;
+  readonly #observer: QueueObserver;
+  /** Keys to process, in order, with the time they were added. Invariant: none of them is in #processing. */
+  readonly #queue = new Map<ObjectKey, number>();
+  /** Keys to process behind those, alike. Invariant: none of them is in #queue or in #processing. */
+  readonly #behind = new Map<ObjectKey, number>();
+  /** Handed out of #queue since the last one of #behind. */
+  #turns = 0;
+  /** Keys with a worker. */
+  readonly #processing = new Set<ObjectKey>();
+  /** Keys with a worker that were added again. Invariant: a subset of #processing. */
+  readonly #again = new Set<ObjectKey>();
+  readonly #waiting: DelayHeap;
+  readonly #takers: ((key: ObjectKey | undefined) => void)[] = [];
+  readonly #idle: (() => void)[] = [];
+  #closed = false;
+
+  constructor(options: QueueOptions) {
+    this.#clock = options.clock;
+    this.#limiter = options.rateLimiter;
+    this.#maxKeys = options.maxKeys ?? defaultMaxKeys;
+    this.#observer = options.observer ?? {};
+    this.#waiting = new DelayHeap(options.clock, (key) => this.#enqueue(key));
+  }
+
+  /** Keys that wait for a worker; those with a delay or with a worker are not counted. */
+  get length(): number {
+    return this.#queue.size + this.#behind.size;
+  }
+
+  add(key: ObjectKey): void {
+    this.#admit(key);
+    this.#enqueue(key);
+  }
+
+  /** For what has not changed, as far as anybody knows: whatever has changed goes first. */
+  addBehind(key: ObjectKey): void {
+    this.#admit(key);
+    if (this.#closed || this.#processing.has(key) || this.#queue.has(key) || this.#behind.has(key)) {
+      if (this.#processing.has(key)) this.#enqueue(key);
+      return;
+    }
+    this.#observer.added?.();
+    this.#behind.set(key, this.#clock.monotonicMs());
+    this.#handOut();
+  }
+
+  #enqueue(key: ObjectKey): void {
+    if (this.#closed) return;
+    if (this.#processing.has(key)) {
+      if (!this.#again.has(key)) this.#observer.added?.();
+      this.#again.add(key);
+      return;
+    }
+    if (this.#queue.has(key)) return;
+    const sinceMs = this.#behind.get(key);
+    if (sinceMs === undefined) this.#observer.added?.();
+    else this.#behind.delete(key);
+    this.#queue.set(key, sinceMs ?? this.#clock.monotonicMs());
+    this.#handOut();
+  }
+
+  /** Adds the key when the time has passed; of several such adds the earliest counts. */
+  addAfter(key: ObjectKey, delayMs: number): void {
+    if (Number.isNaN(delayMs)) throw new RangeError(`The delay of "${key}" is not a number.`);
+    if (this.#closed) return;
+    this.#admit(key);
+    if (delayMs <= 0) this.#enqueue(key);
+    else this.#waiting.add(key, delayMs);
+  }
+
+  /** Adds the key when the rate limiter allows, and not before the server that refused it allows: for what failed. */
+  addRateLimited(key: ObjectKey, atLeastMs = 0): void {
+    if (this.#closed) return;
+    this.#observer.retried?.();
+    this.addAfter(key, Math.max(this.#limiter.when(key), atLeastMs));
+  }
+
+  /** Ends the backoff of a key that succeeded. It does not take the key out. */
+  forget(key: ObjectKey): void {
+    this.#limiter.forget(key);
+  }
+
+  failures(key: ObjectKey): number {
+    return this.#limiter.failures(key);
+  }
+
+  /** The next key, which is then the caller's until done(key); undefined when the queue is closed and empty, or the signal aborts. */
+  take(signal?: AbortSignal): Promise<ObjectKey | undefined> {
+    const { promise, resolve } = Promise.withResolvers<ObjectKey | undefined>();
+    if (signal?.aborted === true) return Promise.resolve(undefined);
+    const onAbort = () => {
+      this.#takers.splice(this.#takers.indexOf(taker), 1);
+      resolve(undefined);
+    };
+    const taker = (key: ObjectKey | undefined) => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve(key);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#takers.push(taker);
+    this.#handOut();
+    return promise;
+  }
+
+  done(key: ObjectKey): void {
+    this.#processing.delete(key);
+    if (this.#again.delete(key)) {
+      this.#queue.set(key, this.#clock.monotonicMs());
+      this.#handOut();
+    }
+    if (this.#processing.size === 0 && this.length === 0) for (const wake of this.#idle.splice(0)) wake();
+  }
+
+  /** Takes no more keys, drops those with a delay; those in the queue are still handed out. */
+  close(): void {
+    this.#closed = true;
+    this.#waiting.clear();
+    this.#handOut();
+  }
+
+  /** Closes, and resolves when every key handed out is done. */
+  async drain(): Promise<void> {
+    this.close();
+    if (this.#processing.size > 0 || this.length > 0) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  /** Closes and forgets what no worker has yet: for a shutdown whose time is up. */
+  abandon(): void {
+    this.#queue.clear();
+    this.#behind.clear();
+    this.#again.clear();
+    this.close();
+  }
+
+  /** Only a key that is new to the queue is refused: one that was let in must not be lost, least of all in a timer. */
+  #admit(key: ObjectKey): void {
+    if (this.#closed || this.length + this.#waiting.size < this.#maxKeys) return;
+    if (this.#queue.has(key) || this.#behind.has(key) || this.#processing.has(key) || this.#waiting.has(key)) return;
+    throw new QueueFullError(
+      `The queue holds ${this.#maxKeys} keys: "${key}" was not added. Do the keys name objects?`,
+    );
+  }
+
+  #handOut(): void {
+    while (this.#takers.length > 0 && this.length > 0) {
+      const from = this.#nextLine();
+      const [key, sinceMs] = from.entries().next().value!;
+      from.delete(key);
+      this.#processing.add(key);
+      this.#observer.waited?.(this.#clock.monotonicMs() - sinceMs);
+      this.#takers.shift()!(key);
+    }
+    if (this.#closed && this.length === 0 && this.#again.size === 0)
+      for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #nextLine(): Map<ObjectKey, number> {
+    const isBehindsTurn = this.#behind.size > 0 && (this.#queue.size === 0 || this.#turns >= turnsPerBehind);
+    this.#turns = isBehindsTurn || this.#behind.size === 0 ? 0 : this.#turns + 1;
+    return isBehindsTurn ? this.#behind : this.#queue;
+  }
+}

@@ -1,0 +1,101 @@
+// The transport over the network: HTTP/2 where the server offers it (ALPN), HTTP/1.1 where not.
+//
+// Watches have connections of their own: they hold their stream for minutes, and one that is read slowly must not fill the window of a
+// connection that calls share. A connection whose peer fell silent is replaced as soon as one call on it has been given up.
+import type { Clock } from "../clock.ts";
+import { type Dial, dialer, type TlsMaterial } from "./dial.ts";
+import type { Http1Line } from "./http1.ts";
+import { Http2Line, type Http2Settings } from "./http2.ts";
+import { type ApiRequest, type ApiResponse, NotSentError, type Transport } from "./transport.ts";
+
+export interface NetworkTransport extends AsyncDisposable {
+  readonly transport: Transport;
+  /** Takes no more; ends watches, lets calls under way finish, and resolves when they have. */
+  retire(): Promise<void>;
+}
+
+const mebibyte = 1024 * 1024;
+/**
+ * How much of an HTTP/2 answer may be under way before we have read it. 256 KiB make a long list wait for the round trip of every
+ * window; with 4 MiB a list of 50 MB took about two thirds of the time. A watch needs little, but there are up to 100 on a connection, and none may be stopped
+ * by the others: 100 x 256 KiB fit into 32 MiB. Both are upper limits; what is read at once is not held.
+ */
+const callWindows = { streamWindow: 4 * mebibyte, connectionWindow: 32 * mebibyte };
+const watchWindows = { streamWindow: mebibyte / 4, connectionWindow: 32 * mebibyte };
+
+export interface Patience {
+  /**
+   * How long a connection waits for its next call: the API server closes it after 90 s. What renews a Lease once a minute would open
+   * a connection for each renewal, and a handshake costs both sides more than the call.
+   */
+  readonly idleMs: number;
+  /** After so much silence a connection with calls or watches on it is asked for a sign of life, and has so long to give it. */
+  readonly silenceMs: number;
+  readonly signMs: number;
+}
+
+const usualPatience: Patience = { idleMs: 75_000, silenceMs: 15_000, signMs: 15_000 };
+/** HTTP/1.1: calls at once. HTTP/2 has 100 on each, and opens another one when they are all taken. */
+const callConnections = 16;
+
+export function networkTransport(
+  server: string,
+  tls: TlsMaterial,
+  clock: Clock,
+  patience: Patience = usualPatience,
+): NetworkTransport {
+  const url = new URL(server);
+  const prefix = url.pathname.replace(/\/+$/, "");
+  const dial = dialer(url, tls);
+  const calls = new Line(url, dial, clock, { ...callWindows, ...patience, connections: callConnections });
+  const watches = new Line(url, dial, clock, { ...watchWindows, ...patience, connections: Infinity });
+  return {
+    transport: (request) => {
+      const line = isWatch(request.path) ? watches : calls;
+      return line.send(prefix === "" ? request : { ...request, path: prefix + request.path });
+    },
+    async retire() {
+      await Promise.all([calls.close(), watches.destroy()]);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([calls.destroy(), watches.destroy()]);
+    },
+  };
+}
+
+function isWatch(path: string): boolean {
+  return /[?&]watch=(true|1)(&|$)/.test(path);
+}
+
+/** HTTP/2, or HTTP/1.1 from the moment on that the server has chosen it. */
+class Line {
+  readonly #http2: Http2Line;
+  readonly #openHttp1: () => Promise<Http1Line>;
+  #http1: Promise<Http1Line> | undefined;
+  #isClosed = false;
+
+  constructor(url: URL, dial: Dial, clock: Clock, settings: Http2Settings) {
+    this.#http2 = new Http2Line(url.origin, dial, clock, settings);
+    // Read only where it is needed: undici takes 0.1 s and 12 MB.
+    this.#openHttp1 = async () => new (await import("./http1.ts")).Http1Line(url.origin, dial, clock, settings);
+  }
+
+  async send(request: ApiRequest): Promise<ApiResponse> {
+    const answer = await this.#http2.send(request);
+    if (answer !== undefined) return answer;
+    if (this.#isClosed) throw new NotSentError("The connection was closed.");
+    this.#http1 ??= this.#openHttp1();
+    const http1 = await this.#http1;
+    return http1.send(request);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([this.#http2.close(), this.#http1?.then((line) => line.close())]);
+  }
+
+  async destroy(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([this.#http2.destroy(), this.#http1?.then((line) => line.destroy())]);
+  }
+}
